@@ -1,0 +1,1 @@
+"""The empirical study: mine histories, suggest, label, measure agreement, make tables and figures."""
