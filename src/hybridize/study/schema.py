@@ -96,7 +96,7 @@ CREATE TABLE issue (                        -- an issue thread (pull requests co
     labels_json TEXT NOT NULL DEFAULT '[]',
     created_at TEXT,
     closed_at TEXT,
-    has_keyword INTEGER NOT NULL CHECK (has_keyword IN (0, 1)), -- the literal, with its period, in title, body or comments
+    has_keyword INTEGER NOT NULL CHECK (has_keyword IN (0, 1)), -- the literal, with its period
     has_code INTEGER NOT NULL CHECK (has_code IN (0, 1)),
     sampled INTEGER                         -- place in the sample, from 1; null: not drawn
 );
