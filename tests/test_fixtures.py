@@ -1,0 +1,110 @@
+"""The fixture programs: what `hybridize check` says of each function against what is certain (see support.py)."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+
+from .support import (
+    FIXTURES,
+    Expectation,
+    Json,
+    Mismatch,
+    compare,
+    functions_by_key,
+    judge,
+    load_expectations,
+    run_check,
+)
+
+EXPECTATIONS = {expectation.name: expectation for expectation in load_expectations()}
+CASES = [
+    pytest.param(name, key, id=f"{name}-{key}")
+    for name, expectation in EXPECTATIONS.items()
+    for key in expectation.functions
+]
+
+
+@functools.cache
+def report_of(name: str) -> Json:
+    """One analysis per expectation."""
+    expectation = EXPECTATIONS[name]
+    return run_check(expectation.project, *expectation.options)
+
+
+@pytest.mark.parametrize(("name", "key"), CASES)
+def test_function(name: str, key: str) -> None:
+    """Each function has the mode, facts, evidence and decision that its fixture states."""
+    expectation = EXPECTATIONS[name]
+    functions = functions_by_key(report_of(name))
+    assert key in functions, f"{key} is not among {sorted(functions)}"
+    complaints = judge(expectation.functions[key], compare(expectation, key, functions[key]))
+    if complaints:
+        place = f"{expectation.project.relative_to(Path(__file__).parents[1])} {key}"
+        pytest.fail(f"{place}\n  {expectation.about}\n    " + "\n    ".join(complaints), pytrace=False)
+
+
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_project(name: str) -> None:
+    """Every file is read without an error, and assumptions are reported for exactly the functions that need them."""
+    report = report_of(name)
+    assert report["errors"] == []
+    expected = EXPECTATIONS[name].assumptions
+    if expected is not None:
+        ids = {entry["id"]: key for key, entry in functions_by_key(report).items()}
+        assert {ids.get(entry["function"], entry["function"]) for entry in report["assumptions"]} == set(expected)
+
+
+def example(**entry: object) -> Expectation:
+    """An expectation about `f`, for the tests of the comparison itself."""
+    return Expectation(FIXTURES / "x" / "expected.toml", "", (), (), {"main.py:f": entry})
+
+
+TENSOR_TYPE: Json = {"kind": "dense", "dtype": "float32", "shape": [2, None]}
+PARAMETER: Json = {
+    "name": "x",
+    "tensor": "yes",
+    "source": "dataflow",
+    "literals": ['"a"'],
+    "tensor_types": [TENSOR_TYPE],
+}
+FUNCTION: Json = {
+    "path": "main.py",
+    "line": 1,
+    "qualname": "f",
+    "mode": "eager",
+    "kind": "function",
+    "decorator": None,
+    "parameters": [PARAMETER],
+    "facts": {"recursive": {"value": "no", "evidence": []}},
+    "decision": {"action": "keep", "precondition": None},
+    "statuses": [],
+}
+
+
+def test_comparison_accepts_what_holds() -> None:
+    entry = {
+        "mode": "eager",
+        "tensor": {"x": "yes"},
+        "types": {"x": [["dense", "float32", [2, -1]]]},
+        "literals": {"x": ["'a'"]},
+        "facts": {"recursive": "no"},
+        "precondition": "none",
+    }
+    assert compare(example(**entry), "main.py:f", FUNCTION) == []
+
+
+def test_comparison_names_what_does_not_hold() -> None:
+    entry = {"mode": "hybrid", "facts": {"recursive": "yes"}, "tensor": {"x": "no", "y": "no"}}
+    found = compare(example(**entry), "main.py:f", FUNCTION)
+    assert [mismatch.name for mismatch in found] == ["mode", "facts.recursive", "tensor.x", "tensor.y"]
+
+
+def test_known_gap_passes_only_while_it_exists() -> None:
+    gap: Json = {"known_gap": {"mode": "why"}}
+    assert judge(gap, [Mismatch("mode", 1, 2)]) == []
+    assert judge(gap, []) == ["closed: delete `known_gap` of mode (why)"]
+    assert len(judge(gap, [Mismatch("mode", 1, 2), Mismatch("tensor.x", 1, 2)])) == 1
+    assert judge({"known_gap": "why"}, []) != []
