@@ -1,0 +1,32 @@
+"""Bytes -> modules: which files there are, what text they hold, how they are named and how imports reach them.
+
+Nothing here runs or imports the code it reads, and no file can stop the others: what goes wrong with one is a
+`SourceError`.
+"""
+
+from hybridize.source.discovery import DEFAULT_EXCLUDES, discover
+from hybridize.source.layout import find_src_roots
+from hybridize.source.model import Cell, CellMap, Discovery, FileRef, SourceError, SourceText
+from hybridize.source.names import ImportTable, ModuleInfo, module_name
+from hybridize.source.reading import parse, read_source, split_lines
+from hybridize.source.suppressions import Suppression, find_suppressions
+
+__all__ = [
+    "DEFAULT_EXCLUDES",
+    "Cell",
+    "CellMap",
+    "Discovery",
+    "FileRef",
+    "ImportTable",
+    "ModuleInfo",
+    "SourceError",
+    "SourceText",
+    "Suppression",
+    "discover",
+    "find_src_roots",
+    "find_suppressions",
+    "module_name",
+    "parse",
+    "read_source",
+    "split_lines",
+]

@@ -1,0 +1,95 @@
+"""Where a project keeps its packages: the folders that packaging tools, or plain habit, put on the import path."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+_SETUP_DIRECTORY = re.compile(r"package_dir\s*=\s*\{\s*['\"]{2}\s*:\s*['\"]([^'\"]+)['\"]")
+_SETUP_WHERE = re.compile(r"find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?['\"]([^'\"]+)['\"]")
+_CFG_DIRECTORY = re.compile(r"^package_dir\s*=\s*(?:\n\s+)?=\s*(\S+)", re.MULTILINE)
+_CFG_WHERE = re.compile(r"^\[options\.packages\.find\][^\[]*?^where\s*=\s*(\S+)", re.MULTILINE | re.DOTALL)
+
+
+def find_src_roots(root: Path, declared: Sequence[str] = ()) -> tuple[str, ...]:
+    """The folders below `root`, relative to it and with `/`, that hold importable packages; `root` itself is not
+    among them.
+
+    `declared` (the option `src`) comes first; then what `pyproject.toml`, `setup.cfg` and `setup.py` say, read as
+    text and never run; then a folder `src` that is no package. Folders that do not exist are left out.
+    """
+    found: dict[str, None] = {}
+    for folder in (*declared, *_from_pyproject(root), *_from_setup(root), *_by_habit(root)):
+        relative = _inside(root, folder)
+        if relative and os.path.isdir(root / relative):
+            found[relative] = None
+    return tuple(found)
+
+
+def _inside(root: Path, folder: str) -> str | None:
+    path = os.path.normpath(os.path.join(root, folder))
+    relative = os.path.relpath(path, root).replace(os.sep, "/")
+    return None if relative == "." or relative.startswith("../") or relative == ".." else relative
+
+
+def _by_habit(root: Path) -> Iterator[str]:
+    if not (root / "src" / "__init__.py").exists():
+        yield "src"
+
+
+def _from_pyproject(root: Path) -> Iterator[str]:
+    data = _read(root / "pyproject.toml")
+    if "[tool." not in data:
+        return
+    import tomllib
+
+    try:
+        tools = tomllib.loads(data).get("tool", {})
+    except tomllib.TOMLDecodeError:
+        return
+    yield from _strings(_values(_at(tools, "setuptools", "package-dir")))
+    yield from _strings(_at(tools, "setuptools", "packages", "find", "where"))
+    yield from _strings(_at(tools, "hatch", "build", "sources"))
+    yield from _strings(_at(tools, "pdm", "build", "package-dir"))
+    for package in _strings(_at(tools, "hatch", "build", "targets", "wheel", "packages")):
+        yield os.path.dirname(package.rstrip("/")) or "."
+    packages = _at(tools, "poetry", "packages")
+    for entry in packages if isinstance(packages, list) else ():
+        yield from _strings(_at(entry, "from"))
+
+
+def _from_setup(root: Path) -> Iterator[str]:
+    for name, patterns in (
+        ("setup.cfg", (_CFG_DIRECTORY, _CFG_WHERE)),
+        ("setup.py", (_SETUP_DIRECTORY, _SETUP_WHERE)),
+    ):
+        text = _read(root / name)
+        for pattern in patterns:
+            match = pattern.search(text)
+            if match is not None:
+                yield match.group(1)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _at(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _values(value: Any) -> list[Any]:
+    """The folder of the root package (key `""`): other entries rename single packages."""
+    return [value[""]] if isinstance(value, dict) and "" in value else []
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
