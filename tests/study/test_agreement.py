@@ -1,4 +1,4 @@
-"""Our coefficients against scikit-learn, statsmodels and krippendorff on random data, and by hand where those differ."""
+"""Our coefficients against scikit-learn, statsmodels and krippendorff on random data, and their edges."""
 
 from __future__ import annotations
 
