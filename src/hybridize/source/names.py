@@ -182,7 +182,7 @@ class ImportTable:
             return self._resolve_shadowing(origin, tail, top)
         for place in self._search_path(origin.directory):
             found = self._by_path.get(_join(place, tail))
-            if found is not None and found is not origin:
+            if found is not None and (found is not origin or self._may_mean_itself(origin, place, tail)):
                 return found
         if top == self._root_name and "/" in tail:  # the root itself is the package
             found = self._by_path.get(tail.partition("/")[2])
@@ -197,11 +197,17 @@ class ImportTable:
         root_is_package = root is not None and root.file is not None
         for place in (*self._src_roots, "") if not root_is_package else self._src_roots:
             found = self._by_path.get(_join(place, tail))
-            if found is not None and found.file is not None and found is not origin:
+            if found is None or found.file is None:
+                continue
+            if found is not origin or self._may_mean_itself(origin, place, tail):
                 return found
         if root_is_package and top == self._root_name:
             return self._by_path.get(tail.partition("/")[2])
         return None
+
+    def _may_mean_itself(self, origin: ModuleInfo, place: str, tail: str) -> bool:
+        """Whether a module may import itself by this name: `loggers/wandb.py` with `import wandb` means a library."""
+        return "/" in tail or (origin.is_package and (not place or place in self._src_roots))
 
     def _search_path(self, directory: str) -> tuple[str, ...]:
         """The folders where an absolute import is looked for: the script's own and those above it, then the source
@@ -227,7 +233,9 @@ class ImportTable:
 
     def _closest(self, origin: ModuleInfo, tail: str) -> ModuleInfo | None:
         """The one module whose path ends so; of several the nearest in the tree, if there is a nearest one."""
-        paths = [path for path in self._by_suffix.get(tail, ()) if self._by_path[path] is not origin]
+        paths = self._by_suffix.get(tail, [])
+        if "/" not in tail:
+            paths = [path for path in paths if self._by_path[path] is not origin]
         if not paths:
             return None
         shared = [_shared_parts(path, origin.directory) for path in paths]

@@ -1,0 +1,50 @@
+"""The folders that imports start from."""
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.source import find_src_roots
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("pyproject.toml", '[tool.setuptools]\npackage-dir = {"" = "lib"}'),
+        ("pyproject.toml", '[tool.setuptools.packages.find]\nwhere = ["lib"]'),
+        ("pyproject.toml", '[tool.hatch.build.targets.wheel]\npackages = ["lib/pkg"]'),
+        ("pyproject.toml", '[tool.hatch.build]\nsources = ["lib"]'),
+        ("pyproject.toml", '[tool.poetry]\npackages = [{include = "pkg", from = "lib"}]'),
+        ("pyproject.toml", '[tool.pdm.build]\npackage-dir = "lib"'),
+        ("setup.cfg", "[options]\npackage_dir =\n    = lib\npackages = find:\n"),
+        ("setup.cfg", "[options.packages.find]\nexclude = x\nwhere = lib\n"),
+        ("setup.py", "setup(package_dir={'': 'lib'})"),
+        ("setup.py", "setup(packages=find_packages(where='lib'))"),
+        ("setup.py", "setup(packages=find_packages('lib'))"),
+    ],
+)
+def test_packaging_files_are_read(tmp_path: Path, file: str, text: str) -> None:
+    (tmp_path / "lib" / "pkg").mkdir(parents=True)
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    assert find_src_roots(tmp_path) == ("lib",)
+
+
+def test_src_by_habit_unless_it_is_a_package(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    assert find_src_roots(tmp_path) == ("src",)
+    (tmp_path / "src" / "__init__.py").touch()
+    assert find_src_roots(tmp_path) == ()
+
+
+def test_declared_folders_come_first(tmp_path: Path) -> None:
+    for name in ("src", "a/b"):
+        (tmp_path / name).mkdir(parents=True)
+    assert find_src_roots(tmp_path, ["a/b/", str(tmp_path / "src"), "gone", "..", "."]) == ("a/b", "src")
+
+
+@pytest.mark.parametrize(
+    "text", ["[tool.setuptools\n", "[tool.x]\n[tool]\n", "[tool.poetry]\npackages = [1, {from = 2}]"]
+)
+def test_broken_files_say_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    assert find_src_roots(tmp_path) == ()
