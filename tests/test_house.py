@@ -1,0 +1,48 @@
+"""The promises of the repository itself: what the README says is what CI does, and what is packaged is what runs."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import hybridize
+from hybridize.config import OPTIONS
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "command", ['pip install -e ".[dev]"', "hybridize check examples/image_classifier", "pytest -q -n 2"]
+)
+def test_ci_runs_the_commands_of_the_readme(command: str) -> None:
+    assert f"{command}\n" in README
+    assert command.removeprefix("pip install") in CI
+
+
+def test_the_readme_lists_every_option() -> None:
+    for option in OPTIONS:
+        assert f"`{option.name}`" in README
+
+
+def test_the_version_is_one() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+(?:\.?\w+)?", hybridize.__version__)
+    assert PROJECT["project"]["dynamic"] == ["version"]
+
+
+def test_nothing_heavy_is_needed() -> None:
+    assert [re.split(r"[<>=;\[ ]", name)[0] for name in PROJECT["project"]["dependencies"]] == ["pathspec"]
+
+
+def test_reading_sources_imports_nothing_heavy() -> None:
+    script = "import sys, hybridize.source, hybridize.config; print(*sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT / "src"
+    )
+    heavy = {"tensorflow", "numpy", "rich", "pathspec", "tokenize_rt", "libcst", "json", "tomllib", "asyncio"}
+    assert heavy.isdisjoint(result.stdout.split())
