@@ -23,8 +23,8 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 
-from record_types import functions_of, record
-from support import Expectation, load_expectations
+from record_types import functions_of, record  # noqa: E402
+from support import Expectation, load_expectations  # noqa: E402
 
 
 def in_child(task: Callable[[], Any]) -> Any:
