@@ -1,0 +1,134 @@
+"""Dispatch: which command is meant, and what happens when it fails."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import cast
+
+from hybridize.cli.errors import BROKEN_PIPE, ERROR, INTERRUPTED, UsageError
+from hybridize.cli.output import complain
+from hybridize.cli.parser import Parser, did_you_mean
+
+# Name -> module and one line for --help. A module has `add_parser(subparsers)` and `run(args) -> int`.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "check": ("hybridize.cli.check", "decide for every function whether it should run eagerly or as a graph, and why"),
+    "fix": ("hybridize.cli.fix", "make the changes, or show them (--diff)"),
+    "explain": ("hybridize.cli.explain", "why this verdict, step by step; or what a code means"),
+    "rules": ("hybridize.cli.rules", "list the codes of preconditions, statuses and rules"),
+    "config": ("hybridize.cli.config", "show the options in force and where each comes from"),
+    "clean": ("hybridize.cli.clean", "remove the cache"),
+    "study": ("hybridize.study.cli", "the empirical study's pipeline"),
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Parse, run the command, and turn whatever goes wrong into an exit code and a line on stderr."""
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        complain(str(error))
+        return ERROR
+    except SystemExit as stop:  # --help
+        return stop.code if isinstance(stop.code, int) else ERROR if stop.code else 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return BROKEN_PIPE
+    except Exception as error:
+        return _internal(error, arguments)
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    command = next((word for word in arguments if not word.startswith("-")), None)
+    if command is not None and command not in COMMANDS:
+        raise UsageError(_unknown_command(command))
+    parser, modules = _parser(command)
+    if not arguments:
+        parser.print_help()
+        return ERROR
+    args, extras = parser.parse_known_args(arguments)
+    if args.command is None:
+        parser.unknown(extras)
+    if extras:
+        _place_extras(args, extras, modules)
+    module, _ = modules[args.command]
+    return cast(Callable[[argparse.Namespace], int], module.run)(args)
+
+
+def _parser(command: str | None) -> tuple[Parser, dict[str, tuple[ModuleType, Parser | None]]]:
+    """The parser, complete only for the command that is meant: the others are not imported for it."""
+    parser = Parser(
+        prog="hybridize",
+        description="Decides which TensorFlow functions should run as graphs, says why, and makes the change.",
+        epilog="`hybridize COMMAND --help` says more. Exit code 0: nothing to report, 1: something, 2: an error.",
+    )
+    parser.add_argument("-V", "--version", action="store_true", help="print the version")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
+    modules: dict[str, tuple[ModuleType, Parser | None]] = {}
+    for name, (module_name, help_text) in COMMANDS.items():
+        if name != command:
+            subparsers.add_parser(name, help=help_text)
+            continue
+        if not _exists(module_name):
+            raise UsageError(f"`hybridize {name}` is not part of this installation")
+        module = importlib.import_module(module_name)
+        module.add_parser(subparsers)
+        modules[name] = module, subparsers.choices.get(name)
+    return parser, modules
+
+
+def _exists(module_name: str) -> bool:
+    try:
+        return importlib.util.find_spec(module_name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _place_extras(
+    args: argparse.Namespace, extras: list[str], modules: Mapping[str, tuple[ModuleType, Parser | None]]
+) -> None:
+    """Paths after options end up among the unknown arguments (argparse takes positionals in one run only)."""
+    if "paths" in args and not any(extra.startswith("-") for extra in extras):
+        args.paths = [*(args.paths or []), *extras]
+        return
+    parser = modules[args.command][1]
+    if parser is not None:
+        parser.unknown(extras)
+
+
+def _unknown_command(word: str) -> str:
+    hint = did_you_mean(word, COMMANDS)
+    if not hint and (os.path.exists(word) or "/" in word or word.endswith(".py")):
+        hint = f"; did you mean `hybridize check {word}`?"
+    return f"unknown command `{word}`{hint}\nrun `hybridize --help` to see what there is"
+
+
+def _internal(error: Exception, arguments: Sequence[str]) -> int:
+    text = " ".join(str(error).split())
+    if "--verbose" in arguments or "-v" in arguments:
+        import traceback
+
+        complain("".join(traceback.format_exception(error)).rstrip(), label="internal error")
+    else:
+        complain(
+            f"{type(error).__name__}{f': {text}' if text else ''} (--verbose shows the traceback; please report it)",
+            label="internal error",
+        )
+    return ERROR
+
+
+def _silence_stdout() -> None:
+    # Whatever is still buffered must not raise again when the interpreter ends.
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass

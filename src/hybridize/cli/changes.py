@@ -1,0 +1,128 @@
+"""Decisions -> changes of the rewrite room -> what became of each: the plan behind `hybridize fix`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from hybridize.decide.model import Action, FunctionReport, Report
+from hybridize.rewrite import DecoratorChange, FilePlan, FileResult, apply, plan_file
+from hybridize.rewrite.dialect import TENSORFLOW
+from hybridize.rewrite.model import Action as EditAction
+
+_EDITS: Mapping[Action, EditAction] = {
+    Action.CONVERT_TO_HYBRID: "add",
+    Action.CONVERT_TO_EAGER: "remove",
+    Action.RECONFIGURE: "replace",
+}
+
+
+class Outcome(StrEnum):
+    """What became of a change: done (with --diff: shown), already so, or refused with a reason."""
+
+    DONE = "done"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One function's change; `line` is that of `def` before it."""
+
+    function: FunctionReport
+    outcome: Outcome
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """All changes of one file, `result` None where it could not even be read; `error` says why nothing was written."""
+
+    path: str
+    changes: tuple[Change, ...]
+    result: FileResult | None = None
+    error: str | None = None
+
+
+def plan_fixes(report: Report, functions: Iterable[FunctionReport] | None = None) -> list[FileChanges]:
+    """The verified edits for all decisions (or those on `functions`), by file; nothing is written."""
+    by_path: defaultdict[str, list[FunctionReport]] = defaultdict(list)
+    for function in report.functions if functions is None else functions:
+        if function.decision.action is not Action.KEEP:
+            by_path[function.facts.path].append(function)
+    return [_plan_file(Path(report.project.root), path, wanted) for path, wanted in by_path.items()]
+
+
+def write_fixes(planned: Iterable[FileChanges], root: str) -> list[FileChanges]:
+    """Write what was planned; a file that cannot be written is left as it was, and all its changes are refused."""
+    return [_write_file(file, Path(root)) for file in planned]
+
+
+def file_plan(path: str, functions: Iterable[FunctionReport]) -> FilePlan:
+    """The rewrite room's plan for the functions of one file."""
+    return FilePlan(Path(path), tuple(_decorator_change(function) for function in functions))
+
+
+def _plan_file(root: Path, path: str, functions: list[FunctionReport]) -> FileChanges:
+    if path.endswith(".ipynb"):
+        return _refuse_all(path, functions, "notebooks are not rewritten")
+    # An explicit call has no decorator to remove: it is somewhere else, and other code may rely on its name.
+    calls = [f for f in functions if f.facts.hybridization and not f.facts.hybridization.is_decorator]
+    refused = [Change(f, Outcome.REFUSED, _call_reason(f)) for f in calls]
+    rest = [function for function in functions if function not in calls]
+    try:
+        source = (root / path).read_bytes()
+    except OSError as error:
+        return _refuse_all(path, functions, f"cannot be read: {(error.strerror or str(error)).lower()}")
+    result = plan_file(file_plan(path, rest), source)
+    reasons: dict[tuple[int, int], str] = {(change.line, change.column): why for change, why in result.dropped}
+    same = {(change.line, change.column) for change in result.unchanged}
+    changes = [*refused]
+    for function in rest:
+        key = (function.facts.line, function.facts.column)
+        if key in reasons:
+            changes.append(Change(function, Outcome.REFUSED, reasons[key]))
+        else:
+            changes.append(Change(function, Outcome.UNCHANGED if key in same else Outcome.DONE))
+    changes.sort(key=lambda change: change.function.facts.line)
+    return FileChanges(path, tuple(changes), result)
+
+
+def _write_file(file: FileChanges, root: Path) -> FileChanges:
+    if file.result is None or not file.result.changed:
+        return file
+    (outcome,) = apply([file.result], root=root)
+    if outcome.error is None:
+        return file
+    changes = (
+        Change(c.function, Outcome.REFUSED, outcome.error) if c.outcome is Outcome.DONE else c for c in file.changes
+    )
+    return FileChanges(file.path, tuple(changes), file.result, outcome.error)
+
+
+def _refuse_all(path: str, functions: Iterable[FunctionReport], reason: str) -> FileChanges:
+    return FileChanges(path, tuple(Change(f, Outcome.REFUSED, reason) for f in functions), None, reason)
+
+
+def _decorator_change(function: FunctionReport) -> DecoratorChange:
+    facts, decision = function.facts, function.decision
+    decorator = facts.hybridization if facts.hybridization and facts.hybridization.is_decorator else None
+    return DecoratorChange(
+        path=Path(facts.path),
+        line=facts.line,
+        column=facts.column,
+        qualname=facts.qualname.partition("#")[0].replace(".<locals>", ""),
+        action=_EDITS[decision.action],
+        dialect=TENSORFLOW,
+        arguments=decision.arguments,
+        decorator_line=decorator.line if decorator else None,
+    )
+
+
+def _call_reason(function: FunctionReport) -> str:
+    hybridization = function.facts.hybridization
+    line = hybridization.line if hybridization else function.facts.line
+    return f"made hybrid by a call of `tf.function` on line {line}, which is left to you"

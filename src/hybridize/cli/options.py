@@ -1,0 +1,88 @@
+"""The arguments that several commands share; the options of `Config` come from its own table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from hybridize.cli.parser import did_you_mean
+from hybridize.config import OPTIONS
+
+FORMATS = ("full", "concise", "json", "json-lines", "github", "sarif")
+_METAVARS = {
+    "codes": "CODES",
+    "strings": "PATTERN",
+    "paths": "FOLDER",
+    "version": "VERSION",
+    "count": "N",
+    "path": "FOLDER",
+}
+
+
+def add_paths(parser: argparse.ArgumentParser) -> None:
+    """The files and folders to analyze."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: the current folder)")
+
+
+def add_config_options(parser: argparse.ArgumentParser) -> None:
+    """Every option of `[tool.hybridize]`, by the same name, and where the configuration comes from."""
+    group = parser.add_argument_group("options of [tool.hybridize]")
+    for option in OPTIONS:
+        flags = [f"--{option.name}"] + (["-j"] if option.name == "jobs" else [])
+        settings: dict[str, Any] = {"dest": option.field, "default": None, "help": option.help}
+        if option.kind == "boolean":
+            group.add_argument(*flags, action=argparse.BooleanOptionalAction, **settings)
+        elif option.kind == "codes":
+            group.add_argument(*flags, action="append", metavar="CODES", **settings)
+        elif option.kind in ("strings", "paths"):
+            group.add_argument(*flags, action="append", metavar=_METAVARS[option.kind], **settings)
+        else:
+            kind = int if option.kind == "count" else str
+            group.add_argument(*flags, type=kind, metavar=_METAVARS[option.kind], **settings)
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
+    source.add_argument("--isolated", action="store_true", help="read no configuration file")
+
+
+def add_output_options(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    """The format, and where the report goes."""
+    add_format(parser, formats)
+    parser.add_argument("--output-file", metavar="FILE", help="write there instead of stdout")
+
+
+def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    """`--output-format`; the first is the default."""
+    parser.add_argument(
+        "--output-format", type=one_of(*formats), default=formats[0], metavar="FORMAT", help=", ".join(formats)
+    )
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """A type of argument: one of a few words, with a hint for a word that is nearly right."""
+
+    def convert(text: str) -> str:
+        if text not in choices:
+            hint = did_you_mean(text, choices)
+            raise argparse.ArgumentTypeError(f"`{text}` is none of {', '.join(choices)}{hint}")
+        return text
+
+    return convert
+
+
+def add_verbosity(parser: argparse.ArgumentParser) -> None:
+    """How much to say."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("-q", "--quiet", action="store_true", help="only what there is to do; no summary")
+    group.add_argument("-v", "--verbose", action="store_true", help="all evidence; the traceback of an internal error")
+
+
+def overrides(args: argparse.Namespace) -> dict[str, Any]:
+    """What the command line says about options of `Config`; None for those it does not mention."""
+    given: dict[str, Any] = {}
+    for option in OPTIONS:
+        value = getattr(args, option.field, None)
+        if option.kind == "codes" and value is not None:
+            value = [code for codes in value for code in codes.split(",") if code.strip()]
+        given[option.field] = value
+    return given

@@ -1,0 +1,67 @@
+"""From parsed arguments to a report: what `check`, `fix` and `explain` have in common."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from hybridize.cli.errors import UsageError
+from hybridize.cli.options import overrides
+from hybridize.cli.output import complain
+from hybridize.cli.progress import Progress
+from hybridize.config import FROM_COMMAND_LINE, Config, ConfigError, load_config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hybridize.decide.model import Report
+
+
+def configure(args: argparse.Namespace, paths: Sequence[str]) -> Config:
+    """The options in force; raises UsageError for a configuration that cannot be used."""
+    # Without a file, the search starts where no project is.
+    start = (os.path.abspath(os.sep),) if args.isolated else paths
+    try:
+        config = load_config(start, overrides(args), config_file=Path(args.config) if args.config else None)
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
+    _check_selectors(config)
+    return config
+
+
+def analyze(args: argparse.Namespace, paths: Sequence[str], config: Config) -> Report:
+    """Run the analysis, say on stderr which paths do not exist, and drop what is not selected."""
+    from hybridize import api
+    from hybridize.report.select import filter_report
+
+    with Progress() as progress:
+        report = api.analyze([Path(path) for path in paths], config, progress=progress)
+    for path in report.missing:
+        complain(f"no such file or directory: {path}")
+    if not report.missing and not report.errors and not report.project.files:
+        complain(f"no Python files in {', '.join(paths)}", label="warning")
+    return filter_report(report, config.select, config.ignore)
+
+
+def paths_of(args: argparse.Namespace) -> list[str]:
+    """The paths given, or the current folder."""
+    return list(args.paths or ["."])
+
+
+def _check_selectors(config: Config) -> None:
+    selectors = [*config.select, *config.ignore]
+    if not selectors:
+        return
+    from hybridize.cli.codes import load_docs
+    from hybridize.report.select import unknown_selectors
+
+    docs = load_docs().values()
+    if all(doc.kind == "precondition" for doc in docs):
+        return  # nobody says which statuses and rules there are
+    known = [(doc.code, doc.name) for doc in docs]
+    for selector, close in unknown_selectors(selectors, known):
+        message = f"no code starts with `{selector}`{f'; did you mean `{close}`?' if close else ''}"
+        if FROM_COMMAND_LINE in (config.origins["select"], config.origins["ignore"]):
+            raise UsageError(f"{message}\nrun `hybridize rules` to see what there is")
+        complain(message, label="warning")

@@ -1,0 +1,128 @@
+"""Why this verdict, step by step: everything that is known of one function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from hybridize.decide.model import FunctionReport, Report, Status
+from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts, Ternary
+from hybridize.report.style import PLAIN, Style, one_line
+from hybridize.report.words import change, rests_on, tensor_type, verdict
+
+_FACTS = (
+    ("tensor parameter", "tensor_parameter"),
+    ("primitive parameter", "primitive_parameter"),
+    ("Python side effects", "python_side_effects"),
+    ("recursive", "recursive"),
+    ("tensor computation", "tensor_computation"),
+    ("covered by hybrid callers", "covered_by_hybrid_callers"),
+)
+_WIDTH = max(len(title) for title, _ in _FACTS)
+_SOURCES = {"dataflow": "from the values that arrive", "type_hint": "by its type hint", "speculation": "by speculation"}
+
+
+def explain(report: Report, function: FunctionReport, display: Callable[[str], str], style: Style = PLAIN) -> str:
+    """The verdict, the change, every fact with its evidence, parameters, statuses, assumptions and findings."""
+    writer = _Explainer(display, style)
+    sections: list[Iterator[str]] = [
+        writer.head(function),
+        writer.facts(function.facts),
+        writer.parameters(function.facts),
+        writer.statuses(function.statuses),
+        writer.assumptions(report, function),
+        writer.findings(report, function),
+    ]
+    return "\n".join("".join(f"{line}\n" for line in lines) for lines in map(list, sections) if lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Explainer:
+    display: Callable[[str], str]
+    style: Style
+
+    def head(self, function: FunctionReport) -> Iterator[str]:
+        """Name, place, verdict and change."""
+        facts = function.facts
+        known = ("candidate" if facts.candidate else "no candidate", "reached" if facts.reached else "unreached")
+        yield self.style.paint(one_line(facts.id), "bold")
+        yield f"  {self._place(facts.path, facts.line)}, {facts.kind}, {facts.mode}, {', '.join(known)}"
+        yield f"  verdict: {self.style.action(function.decision.action, verdict(function))}"
+        yield f"  because: {rests_on(function)}"
+        described = change(function)
+        if described:
+            yield f"  change: {described}"
+        hybridization = facts.hybridization
+        if hybridization:
+            how = "decorated" if hybridization.is_decorator else "made hybrid by a call of `tf.function`"
+            arguments = ", ".join(f"{name}={value}" for name, value in hybridization.arguments)
+            line = f"  hybrid: {how} at {self._place(facts.path, hybridization.line)}"
+            yield one_line(line + (f" with {arguments}" if arguments else ""))
+
+    def facts(self, facts: FunctionFacts) -> Iterator[str]:
+        """The six facts, each with its chain."""
+        yield self._title("facts")
+        for title, field in _FACTS:
+            fact: Fact = getattr(facts, field)
+            yield f"  {title.ljust(_WIDTH)}  {self._value(fact.value)}"
+            yield from self._chain(fact.evidence, "      ")
+
+    def parameters(self, facts: FunctionFacts) -> Iterator[str]:
+        """Each parameter: whether a tensor, of which types, known from where, and its literals."""
+        if not facts.parameters:
+            return
+        yield self._title("parameters")
+        for parameter in facts.parameters:
+            yield from self._parameter(parameter)
+
+    def statuses(self, statuses: Iterable[Status]) -> Iterator[str]:
+        """Each status with its whole chain."""
+        for number, status in enumerate(statuses):
+            if number == 0:
+                yield self._title("statuses")
+            code = self.style.severity(status.severity, f"{status.code} {status.name} ({status.severity})")
+            yield f"  {code}: {one_line(status.message)}, {self._place(status.path, status.line)}"
+            yield from self._chain(status.evidence, "      ")
+
+    def assumptions(self, report: Report, function: FunctionReport) -> Iterator[str]:
+        """What rests on speculation."""
+        known = [Evidence(a.message, a.path, a.line) for a in report.assumptions if a.function == function.facts.id]
+        steps = list(dict.fromkeys((*function.facts.assumptions, *known)))
+        if steps:
+            yield self._title("assumptions")
+        for step in steps:
+            yield f"  - {one_line(step.message)} ({self._place(step.path, step.line)})"
+
+    def findings(self, report: Report, function: FunctionReport) -> Iterator[str]:
+        """The findings inside the function."""
+        inside = [finding for finding in report.findings if finding.function == function.facts.id]
+        if inside:
+            yield self._title("findings")
+        for finding in inside:
+            code = self.style.severity(finding.severity, f"{finding.code} {finding.name}")
+            yield f"  {self._place(finding.path, finding.line)}:{finding.column} {code} {one_line(finding.message)}"
+            yield from self._chain(finding.evidence, "      ")
+
+    def _parameter(self, parameter: ParameterFacts) -> Iterator[str]:
+        source = f", {_SOURCES[parameter.source]}" if parameter.source else ""
+        tensor = {Ternary.YES: "a tensor", Ternary.NO: "no tensor", Ternary.UNKNOWN: "unknown"}[parameter.tensor]
+        yield f"  {parameter.index} {one_line(parameter.name)}: {tensor}{source}"
+        for kind in parameter.tensor_types:
+            yield f"      {tensor_type(kind)}"
+        if parameter.literals:
+            yield one_line(f"      literals {', '.join(parameter.literals)}")
+        yield from self._chain(parameter.evidence, "      ")
+
+    def _chain(self, chain: Iterable[Evidence], indent: str) -> Iterator[str]:
+        for number, step in enumerate(chain, 1):
+            place = self.style.paint(f"({self._place(step.path, step.line)})", "dim")
+            yield f"{indent}{number}. {one_line(step.message)} {place}"
+
+    def _place(self, path: str, line: int) -> str:
+        return f"{one_line(self.display(path))}:{line}"
+
+    def _title(self, title: str) -> str:
+        return self.style.paint(title, "bold")
+
+    def _value(self, value: Ternary) -> str:
+        return self.style.paint(value.value, {"yes": "green", "no": "blue", "unknown": "yellow"}[value.value])

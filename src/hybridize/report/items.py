@@ -1,0 +1,101 @@
+"""A report as a flat list of places with a sentence each: what line-oriented formats print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hybridize.decide.model import Action, Finding, FunctionReport, Report, Severity, Status
+from hybridize.facts.model import Evidence, Mode
+from hybridize.report.paths import all_errors
+from hybridize.report.style import one_line
+from hybridize.report.summary import SERIOUS, is_candidate, reasons
+from hybridize.report.words import grounds, reason, sentence
+
+SYNTAX_ERROR = "E999"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One place (lines and columns from 1, the end exclusive) and what is to be said of it."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    severity: Severity
+    code: str
+    name: str
+    message: str
+    function: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+def items(report: Report, *, every: bool = False) -> Iterator[Item]:
+    """Changes to make, serious statuses of hybrid functions, findings and errors, in the order of the report.
+
+    With `every`, also why each other candidate is kept.
+    """
+    for function in report.functions:
+        yield from _function_items(function, every)
+    yield from map(_finding_item, report.findings)
+    for error in all_errors(report):
+        line = max(error.line, 1)
+        message = one_line(error.message)
+        yield Item(error.path, line, 1, line, 1, Severity.ERROR, SYNTAX_ERROR, "unreadable-file", message)
+
+
+def _function_items(function: FunctionReport, every: bool) -> Iterator[Item]:
+    facts, decision = function.facts, function.decision
+    if decision.action is not Action.KEEP:
+        yield Item(
+            path=facts.path,
+            line=facts.line,
+            column=facts.column,
+            end_line=facts.line,
+            end_column=facts.column,
+            severity=Severity.INFO,
+            code=decision.precondition or "P0",
+            name=decision.action.value.replace("_", "-"),
+            message=f"{sentence(function)}: {grounds(function)}",
+            function=facts.id,
+        )
+    serious = [status for status in function.statuses if status.severity in SERIOUS]
+    if facts.mode is Mode.HYBRID and serious:
+        yield from (_status_item(function, status) for status in serious)
+    elif every and is_candidate(function):
+        yield from (_status_item(function, status) for status in reasons(function))
+
+
+def _status_item(function: FunctionReport, status: Status) -> Item:
+    text = reason(status, function.facts, lambda path: path)
+    return Item(
+        path=status.path,
+        line=status.line,
+        column=status.column,
+        end_line=status.line,
+        end_column=status.column,
+        severity=status.severity,
+        code=status.code,
+        name=status.name,
+        message=f"{sentence(function)}: {text}",
+        function=function.facts.id,
+        evidence=status.evidence,
+    )
+
+
+def _finding_item(finding: Finding) -> Item:
+    return Item(
+        path=finding.path,
+        line=finding.line,
+        column=finding.column,
+        end_line=finding.end_line,
+        end_column=finding.end_column,
+        severity=finding.severity,
+        code=finding.code,
+        name=finding.name,
+        message=one_line(finding.message),
+        function=finding.function,
+        evidence=finding.evidence,
+    )

@@ -1,0 +1,181 @@
+"""The JSON of design.md §7: one versioned object, described by `schema.json` beside this file."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from hybridize.decide.model import Decision, Finding, FunctionReport, Report, Status
+from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts
+from hybridize.report.paths import all_errors, relative_to_root
+
+VERSION = 1
+
+Json = dict[str, Any]
+
+
+def to_dict(report: Report) -> Json:
+    """The whole report as plain data, keys in the documented order."""
+    return {
+        "version": VERSION,
+        "project": _project(report),
+        "functions": [function_to_dict(function, report.project.root) for function in report.functions],
+        "findings": [_finding(finding, report.project.root) for finding in report.findings],
+        "assumptions": list(_assumptions(report)),
+        "errors": list(_errors(report)),
+    }
+
+
+def dumps(report: Report) -> str:
+    """The report as a JSON document: ASCII, each entry of a list on a line, the same text for equal reports."""
+    lines = ["{"]
+    sections = list(to_dict(report).items())
+    for position, (key, value) in enumerate(sections):
+        comma = "," if position + 1 < len(sections) else ""
+        if isinstance(value, list) and value:
+            body = ",\n".join(f"  {_compact(entry)}" for entry in value)
+            lines.append(f' "{key}": [\n{body}\n ]{comma}')
+        else:
+            lines.append(f' "{key}": {_compact(value)}{comma}')
+    lines.append("}\n")
+    return "\n".join(lines)
+
+
+def dump_lines(report: Report) -> str:
+    """The same entries as JSON lines, each with a `type`: project, function, finding, assumption or error."""
+    names = {"functions": "function", "findings": "finding", "assumptions": "assumption", "errors": "error"}
+    data = to_dict(report)
+    entries: list[Json] = [{"type": "project", "version": VERSION, **data["project"]}]
+    for key, name in names.items():
+        entries.extend({"type": name, **entry} for entry in data[key])
+    return "".join(f"{_compact(entry)}\n" for entry in entries)
+
+
+def function_to_dict(function: FunctionReport, root: str) -> Json:
+    """One entry of `functions`."""
+    facts = function.facts
+    decorator = facts.hybridization if facts.hybridization and facts.hybridization.is_decorator else None
+    return {
+        "id": facts.id,
+        "path": relative_to_root(facts.path, root),
+        "line": facts.line,
+        "end_line": facts.end_line,
+        "qualname": facts.qualname,
+        "kind": facts.kind.value,
+        "mode": facts.mode.value,
+        "decorator": {"line": decorator.line, "arguments": dict(decorator.arguments)} if decorator else None,
+        "candidate": facts.candidate,
+        "reached": facts.reached,
+        "parameters": [_parameter(parameter) for parameter in facts.parameters],
+        "facts": _facts(facts, root),
+        "decision": _decision(function.decision),
+        "statuses": [_status(status, root) for status in function.statuses],
+    }
+
+
+def _compact(value: object) -> str:
+    # ASCII only: lone surrogates of odd file names stay valid JSON, and no terminal's encoding can break it.
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
+
+
+def _project(report: Report) -> Json:
+    project = report.project
+    return {
+        "root": project.root.replace(os.sep, "/"),
+        "files": project.files,
+        "lines": project.lines,
+        "seconds": round(project.seconds, 3),
+    }
+
+
+def _parameter(parameter: ParameterFacts) -> Json:
+    return {
+        "name": parameter.name,
+        "index": parameter.index,
+        "tensor": parameter.tensor.value,
+        "tensor_types": [
+            {"kind": kind.kind, "dtype": kind.dtype, "shape": None if kind.shape is None else list(kind.shape)}
+            for kind in parameter.tensor_types
+        ],
+        "literals": list(parameter.literals),
+        "source": parameter.source.value if parameter.source else None,
+    }
+
+
+def _facts(facts: FunctionFacts, root: str) -> Json:
+    return {
+        "tensor_parameter": _fact(facts.tensor_parameter, root),
+        "primitive_parameter": _fact(facts.primitive_parameter, root),
+        "python_side_effects": _fact(facts.python_side_effects, root),
+        "recursive": _fact(facts.recursive, root),
+        "tensor_computation": _fact(facts.tensor_computation, root),
+        "covered_by_hybrid_callers": _fact(facts.covered_by_hybrid_callers, root),
+    }
+
+
+def _fact(fact: Fact, root: str) -> Json:
+    return {"value": fact.value.value, "evidence": _evidence(fact.evidence, root)}
+
+
+def _evidence(chain: tuple[Evidence, ...], root: str) -> list[Json]:
+    return [{"message": e.message, "path": relative_to_root(e.path, root), "line": e.line} for e in chain]
+
+
+def _decision(decision: Decision) -> Json:
+    benefit = decision.benefit
+    return {
+        "action": decision.action.value,
+        "precondition": decision.precondition,
+        "arguments": dict(decision.arguments),
+        "benefit": round(benefit, 3) if benefit is not None and math.isfinite(benefit) else None,
+    }
+
+
+def _status(status: Status, root: str) -> Json:
+    return {
+        "code": status.code,
+        "name": status.name,
+        "severity": status.severity.value,
+        "message": status.message,
+        "path": relative_to_root(status.path, root),
+        "line": status.line,
+        "column": status.column,
+        "evidence": _evidence(status.evidence, root),
+    }
+
+
+def _finding(finding: Finding, root: str) -> Json:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "path": relative_to_root(finding.path, root),
+        "line": finding.line,
+        "column": finding.column,
+        "end_line": finding.end_line,
+        "end_column": finding.end_column,
+        "function": finding.function,
+        "fix": finding.fix,
+        "evidence": _evidence(finding.evidence, root),
+    }
+
+
+def _assumptions(report: Report) -> Iterator[Json]:
+    root = report.project.root
+    for assumption in report.assumptions:
+        yield {
+            "function": assumption.function,
+            "message": assumption.message,
+            "path": relative_to_root(assumption.path, root),
+            "line": assumption.line,
+        }
+
+
+def _errors(report: Report) -> Iterator[Json]:
+    root = report.project.root
+    for error in all_errors(report):
+        yield {"path": relative_to_root(error.path, root), "line": error.line, "message": error.message}

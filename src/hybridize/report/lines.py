@@ -1,0 +1,71 @@
+"""Line-oriented formats: `concise` for people and editors, `github` for annotations on a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from hybridize.decide.model import Action, Report, Severity
+from hybridize.report.items import items
+from hybridize.report.paths import relative_to_root
+from hybridize.report.style import PLAIN, Style
+from hybridize.report.summary import summarize
+from hybridize.report.words import counted
+
+_GITHUB_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def concise(report: Report, display: Callable[[str], str], *, style: Style = PLAIN, quiet: bool = False) -> str:
+    """`path:line:column: CODE message`, a line each, and a line of counts; `quiet`: only what sets exit code 1."""
+    lines = []
+    for item in items(report, every=not quiet):
+        place = style.paint(f"{display(item.path)}:{item.line}:{item.column}:", "bold")
+        lines.append(f"{place} {style.severity(item.severity, item.code)} {item.message}")
+    if not quiet:
+        lines.append(count_line(report))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def count_line(report: Report) -> str:
+    """The counts in one line: `2 to hybrid, 1 to eager, 8 kept; 3 findings, 1 error`."""
+    summary = summarize(report)
+    names = {
+        Action.CONVERT_TO_HYBRID: "to hybrid",
+        Action.CONVERT_TO_EAGER: "to eager",
+        Action.RECONFIGURE: "to reconfigure",
+        Action.KEEP: "kept",
+    }
+    actions = [f"{summary.actions[action]:,} {name}" for action, name in names.items() if summary.actions[action]]
+    others = []
+    if report.findings:
+        others.append(counted(len(report.findings), "finding"))
+    if summary.errors:
+        others.append(counted(summary.errors, "error"))
+    return "; ".join(part for part in (", ".join(actions), ", ".join(others)) if part) or "nothing to report"
+
+
+def github(report: Report) -> str:
+    """Workflow commands of GitHub Actions, one per place; changes to make are notices."""
+    return "".join(f"{line}\n" for line in _github_lines(report))
+
+
+def _github_lines(report: Report) -> Iterator[str]:
+    for item in items(report):
+        path = relative_to_root(item.path, report.project.root)
+        properties = {
+            "file": path,
+            "line": str(item.line),
+            "col": str(item.column),
+            "endLine": str(item.end_line),
+            "title": f"hybridize ({item.code} {item.name})",
+        }
+        shown = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items())
+        message = f"{path}:{item.line}:{item.column}: {item.code} {item.message}"
+        yield f"::{_GITHUB_LEVELS[item.severity]} {shown}::{_escape(message)}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,119 @@
+"""Finds the functions that a person means by a name or a place."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from hybridize.decide.model import FunctionReport, Report
+from hybridize.report.paths import relative_to_root
+
+_PLACE = re.compile(r"(?P<path>.+?)(?::(?P<line>\d+)(?::\d+)?)?$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an argument of `explain` means: a name, or a file and maybe a line in it (from 1)."""
+
+    text: str
+    path: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The functions meant, best first; `suggestions` where there is none."""
+
+    functions: tuple[FunctionReport, ...] = ()
+    suggestions: tuple[str, ...] = ()
+
+
+def parse_target(text: str, is_file: Callable[[str], bool] = os.path.isfile) -> Target:
+    """Tell a file, with or without a line, from a name (`step`, `Trainer.step`, `module:Trainer.step`)."""
+    match = _PLACE.match(text)
+    if match:
+        path, line = match["path"], match["line"]
+        if is_file(path) or path.endswith((".py", ".ipynb")):
+            return Target(text, path, int(line) if line else None)
+    return Target(text)
+
+
+def find(report: Report, target: Target) -> Found:
+    """The functions that a target means.
+
+    A file means all functions in it; a line the innermost one that contains it, decorators included; a name the
+    functions of that id, of that name in any module, or of a name that ends so, whichever comes first in this list.
+    """
+    if target.path is not None:
+        return _by_place(report, target.path, target.line)
+    return _by_name(report.functions, target.text)
+
+
+def _by_place(report: Report, path: str, line: int | None) -> Found:
+    wanted = relative_to_root(os.path.abspath(path), report.project.root)
+    root = report.project.root
+    functions = [f for f in report.functions if relative_to_root(f.facts.path, root) == wanted]
+    if not functions:
+        paths = sorted({relative_to_root(f.facts.path, root) for f in report.functions})
+        return Found(suggestions=tuple(get_close_matches(wanted, paths, n=3)))
+    if line is None:
+        return Found(tuple(functions))
+    around = [f for f in functions if _first_line(f) <= line <= f.facts.end_line]
+    if around:
+        # Of nested functions the innermost starts last.
+        return Found((max(around, key=lambda f: (f.facts.line, -f.facts.end_line)),))
+    nearest = sorted(functions, key=lambda f: min(abs(f.facts.line - line), abs(f.facts.end_line - line)))
+    return Found(suggestions=tuple(f"{path}:{f.facts.line}" for f in nearest[:3]))
+
+
+def _first_line(function: FunctionReport) -> int:
+    hybridization = function.facts.hybridization
+    if hybridization and hybridization.is_decorator:
+        return min(hybridization.line, function.facts.line)
+    return function.facts.line
+
+
+def _by_name(functions: Sequence[FunctionReport], text: str) -> Found:
+    module, _, name = _plain(text).rpartition(":")
+    tests: tuple[Callable[[FunctionReport], bool], ...]
+    if module:
+        tests = (
+            lambda f: f.facts.id == text,
+            lambda f: _plain(f.facts.id) == f"{module}:{name}",
+            lambda f: _ends_with(_plain(f.facts.id), f"{module}:{name}"),
+        )
+    else:
+        tests = (
+            lambda f: f.facts.id == text or _plain(f.facts.qualname) == name,
+            lambda f: _ends_with(_plain(f.facts.qualname), name),
+            # `trainer.Trainer.step`: dots all the way.
+            lambda f: _ends_with(_plain(f.facts.id).replace(":", "."), name),
+            # The name of a class or of an outer function: what is in it.
+            lambda f: f".{name}." in f".{_plain(f.facts.qualname)}",
+        )
+    for test in tests:
+        matches = tuple(function for function in functions if test(function))
+        if matches:
+            return Found(matches)
+    return Found(suggestions=_close_names(functions, name))
+
+
+def _plain(name: str) -> str:
+    return name.replace(".<locals>", "").removesuffix("()")
+
+
+def _ends_with(name: str, end: str) -> bool:
+    return name == end or name.endswith(f".{end}")
+
+
+def _close_names(functions: Sequence[FunctionReport], name: str) -> tuple[str, ...]:
+    known: dict[str, str] = {}
+    for function in functions:
+        qualname = _plain(function.facts.qualname)
+        known.setdefault(qualname.lower(), qualname)
+        known.setdefault(qualname.rpartition(".")[2].lower(), qualname)
+    close = get_close_matches(name.lower(), known, n=6, cutoff=0.6)
+    return tuple(dict.fromkeys(known[match] for match in close))[:3]

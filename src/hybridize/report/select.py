@@ -1,0 +1,67 @@
+"""`--select` and `--ignore`: which preconditions, statuses and findings a report speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+
+from hybridize.decide.model import Action, FunctionReport, Report
+
+EVERYTHING = "ALL"
+
+
+def matches(selector: str, code: str, name: str = "") -> bool:
+    """Whether a selector (a code, the beginning of one, a name, or ALL) means this code."""
+    wanted = selector.upper()
+    return wanted == EVERYTHING or code.upper().startswith(wanted) or (bool(name) and selector.lower() == name.lower())
+
+
+def is_selected(code: str, name: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
+    """Whether a code is spoken of; the longer, more specific selector wins, `ignore` where both are equal."""
+    chosen = _strength(select, code, name) if select else 0
+    return chosen > _strength(ignore, code, name)
+
+
+def _strength(selectors: Sequence[str], code: str, name: str) -> int:
+    """How specific the best matching selector is: -1 none, 0 ALL, else its length."""
+    lengths = [0 if s.upper() == EVERYTHING else len(s) for s in selectors if matches(s, code, name)]
+    return max(lengths, default=-1)
+
+
+def filter_report(report: Report, select: Sequence[str], ignore: Sequence[str]) -> Report:
+    """The report without what is not selected.
+
+    A function whose precondition is not selected stays in the report and is kept as it is (`Action.KEEP`, its
+    precondition still named). Facts, errors and assumptions are never dropped.
+    """
+    if not select and not ignore:
+        return report
+    return replace(
+        report,
+        functions=tuple(_filter_function(function, select, ignore) for function in report.functions),
+        findings=tuple(f for f in report.findings if is_selected(f.code, f.name, select, ignore)),
+    )
+
+
+def _filter_function(function: FunctionReport, select: Sequence[str], ignore: Sequence[str]) -> FunctionReport:
+    decision = function.decision
+    if (
+        decision.precondition
+        and decision.action is not Action.KEEP
+        and not is_selected(decision.precondition, "", select, ignore)
+    ):
+        decision = replace(decision, action=Action.KEEP)
+    statuses = tuple(s for s in function.statuses if is_selected(s.code, s.name, select, ignore))
+    return replace(function, decision=decision, statuses=statuses)
+
+
+def unknown_selectors(selectors: Iterable[str], codes: Sequence[tuple[str, str]]) -> list[tuple[str, str | None]]:
+    """The selectors that mean none of the known (code, name) pairs, each with the closest known word or None."""
+    words = {word.lower(): word for pair in codes for word in pair if word}
+    unknown = []
+    for selector in selectors:
+        if not any(matches(selector, code, name) for code, name in codes):
+            close = get_close_matches(selector.lower(), words, n=1)
+            unknown.append((selector, words[close[0]] if close else None))
+    return unknown

@@ -1,0 +1,159 @@
+"""The report as text that a person likes to read: grouped by file, then a summary."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from hybridize.decide.model import Action, Finding, FunctionReport, Report, Status
+from hybridize.facts.model import Evidence
+from hybridize.report.paths import read_errors
+from hybridize.report.style import PLAIN, Style, one_line
+from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, summarize
+from hybridize.report.words import counted, reason, rests_on, speed, verdict
+
+_VERDICT_WIDTH = len("keep hybrid")
+_NAME_WIDTH = 40
+_INDENT = " " * 9
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """What to show.
+
+    `everything`: functions that are no candidates, too. `quiet`: only what sets exit code 1, no summary. `verbose`: all
+    evidence. `statistics`: the summary alone.
+    """
+
+    everything: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    statistics: bool = False
+    style: Style = PLAIN
+
+
+def full(report: Report, display: Callable[[str], str], options: TextOptions) -> str:
+    """The text report; `display` turns the report's paths into those to print."""
+    writer = _Writer(display, options)
+    blocks: list[str] = []
+    if not options.statistics:
+        blocks += writer.files(report)
+    errors = writer.errors(report)
+    if errors:
+        blocks.append(errors)
+    if not options.quiet:
+        blocks.append(writer.summary(report))
+    return "\n".join(blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    display: Callable[[str], str]
+    options: TextOptions
+
+    def files(self, report: Report) -> Iterator[str]:
+        """A block of lines per file that has anything to show."""
+        functions: defaultdict[str, list[FunctionReport]] = defaultdict(list)
+        findings: defaultdict[str, list[Finding]] = defaultdict(list)
+        for function in report.functions:
+            if self._is_shown(function):
+                functions[function.facts.path].append(function)
+        for finding in report.findings:
+            if not self.options.quiet or finding.severity in SERIOUS:
+                findings[finding.path].append(finding)
+        for path in dict.fromkeys((*functions, *findings)):
+            lines = [self.options.style.paint(one_line(self.display(path)), "bold")]
+            width = min(max((len(f.facts.qualname) for f in functions[path]), default=0), _NAME_WIDTH)
+            for function in functions[path]:
+                lines += self._function(function, width)
+            for finding in findings[path]:
+                lines += self._finding(finding)
+            yield "".join(f"{line}\n" for line in lines)
+
+    def errors(self, report: Report) -> str:
+        """One line per path that could not be read or parsed; of missing paths the command line speaks itself."""
+        label = self.options.style.paint("error", "red")
+        lines = []
+        for error in read_errors(report):
+            place = self.display(error.path) + (f":{error.line}" if error.line else "")
+            lines.append(f"{label}: {one_line(place)}: {one_line(error.message)}\n")
+        return "".join(lines)
+
+    def summary(self, report: Report) -> str:
+        """The counts, in a few lines; longer tables only where there is something to count."""
+        summary = summarize(report)
+        head = (
+            f"{counted(summary.functions, 'function')} in {speed(report)}: "
+            f"{counted(summary.candidates, 'candidate')}, {summary.hybrid:,} hybrid"
+        )
+        lines = [self.options.style.paint(head, "bold"), *self._actions(summary)]
+        lines += self._table("why functions that pass no precondition are kept", summary.failed)
+        lines += self._table("why functions that pass a precondition are kept", summary.left_out)
+        lines += self._table("findings", summary.findings)
+        rest = [counted(summary.assumptions, "assumption")] if summary.assumptions else []
+        rest += [counted(summary.errors, "error")] if summary.errors else []
+        if rest:
+            lines.append(", ".join(rest))
+        if summary.actions[Action.KEEP] < summary.candidates:
+            lines.append(
+                self.options.style.paint(
+                    "`hybridize fix --diff` shows the changes, `hybridize explain NAME` why.", "dim"
+                )
+            )
+        return "".join(f"{line}\n" for line in lines)
+
+    def _is_shown(self, function: FunctionReport) -> bool:
+        if self.options.quiet:
+            serious = any(status.severity in SERIOUS for status in function.statuses)
+            return function.decision.action is not Action.KEEP or (function.facts.mode.value == "hybrid" and serious)
+        return self.options.everything or is_candidate(function)
+
+    def _function(self, function: FunctionReport, width: int) -> Iterator[str]:
+        facts, style = function.facts, self.options.style
+        word = style.action(function.decision.action, verdict(function).ljust(_VERDICT_WIDTH))
+        name = one_line(facts.qualname).ljust(width)
+        yield f"{facts.line:>6}  {word}  {name}  {rests_on(function)}"
+        for status in function.statuses:
+            # Beside a change, an informative status is noise; beside a kept function it is the reason.
+            if function.decision.action is Action.KEEP or status.severity in SERIOUS or self.options.verbose:
+                yield from self._status(function, status)
+
+    def _status(self, function: FunctionReport, status: Status) -> Iterator[str]:
+        code = self.options.style.severity(status.severity, f"{status.code} {status.name}")
+        yield f"{_INDENT}{code}: {reason(status, function.facts, self.display)}"
+        if self.options.verbose:
+            yield from self._evidence(status.evidence)
+
+    def _finding(self, finding: Finding) -> Iterator[str]:
+        place = f"{one_line(self.display(finding.path))}:{finding.line}:{finding.column}"
+        code = self.options.style.severity(finding.severity, finding.code)
+        fix = f" [{finding.fix} fix]" if finding.fix else ""
+        yield f"  {place} {code} {finding.name} {one_line(finding.message)}{fix}"
+        if self.options.verbose:
+            yield from self._evidence(finding.evidence)
+
+    def _evidence(self, chain: Iterable[Evidence]) -> Iterator[str]:
+        for step in chain:
+            place = f"{one_line(self.display(step.path))}:{step.line}"
+            yield f"{_INDENT}  - {one_line(step.message)} {self.options.style.paint(f'({place})', 'dim')}"
+
+    def _actions(self, summary: Summary) -> Iterator[str]:
+        names = {
+            Action.CONVERT_TO_HYBRID: "to hybrid",
+            Action.CONVERT_TO_EAGER: "to eager",
+            Action.RECONFIGURE: "reconfigure",
+            Action.KEEP: "keep",
+        }
+        for action, name in names.items():
+            number = summary.actions[action]
+            if number or self.options.statistics:
+                yield f"{number:>6,}  {self.options.style.action(action, name)}"
+        if summary.passed:
+            yield "  pass  " + ", ".join(f"{count.code} {count.number:,}" for count in summary.passed)
+
+    def _table(self, title: str, counts: tuple[Count, ...]) -> Iterator[str]:
+        if counts:
+            yield f"{title}:"
+        for count in counts:
+            yield f"{count.number:>6,}  {count.code} {count.name}"

@@ -1,0 +1,151 @@
+"""The sentences that every kind of report shares: the verdict, what it rests on, and why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from hybridize.decide.model import Action, FunctionReport, Report, Status
+from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary
+from hybridize.report.style import one_line
+
+_VERDICTS = {
+    Action.CONVERT_TO_HYBRID: "to hybrid",
+    Action.CONVERT_TO_EAGER: "to eager",
+    Action.RECONFIGURE: "reconfigure",
+}
+_CALLED = re.compile(r"\bcall(?:s|ed)?\b[^`]*`([^`]+)`")
+_MOST_NAMES = 4
+
+
+def verdict(function: FunctionReport) -> str:
+    """What to do, in two words: `to hybrid`, `to eager`, `reconfigure`, `keep eager`, `keep hybrid`."""
+    return _VERDICTS.get(function.decision.action) or f"keep {function.facts.mode.value}"
+
+
+def change(function: FunctionReport) -> str | None:
+    """The change to the source in a sentence, or None where the function is kept."""
+    decision, hybridization = function.decision, function.facts.hybridization
+    arguments = ", ".join(f"{name}={value}" for name, value in decision.arguments)
+    spelled = f"@tf.function({arguments})" if arguments else "@tf.function"
+    if decision.action is Action.CONVERT_TO_HYBRID:
+        return one_line(f"add `{spelled}` to the definition on line {function.facts.line}")
+    place = f" on line {hybridization.line}" if hybridization else ""
+    if decision.action is Action.CONVERT_TO_EAGER:
+        what = "decorator" if hybridization is None or hybridization.is_decorator else "call of `tf.function`"
+        return f"remove the {what}{place}"
+    if decision.action is Action.RECONFIGURE:
+        return one_line(f"make the decorator{place} `{spelled}`")
+    return None
+
+
+def summary_of_facts(facts: FunctionFacts) -> str:
+    """What a decision rests on, in a line: `eager, tensor parameters (images, labels), no literal, no side effect`."""
+    parts = [
+        facts.mode.value,
+        _parameters_part(facts),
+        _literals_part(facts),
+        _ternary_part(facts.python_side_effects.value, "side effects", "no side effect", "side effects unknown"),
+        _ternary_part(facts.recursive.value, "recursive", "", ""),
+        _ternary_part(facts.tensor_computation.value, "", "no tensor computation", ""),
+        "" if facts.reached else "unreached",
+    ]
+    return one_line(", ".join(part for part in parts if part))
+
+
+def rests_on(function: FunctionReport) -> str:
+    """The precondition that passes, if one does, and the facts in a line."""
+    decision = function.decision
+    if decision.precondition is None:
+        return grounds(function)
+    kept = " passes, left out" if decision.action is Action.KEEP else ""
+    return f"{decision.precondition}{kept}: {grounds(function)}"
+
+
+def grounds(function: FunctionReport) -> str:
+    """The facts in a line, with the expected benefit of a conversion."""
+    benefit = function.decision.benefit
+    text = summary_of_facts(function.facts)
+    if benefit is not None and function.decision.action is Action.CONVERT_TO_HYBRID:
+        text += f", about {benefit:.1f} times faster"
+    return text
+
+
+def sentence(function: FunctionReport) -> str:
+    """What to do, as a sentence: "convert `f` to hybrid", "keep `f` eager"."""
+    name = one_line(function.facts.qualname)
+    if function.decision.action is Action.KEEP:
+        return f"keep `{name}` {function.facts.mode.value}"
+    if function.decision.action is Action.RECONFIGURE:
+        return f"reconfigure `{name}`"
+    return f"convert `{name}` {verdict(function)}"
+
+
+def reason(status: Status, facts: FunctionFacts, display: Callable[[str], str]) -> str:
+    """The shortest useful text of a status: what, where, and through which calls."""
+    cause = status.evidence[-1] if status.evidence else Evidence(status.message, status.path, status.line)
+    text = status.message
+    if cause.message not in text:
+        text = f"{text}: {cause.message}"
+    place = place_of(cause, facts, display)
+    if place and place not in text:
+        text += f" ({place})"
+    calls = [match.group(1) for step in status.evidence[:-1] if (match := _CALLED.search(step.message))]
+    if calls:
+        text += ", through " + " -> ".join(f"`{name}`" for name in calls)
+    return one_line(text)
+
+
+def place_of(evidence: Evidence, facts: FunctionFacts, display: Callable[[str], str]) -> str:
+    """Where a cause is, as seen from the function: empty for its `def`, `line 88` in its file, else `file:88`."""
+    if evidence.path == facts.path:
+        return "" if evidence.line in (facts.line, 0) else f"line {evidence.line}"
+    return f"{display(evidence.path)}:{evidence.line}"
+
+
+def tensor_type(kind: TensorType) -> str:
+    """A tensor type as text: `dense float32 [?, 28, 28]`, with `?` for what is unknown."""
+    shape = "[...]" if kind.shape is None else f"[{', '.join('?' if d is None else str(d) for d in kind.shape)}]"
+    return one_line(f"{kind.kind} {kind.dtype or '?'} {shape}")
+
+
+def speed(report: Report) -> str:
+    """Files, size and time: `57 files, 12.3 KLOC, 0.84 s`."""
+    project = report.project
+    kloc = project.lines / 1000
+    return f"{counted(project.files, 'file')}, {kloc:.1f} KLOC, {project.seconds:.2f} s"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `1,203 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _ternary_part(value: Ternary, yes: str, no: str, unknown: str) -> str:
+    return {Ternary.YES: yes, Ternary.NO: no, Ternary.UNKNOWN: unknown}[value]
+
+
+def _parameters_part(facts: FunctionFacts) -> str:
+    tensors = [p for p in facts.parameters if p.tensor is Ternary.YES]
+    if facts.tensor_parameter.value is Ternary.NO:
+        return "no tensor parameter"
+    if facts.tensor_parameter.value is Ternary.UNKNOWN:
+        return "tensor parameters unknown"
+    return _named("tensor parameter", tensors)
+
+
+def _literals_part(facts: FunctionFacts) -> str:
+    if facts.primitive_parameter.value is Ternary.YES:
+        return _named("primitive parameter", [p for p in facts.parameters if p.literals])
+    # What a hybrid function without tensors does with its literals decides nothing.
+    if facts.mode is Mode.HYBRID and facts.tensor_parameter.value is Ternary.NO:
+        return ""
+    return _ternary_part(facts.primitive_parameter.value, "", "no literal", "literals unknown")
+
+
+def _named(noun: str, parameters: Iterable[ParameterFacts]) -> str:
+    names = [parameter.name for parameter in parameters]
+    if not names:
+        return noun
+    shown = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+    return f"{noun}{'' if len(names) == 1 else 's'} ({shown})"
