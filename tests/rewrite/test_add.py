@@ -1,5 +1,7 @@
 """Where the decorator goes, how it is spelled, and what stays as it is."""
 
+# ruff: noqa: E501 (before and after stand side by side)
+
 from __future__ import annotations
 
 import pytest

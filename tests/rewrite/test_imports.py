@@ -1,5 +1,7 @@
 """Where a new import goes."""
 
+# ruff: noqa: E501 (before and after stand side by side)
+
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,7 @@
 """Decorators that go, and arguments that change."""
 
+# ruff: noqa: E501 (before and after stand side by side)
+
 from __future__ import annotations
 
 import dataclasses

@@ -1,5 +1,7 @@
 """The post-condition finds what an edit should not have done; the diff shows what it did."""
 
+# ruff: noqa: E501 (before and after stand side by side)
+
 from __future__ import annotations
 
 import difflib

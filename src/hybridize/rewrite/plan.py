@@ -11,8 +11,19 @@ from hybridize.rewrite.verify import verify_against
 
 
 def plan_file(plan: FilePlan, source: bytes) -> FileResult:
-    """The result of a file's plan for these bytes."""
-    return plan_edits(source, plan.changes, path=plan.path, known_names=plan.known_names)
+    """The result of a file's plan for these bytes; a notebook's lines are those of the text of its code cells."""
+    if plan.path.suffix != ".ipynb":
+        return plan_edits(source, plan.changes, path=plan.path, known_names=plan.known_names)
+    from hybridize.rewrite.notebook import plan_notebook
+    from hybridize.source.model import FileRef, SourceError
+    from hybridize.source.reading import decode_source
+
+    name = plan.path.as_posix()
+    notebook = decode_source(FileRef(name, name), source)
+    if isinstance(notebook, SourceError):
+        dropped = tuple((change, notebook.message) for change in plan.changes)
+        return FileResult(plan.path, source, source, (), (), (), dropped)
+    return plan_notebook(notebook, plan.changes, known_names=plan.known_names)
 
 
 def plan_edits(

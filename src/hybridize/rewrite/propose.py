@@ -156,20 +156,27 @@ def _existing(file: ParsedFile, site: Site, change: DecoratorChange) -> list[int
 
 
 def target_index(file: ParsedFile, site: Site, change: DecoratorChange) -> int | None:
-    """The decorator to remove or replace: the one on the line that the change names, else the only one."""
+    """The decorator that the change means: the one on the line that it names, else the first of its kind."""
     if change.decorator_line is not None:
-        lines = [node.lineno for node in site.node.decorator_list]
-        return lines.index(change.decorator_line) if change.decorator_line in lines else None
+        above = 0
+        for index, node in enumerate(site.node.decorator_list):
+            if above < change.decorator_line <= (node.end_lineno or node.lineno):
+                return index
+            above = node.end_lineno or node.lineno
+        return None
     found = _existing(file, site, change)
     return found[0] if found else None
 
 
+def removed_indices(file: ParsedFile, site: Site, change: DecoratorChange) -> list[int]:
+    """All decorators to remove: a second one of the same kind would leave the function hybrid."""
+    named = target_index(file, site, change)
+    return sorted({*_existing(file, site, change), *([] if named is None else [named])})
+
+
 def _remove(file: ParsedFile, site: Site, change: DecoratorChange) -> list[Edit]:
     edits: list[Edit] = []
-    # All of them: a second decorator of the same kind would leave the function hybrid.
-    chosen = target_index(file, site, change)
-    indices = _existing(file, site, change) if change.decorator_line is None else [] if chosen is None else [chosen]
-    for index in indices:
+    for index in removed_indices(file, site, change):
         span = decorator_span(file.text, site.node, index)
         if span is None:
             raise _Dropped(_UNCLEAR)

@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator
 
 from hybridize.rewrite.locate import Site
 from hybridize.rewrite.model import DecoratorChange, KnownNames
-from hybridize.rewrite.propose import ParsedFile, insertion_index, parse_argument, propose, target_index
+from hybridize.rewrite.propose import (
+    ParsedFile,
+    insertion_index,
+    parse_argument,
+    propose,
+    removed_indices,
+    target_index,
+)
 from hybridize.rewrite.spelling import denotes_decorator, is_partial, spell
 
 _SKIPPED = {"ctx", "type_ignores", "type_comment"}
@@ -63,14 +70,12 @@ def verify_against(
 
 def moved(change: DecoratorChange, now: Site) -> DecoratorChange:
     """The same change, asked for in the file after it was made."""
-    replaced = change.decorator_line
-    if replaced is not None:
-        # The decorator's own line moved with its function, unless it is gone.
-        lines = [node.lineno for node in now.node.decorator_list]
-        replaced = replaced + now.node.lineno - change.line if change.action == "replace" else -1
-        replaced = replaced if replaced in lines else -1
+    place = change.decorator_line
+    if place is not None:
+        # It moved with its function; line 0 has none, for one that is gone.
+        place = place + now.node.lineno - change.line if change.action == "replace" else 0
     return dataclasses.replace(
-        change, line=now.node.lineno, column=now.node.col_offset + 1, qualname=now.qualname, decorator_line=replaced
+        change, line=now.node.lineno, column=now.node.col_offset + 1, qualname=now.qualname, decorator_line=place
     )
 
 
@@ -95,11 +100,8 @@ def _decorators(before: ParsedFile, after: ParsedFile, old: Site, now: Site, cha
     """What is wrong with the decorators of one changed function."""
     was, has = list(old.node.decorator_list), list(now.node.decorator_list)
     if change.action == "remove":
-        gone = target_index(before, old, change)
-        if change.decorator_line is None:
-            kept = [node for node in was if not denotes_decorator(before.names, node, old, change.dialect)]
-        else:
-            kept = [node for index, node in enumerate(was) if index != gone]
+        gone = removed_indices(before, old, change)
+        kept = [node for index, node in enumerate(was) if index not in gone]
         return "another decorator was lost" if len(kept) == len(was) or _first_difference(kept, has, {}) else None
     index = insertion_index(before, old, change) if change.action == "add" else target_index(before, old, change)
     if index is None or index >= len(has):
