@@ -38,7 +38,7 @@ class Walk:
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """The public attributes of a module, lazily loaded ones included; what fails to load is left out."""
     for name in sorted(set(dir(module))):
-        if name.startswith("_") or name in _STRAY:
+        if (name.startswith("_") and name != "__version__") or name in _STRAY:
             continue
         try:
             yield name, getattr(module, name)

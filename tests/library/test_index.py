@@ -104,6 +104,40 @@ def test_keras_is_found_through_tensorflow_and_through_its_inner_modules(spelled
 
 
 @pytest.mark.parametrize(
+    ("spelled", "expected"),
+    [
+        ("tensorflow.placeholder", "tf.compat.v1.placeholder"),
+        ("tensorflow.train.AdamOptimizer", "tf.compat.v1.train.AdamOptimizer"),
+        ("tensorflow.losses.log_loss", "tf.compat.v1.losses.log_loss"),
+        ("tensorflow.Session.run", "tf.compat.v1.Session.run"),
+        ("tensorflow.python.keras.optimizer_v2.adam.Adam", "keras.optimizers.Adam"),
+        ("numpy.float", "builtins.float"),
+        ("numpy.object", "builtins.object"),
+        ("numpy.core.float32", "np.float32"),
+    ],
+)
+def test_names_of_older_versions(spelled: str, expected: str) -> None:
+    assert canonical(spelled) == expected
+
+
+@pytest.mark.parametrize(
+    ("spelled", "expected"),
+    [
+        ("tensorflow.float32.max", "tf.dtypes.DType.max"),
+        ("numpy.multiply.reduce", "np.ufunc.reduce"),
+        ("keras.Model.__init__", "keras.Model.__init__"),
+        ("tensorflow.keras.layers.Dense.__call__", "keras.layers.Layer.__call__"),
+    ],
+)
+def test_members_of_values_and_special_methods(spelled: str, expected: str) -> None:
+    assert entry(spelled).name == expected
+
+
+def test_a_constructor_takes_what_the_class_takes() -> None:
+    assert entry("keras.layers.Dense.__init__").parameters == entry("keras.layers.Dense").parameters
+
+
+@pytest.mark.parametrize(
     "spelled",
     ["tensorflow.nonesuch", "tensorflow.math.add.real", "keras.layers.Nonesuch", "keras.layers.Dense.nonesuch",
      "keras.layers.Dense.core.Layer", "keras.nonesuch.Dense", "numpy.nonesuch", "tensorflow.python.framework.nonesuch"],

@@ -13,6 +13,8 @@ from hybridize.library.index.tables import table, table_of
 # Folders of Keras' implementation that say nothing about the public module of what they define.
 _KERAS_INNER: Final = frozenset({"src", "engine", "legacy", "saving"})
 _NUMPY_INNER: Final = frozenset({"core", "_core", "lib", "matrixlib"})
+# Public objects that are values themselves: the class that their members belong to.
+_VALUE_CLASSES: Final[dict[Kind, str]] = {"dtype": "tf.dtypes.DType", "ufunc": "np.ufunc"}
 
 
 def known_package(name: str) -> bool:
@@ -36,8 +38,7 @@ def versions() -> dict[Release, dict[str, str]]:
 
 def canonical(name: str) -> str:
     """The canonical name (`tf.math.add`), or `name` with its root normalized when the index does not know it."""
-    spelled = normalized(name)
-    return _resolved(spelled) or spelled if known_root(spelled) else spelled
+    return _find(name) or normalized(name)
 
 
 @lru_cache(maxsize=16384)
@@ -46,16 +47,17 @@ def lookup(name: str, release: Release | None = None) -> Entry | None:
 
     `name` is spelled as in the source after import resolution (`tensorflow.math.add`, `tf_keras.layers.Dense`), or
     canonical. With `release` the answer is that release's alone, None when it does not have the symbol. Without,
-    2.15's (which most existing code is written for), or the newest's for what is new.
+    2.15's (which most existing code is written for), or the newest's for what is new. Every class has a member
+    `__init__`, which takes what a call of the class takes. A name that only TensorFlow 1 had at its place
+    (`tensorflow.placeholder`) means the one below `tf.compat.v1`.
     """
-    spelled = normalized(name)
-    found = _resolved(spelled) if known_root(spelled) else None
+    found = _find(name)
     if found is None:
         return None
     entry = _entry(found, release)
     if entry is None and release is not None:  # a member may stand in another class in that release
-        owner, _, member = spelled.rpartition(".")
-        holder = _resolved(owner)
+        owner, _, member = name.rpartition(".")
+        holder = _find(owner)
         found = _member(holder, member, release) if holder else None
         entry = _entry(found, release) if found else None
     return entry
@@ -94,6 +96,19 @@ def symbols(table_name: str) -> Iterator[tuple[str, Kind, tuple[Release, ...]]]:
 
 
 @lru_cache(maxsize=16384)
+def _find(name: str) -> str | None:
+    """The canonical name of what a name in any spelling means."""
+    spelled = normalized(name)
+    if not known_root(spelled):
+        return None
+    found = _resolved(spelled)
+    # tf.losses and tf.metrics were TensorFlow's own before they were Keras'.
+    if found is None and spelled.startswith("keras.") and name.startswith(("tensorflow.", "tf.")):
+        found = _public(f"tf.compat.v1.{name.partition('.')[2]}")
+    return found
+
+
+@lru_cache(maxsize=16384)
 def _resolved(name: str) -> str | None:
     """The canonical name of a symbol or of a member, for a normalized name."""
     direct = _public(name)
@@ -101,6 +116,8 @@ def _resolved(name: str) -> str | None:
         return direct
     if name.startswith("tf.python."):
         return _inside(name, "tensorflow")
+    if name.startswith("tf.") and not name.startswith("tf.compat."):
+        return _public(f"tf.compat.v1.{name[3:]}")  # written for TensorFlow 1; TensorFlow 2 has no other such name
     if name.startswith("keras."):
         return _inside(name, "keras") or _dropping_inner(name, _KERAS_INNER)
     return _dropping_inner(name, _NUMPY_INNER) if name.startswith("np.") else None
@@ -124,8 +141,12 @@ def _member(owner: str, name: str, release: Release | None = None) -> str | None
     """The canonical name of a member of a class: under the class that defines it, in a release or in any."""
     for asked in (release,) if release else RELEASES:
         entry = _entry(owner, asked)
+        if entry is not None and not entry.is_class and entry.kind in _VALUE_CLASSES:
+            return _member(_VALUE_CLASSES[entry.kind], name, release)
         if entry is None or not entry.is_class:
             continue
+        if name == "__init__":
+            return f"{owner}.__init__"
         for cls in (owner, *entry.mro):
             defining = entry if cls == owner else _class(cls, asked)
             if defining and name in defining.members:
@@ -215,6 +236,9 @@ def _member_entry(owner: str, member: str, release: Release | None) -> Entry | N
     position = found.positions.get(owner)
     if position is None:
         return None
+    if member == "__init__":
+        cls = _entry(owner, release)
+        return cls and Entry(f"{owner}.__init__", "method", cls.releases, cls.parameters, cls.alternatives)
     record = found.record(position)
     by_release = {r: v.get("m", {}).get(member) for r, v in _by_release(record, found.releases(position)).items()}
     present: dict[Release, list[Any]] = {r: m for r, m in by_release.items() if m is not None}

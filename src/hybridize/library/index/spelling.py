@@ -7,6 +7,15 @@ from typing import Final
 _TENSORFLOW: Final = frozenset({"tensorflow", "tensorflow_core", "tf"})
 _KERAS: Final = frozenset({"keras", "tf_keras"})
 _NUMPY: Final = frozenset({"numpy", "np"})
+# Names of built-in types that NumPy 1.24 took away; `np.bool` and `np.long` came back as types of NumPy.
+_NUMPY_BUILTINS: Final = {
+    "int": "int",
+    "float": "float",
+    "complex": "complex",
+    "object": "object",
+    "str": "str",
+    "unicode": "str",
+}
 # Parts of Keras that TensorFlow also shows at its own top level.
 KERAS_MODULES: Final = frozenset({"keras", "initializers", "losses", "metrics", "optimizers"})
 
@@ -25,14 +34,17 @@ def normalized(name: str) -> str:
     """`name` with its root in the index's spelling; a name of another package comes back as it is.
 
     Names through `tf.compat.v2` and through TensorFlow's generated modules lose that detour. All roads to Keras end
-    in `keras.`, those through `tf.compat.v1` too.
+    in `keras.`, those through `tf.compat.v1` too. What NumPy once had of the built-in types is `builtins.float`.
     """
     root, *rest = name.split(".")
     if root in _TENSORFLOW:
         return _tensorflow(rest)
     if root in _KERAS:
         return _keras(rest)
-    return ".".join(["np", *rest]) if root in _NUMPY else name
+    if root not in _NUMPY:
+        return name
+    builtin = _NUMPY_BUILTINS.get(rest[0]) if rest else None
+    return ".".join(["builtins", builtin, *rest[1:]] if builtin else ["np", *rest])
 
 
 def _tensorflow(rest: list[str]) -> str:
@@ -62,4 +74,6 @@ def _keras(rest: list[str]) -> str:
         rest = rest[3:] if rest[1:2] in (["_v1"], ["_v2"]) else rest[1:]
     elif rest[:1] == ["_tf_keras"]:
         rest = rest[2:]
+    if rest[:1] == ["optimizer_v2"]:  # TensorFlow's own copy of Keras
+        rest = ["optimizers", *rest[1:]]
     return ".".join(["keras", *rest])
