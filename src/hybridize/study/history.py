@@ -1,0 +1,437 @@
+"""Reads git histories by the `git` command line: one `log -G` for candidates, one `cat-file --batch` for contents.
+
+Nothing here writes to a repository, runs its hooks, filters or diff drivers, or touches the network: partial clones miss
+objects, and a missing object is reported as missing.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final
+
+PREFETCH_CHUNK: Final = 500
+"""Object names written at once: few enough to fit a pipe's buffer, or git and we would wait for each other."""
+PREFETCH_LIMIT: Final = 5_000
+NULL_OID: Final = frozenset("0")
+_SAFE: Final = (
+    "--no-replace-objects",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "log.follow=false"),
+    *("-c", "log.showRoot=true"),
+    *("-c", "log.showSignature=false"),
+    *("-c", "log.mailmap=false"),
+    *("-c", "protocol.allow=never"),
+    *("-c", "i18n.logOutputEncoding=UTF-8"),
+)
+_DIFF: Final = (
+    "--raw",
+    "-r",
+    "-z",
+    "-M",
+    "-l1000",
+    "--no-abbrev",
+    "--no-color",
+    "--no-notes",
+    "--no-decorate",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--text",
+    "--diff-algorithm=default",
+    "--format=%x01%H%x00%an%x00%at%x00%ct%x00%B%x00%x02",
+)
+
+
+class GitError(Exception):
+    """Git could not do it; the message is its own last line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """One file of a changeset. Null object names mean that the file is absent on that side."""
+
+    status: str
+    path_before: str | None
+    path_after: str | None
+    oid_before: str | None
+    oid_after: str | None
+
+    @property
+    def path(self) -> str:
+        """The path after, or before if the file is gone."""
+        return self.path_after or self.path_before or ""
+
+
+@dataclass(frozen=True, slots=True)
+class RawCommit:
+    """A commit as the log names it; `authored` and `committed` are in seconds since the epoch, UTC."""
+
+    sha: str
+    author: str
+    authored: int
+    committed: int
+    message: str
+    files: tuple[RawFile, ...]
+
+    @property
+    def subject(self) -> str:
+        """The first paragraph on one line, as git's `%s`."""
+        return " ".join(self.message.strip("\n").partition("\n\n")[0].split("\n")).strip()
+
+    @property
+    def body(self) -> str:
+        """The rest of the message."""
+        return self.message.strip("\n").partition("\n\n")[2].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A clone, bare or not."""
+
+    path: Path
+
+    def command(self, *arguments: str) -> list[str]:
+        """A git command line that neither the user's nor the repository's configuration can bend."""
+        return ["git", "-C", str(self.path), *_SAFE, *arguments]
+
+    def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+        """Output of a git command.
+
+        Raises:
+            GitError: it failed, or there is no git.
+        """
+        try:
+            done = subprocess.run(
+                self.command(*arguments), input=stdin, capture_output=True, check=False, env=environment()
+            )
+        except OSError as error:
+            raise GitError(f"cannot run git: {error}") from error
+        if done.returncode:
+            raise GitError(_last_line(done.stderr) or f"git {arguments[0]} failed")
+        return done.stdout
+
+    def resolve(self, revision: str) -> str | None:
+        """The commit that a revision names, or null."""
+        try:
+            return self.run("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").decode().strip() or None
+        except GitError:
+            return None
+
+    def count(self, selection: Sequence[str]) -> int:
+        """How many commits without merges a selection has."""
+        return int(self.run("rev-list", "--count", "--no-merges", *selection).strip() or b"0")
+
+    def boundary(self) -> frozenset[str]:
+        """Commits at which a shallow clone ends: they only look as if they had added every file."""
+        directory = Path(os.fsdecode(self.run("rev-parse", "--absolute-git-dir").rstrip(b"\n")))
+        try:
+            return frozenset((directory / "shallow").read_text("ascii").split())
+        except (OSError, UnicodeDecodeError):
+            return frozenset()
+
+    def url(self) -> str | None:
+        """The web address of `origin`, without credentials, or null."""
+        try:
+            text = self.run("config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
+        except GitError:
+            return None
+        return web_address(text)
+
+
+def web_address(remote: str) -> str | None:
+    """`https://host/owner/name` of a remote's address; null for local paths."""
+    rest = remote.removesuffix("/").removesuffix(".git")
+    scheme, separator, tail = rest.partition("://")
+    if separator and scheme in ("https", "http", "ssh", "git"):
+        host, slash, path = tail.partition("/")
+        host = host.rpartition("@")[2].partition(":")[0]
+        return f"https://{host}/{path}" if slash and host else None
+    host, colon, path = rest.partition(":")
+    if not separator and colon and "/" not in host and "@" in host:
+        return f"https://{host.rpartition('@')[2]}/{path}"
+    return None
+
+
+def environment() -> dict[str, str]:
+    """The environment of every git command: plain locale (its regular expressions are faster), no prompts, no network."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    extra = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
+    kept_git = {name: os.environ[name] for name in ("GIT_CONFIG_GLOBAL", "GIT_EXEC_PATH") if name in os.environ}
+    return kept | kept_git | extra
+
+
+def log(repository: Repository, selection: Sequence[str], pattern: str, paths: Sequence[str]) -> Iterator[RawCommit]:
+    """Commits, newest first, that change a line matching `pattern` in `paths`, with all their files within `paths`.
+
+    Raises:
+        GitError: git failed, after what it had found was yielded: often over an object that a partial clone misses.
+    """
+    options = ("--full-history", "--no-merges", f"-G{pattern}", "--pickaxe-all")
+    yield from _stream(repository.command("log", *_DIFF, *options, *selection, "--", *paths), None)
+
+
+def log_with_gaps(
+    repository: Repository, selection: Sequence[str], pattern: str, paths: Sequence[str], skip: Container[str] = ()
+) -> Iterator[RawCommit | str]:
+    """The same for a clone with missing or broken objects, where `log` dies at the first.
+
+    A commit that git cannot search is yielded with all its files within `paths`, for the caller to search those that can
+    be read; one whose files cannot even be listed is yielded as its bare name. Commits in `skip` are left out.
+
+    Raises:
+        GitError: the commits themselves cannot be listed, or no content at all can be read.
+    """
+    shas = repository.run("rev-list", "--no-merges", *selection).decode("ascii").split()
+    shas = [sha for sha in shas if sha not in skip]
+    options = ("--stdin", "--root", "--always", *_DIFF)
+    searching = repository.command("diff-tree", *options, f"-G{pattern}", "--pickaxe-all", "--", *paths)
+    # Without contents only exact renames can be seen, and nothing is read that may be missing.
+    listing = repository.command("diff-tree", *options, "-M100%", "--", *paths)
+    start, deaths = 0, 0
+    while start < len(shas):
+        try:
+            for commit in _stream(searching, "\n".join(shas[start:])):
+                start += 1
+                if commit.files:
+                    yield commit
+            return
+        except GitError as error:
+            deaths += 1
+            if start == 0 and deaths > 500:
+                raise GitError(f"no file contents in this clone: {error}") from error
+        if start < len(shas):
+            sha = shas[start]
+            start += 1
+            try:
+                yield next(_stream(listing, sha))
+            except (GitError, StopIteration):
+                yield sha
+
+
+def _stream(command: list[str], stdin: str | None) -> Iterator[RawCommit]:
+    """The commits that a git command prints, as it prints them; its failure is raised after them."""
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+        )
+    except OSError as error:
+        raise GitError(f"cannot run git: {error}") from error
+    assert process.stdout is not None
+    assert process.stderr is not None
+    errors: list[bytes] = []
+    helpers = [threading.Thread(target=lambda s: errors.append(s.read()), args=(process.stderr,), daemon=True)]
+    if stdin is not None:
+        helpers.append(threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True))
+    for helper in helpers:
+        helper.start()
+    try:
+        yield from parse_log(_fields(process.stdout))
+        if process.wait():
+            helpers[0].join()
+            raise GitError(_last_line(b"".join(errors)) or "git failed")
+    finally:
+        process.stdout.close()
+        if process.poll() is None:
+            process.terminate()
+        process.wait()
+        for helper in helpers:
+            helper.join()
+        process.stderr.close()
+
+
+def _feed(stream: IO[bytes], text: str) -> None:
+    try:
+        stream.write(text.encode("ascii") + b"\n")
+        stream.close()
+    except OSError:
+        pass  # git died; its exit status says so
+
+
+def _fields(stream: IO[bytes]) -> Iterator[bytes]:
+    """What stands between NUL bytes; an unfinished last field is dropped."""
+    rest = b""
+    while chunk := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
+        *whole, rest = (rest + chunk).split(b"\0")
+        yield from whole
+    if rest.strip():
+        yield rest
+
+
+def parse_log(fields: Iterator[bytes]) -> Iterator[RawCommit]:
+    """Commits from the NUL-separated fields of our log format. A commit cut off in the middle is not yielded."""
+    head: tuple[str, str, int, int, str] | None = None
+    files: list[RawFile] = []
+    for field in fields:
+        text = field.lstrip(b"\x02\n")
+        if text.startswith(b"\x01"):
+            if head:
+                yield RawCommit(*head, tuple(files))
+            head, files = None, []
+            try:
+                author, authored, committed, message = next(fields), next(fields), next(fields), next(fields)
+            except StopIteration:
+                return
+            head = (text[1:].decode("ascii"), decode(author), _integer(authored), _integer(committed), decode(message))
+        elif text.startswith(b":") and head:
+            parts = text[1:].decode("ascii", "replace").split()
+            status = parts[4][0]
+            try:
+                first = decode_path(next(fields))
+                second = decode_path(next(fields)) if status in "RC" else first
+            except StopIteration:
+                return
+            if parts[0] == "160000" or parts[1] == "160000":
+                continue
+            files.append(
+                RawFile(
+                    status,
+                    None if status == "A" else first,
+                    None if status == "D" else second,
+                    None if NULL_OID.issuperset(parts[2]) else parts[2],
+                    None if NULL_OID.issuperset(parts[3]) else parts[3],
+                )
+            )
+    if head:
+        yield RawCommit(*head, tuple(files))
+
+
+def matching(repository: Repository, shas: Iterable[str], pattern: str, paths: Sequence[str]) -> frozenset[str]:
+    """Which of the commits change a line matching `pattern`, as `log` would say; those git cannot read count as not."""
+    wanted = list(shas)
+    if not wanted:
+        return frozenset()
+    options = ("--stdin", "--root", "-r", "-M", "-l1000", "-s", "--text", "--no-textconv", "--no-ext-diff", "-v")
+    try:
+        output = repository.run(
+            "diff-tree", *options, "--format=%H", f"-G{pattern}", "--", *paths, stdin="\n".join(wanted).encode() + b"\n"
+        )
+    except GitError:
+        return frozenset(wanted)
+    return frozenset(output.decode("ascii", "replace").split())
+
+
+class Blobs:
+    """File contents by object name, from one persistent `git cat-file --batch`."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ahead: dict[str, bytes | None] = {}
+
+    def prefetch(self, oids: Iterable[str]) -> None:
+        """Ask for many contents at once, so that git need not be waited for at each. Forgets those of the last time."""
+        self._ahead.clear()
+        wanted = list(dict.fromkeys(oids))
+        for start in range(0, min(len(wanted), PREFETCH_LIMIT), PREFETCH_CHUNK):
+            chunk = wanted[start : start + PREFETCH_CHUNK]
+            process = self._start()
+            assert process.stdin is not None
+            try:
+                process.stdin.write("".join(f"{oid}\n" for oid in chunk).encode())
+                process.stdin.flush()
+                for oid in chunk:
+                    self._ahead[oid] = self._answer(process)
+            except (OSError, ValueError, EOFError):
+                self.close()  # one bad object: the rest is asked for singly
+
+    def _answer(self, process: subprocess.Popen[bytes]) -> bytes | None:
+        """The next content that git sends; null for a missing object.
+
+        Raises:
+            EOFError: git died.
+        """
+        assert process.stdout is not None
+        header = process.stdout.readline().split()
+        if not header:
+            raise EOFError
+        if len(header) != 3:
+            return None
+        size = int(header[2])
+        data = process.stdout.read(size + 1)
+        if len(data) != size + 1:
+            raise EOFError
+        return data[:-1] if header[1] == b"blob" else None
+
+    def __enter__(self) -> Blobs:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def read(self, oid: str) -> bytes | None:
+        """A content, or null if the object is missing, corrupt or no file. A git that died of it is started anew."""
+        if oid in self._ahead:
+            return self._ahead[oid]
+        for _ in range(2):
+            process = self._start()
+            assert process.stdin is not None
+            try:
+                process.stdin.write(oid.encode() + b"\n")
+                process.stdin.flush()
+                return self._answer(process)
+            except (OSError, ValueError, EOFError):
+                self.close()
+        return None
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            self._process = subprocess.Popen(
+                self._repository.command("cat-file", "--batch"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment(),
+            )
+        return self._process
+
+    def close(self) -> None:
+        """End the git process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for stream in (process.stdin, process.stdout):
+            try:
+                if stream is not None:
+                    stream.close()
+            except OSError:
+                pass
+        process.terminate()
+        process.wait()
+
+
+def decode(data: bytes) -> str:
+    """Text of a message or name: UTF-8, else Latin-1, which accepts anything."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def decode_path(data: bytes) -> str:
+    """A path for showing: bytes that are no UTF-8 appear as `\\xNN`. Contents are read by object name, never by path."""
+    return data.decode("utf-8", "backslashreplace")
+
+
+def _integer(data: bytes) -> int:
+    try:
+        return int(data)
+    except ValueError:
+        return 0
+
+
+def _last_line(data: bytes) -> str:
+    lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""

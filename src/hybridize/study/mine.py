@@ -1,0 +1,461 @@
+"""Mines histories for changesets that add or remove a use, and keeps them in the study's database."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from hybridize.study import history, notebook, requirements
+from hybridize.study.bugfix import is_bug_fix
+from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository
+from hybridize.study.keyword import Keyword
+from hybridize.study.store import commit_item, now, put_text, transaction
+from hybridize.study.uses import EMPTY, MODULE, FileUses, Use, find_uses, split_lines
+
+CACHE_SIZE: Final = 256
+BATCH: Final = 50
+"""Changesets kept in one transaction: what a kill can lose, and how long the other writer waits."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with the repository's name, commits seen so far among candidates, and changesets kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class MineOptions:
+    """What to mine. `all_changes` also selects changesets that the bug-fix filter does not keep."""
+
+    keyword: str = "tf.function"
+    all_changes: bool = False
+    notebooks: bool = False
+    since: str | None = None
+    until: str | None = None
+    all_refs: bool = False
+    uses_only: bool = False
+    dataset: str = ""
+
+    def selection(self) -> list[str]:
+        """The part of a git command line that selects commits."""
+        period = [f"--{name}={value}" for name, value in (("since", self.since), ("until", self.until)) if value]
+        return [*period, "--all" if self.all_refs else "HEAD"]
+
+    def paths(self) -> list[str]:
+        """Files to search, and files that tell of library versions."""
+        return ["*.py", *(["*.ipynb"] if self.notebooks else []), *requirements.PATHS]
+
+    def identity(self) -> str:
+        """What decides which changesets are found; a repository done with the same is not done again."""
+        relevant = {k: v for k, v in asdict(self).items() if k not in ("all_changes", "dataset")}
+        return json.dumps(relevant, sort_keys=True)
+
+
+@dataclass(slots=True)
+class MineResult:
+    """What mining one repository brought."""
+
+    name: str
+    head: str = ""
+    commits: int = 0
+    candidates: int = 0
+    kept: int = 0
+    bug_fixes: int = 0
+    partial: int = 0
+    lost: list[str] = field(default_factory=list)
+    skipped: bool = False
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionChange:
+    """Uses that one function (by its name in the file, as the paper's miner counts) gained and lost."""
+
+    qualname: str
+    added: int
+    removed: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    lines_before: tuple[int, int] | None
+    lines_after: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class MinedFile:
+    """A file of a changeset that is kept."""
+
+    raw: RawFile
+    before: str | None
+    after: str | None
+    method: str
+    changes: tuple[FunctionChange, ...]
+
+
+class Content:
+    """One version of a file: its text, its uses, and a digest of the lines that can matter to them; each on demand."""
+
+    def __init__(self, data: bytes, keyword: Keyword, is_notebook: bool) -> None:
+        self.possible = bool(data)
+        self._data = data
+        self._keyword = keyword
+        self._is_notebook = is_notebook
+
+    @cached_property
+    def text(self) -> str:
+        """The source, as text."""
+        return notebook.code_of(self._data) if self._is_notebook else decode_source(self._data)
+
+    @cached_property
+    def uses(self) -> FileUses:
+        """What the file defines and uses."""
+        return find_uses(self.text, self._keyword) if self.possible else EMPTY
+
+    @cached_property
+    def skeleton(self) -> tuple[str, ...]:
+        """Lines that can matter: equal ones on both sides mean equal uses, and spare the parser two files in three."""
+        return self._keyword.skeleton(self.text) if self.possible else ()
+
+
+ABSENT: Final = Content(b"", Keyword(), False)
+WITHOUT: Final = Content(b"", Keyword(), False)
+
+
+class Miner:
+    """Mines one repository."""
+
+    def __init__(self, connection: sqlite3.Connection, repository: Repository, name: str, options: MineOptions) -> None:
+        self.connection = connection
+        self.repository = repository
+        self.options = options
+        self.keyword = Keyword(options.keyword)
+        self.result = MineResult(name)
+        self.cache: OrderedDict[tuple[str, bool], Content] = OrderedDict()
+
+    def run(self, progress: Progress | None = None) -> MineResult:
+        """Mine, resuming where an earlier run stopped. A repository that fails says so in the result."""
+        try:
+            self._run(progress)
+        except GitError as error:
+            self.result.error = str(error)
+            self.connection.execute(
+                "UPDATE repository SET state = 'failed', error = ? WHERE name = ?", (str(error), self.result.name)
+            )
+        return self.result
+
+    def _run(self, progress: Progress | None) -> None:
+        head = self.repository.resolve("HEAD") or ""
+        if not head and not self.options.all_refs:
+            self.repository.run("rev-parse", "--absolute-git-dir")
+            raise GitError("no commit at HEAD")
+        self.result.head = head
+        row_id, selection, done = self._begin(head)
+        if done:
+            self.result.skipped = True
+            return
+        self.result.commits = self.repository.count(selection)
+        known = {
+            row[0]
+            for row in self.connection.execute(
+                "SELECT sha FROM changeset WHERE repository_id = ?", (row_id,)
+            ).fetchall()
+        }
+        skip = known | self.repository.boundary()
+        pending: list[tuple[RawCommit, list[MinedFile], bool]] = []
+        with Blobs(self.repository) as blobs:
+            for commit in self._candidates(selection, skip):
+                self.result.candidates += 1
+                if commit.sha not in skip:
+                    kept = self._examine(commit, blobs)
+                    if kept is not None:
+                        pending.append((commit, *kept))
+                if len(pending) >= BATCH:
+                    self._keep(row_id, pending)
+                if progress:
+                    progress(self.result.name, self.result.candidates, self.result.kept + len(pending))
+            self._keep(row_id, pending)
+        self.connection.execute(
+            "UPDATE repository SET state = 'done', error = ?, commits = coalesce(commits, 0) + ?,"
+            " candidates = coalesce(candidates, 0) + ?, mined_at = ? WHERE id = ?",
+            (
+                f"{len(self.result.lost)} commits could not be read: {' '.join(self.result.lost[:5])}"
+                if self.result.lost
+                else None,
+                self.result.commits,
+                self.result.candidates,
+                now(),
+                row_id,
+            ),
+        )
+
+    def _begin(self, head: str) -> tuple[int, list[str], bool]:
+        """The repository's row, what is left to mine, and whether that is nothing."""
+        selection = self.options.selection()
+        identity = self.options.identity()
+        with transaction(self.connection):
+            row = self.connection.execute("SELECT * FROM repository WHERE name = ?", (self.result.name,)).fetchone()
+            same = row is not None and row["options_json"] == identity
+            if same and row["state"] == "done" and row["head"]:
+                if row["head"] == head and not self.options.all_refs:
+                    return int(row["id"]), selection, True
+                if self.repository.resolve(row["head"]):
+                    selection = [*selection, f"^{row['head']}"]
+                elif row["commits"]:
+                    self.connection.execute(
+                        "UPDATE repository SET commits = 0, candidates = 0 WHERE id = ?", (row["id"],)
+                    )
+            elif row is not None:
+                self.connection.execute("UPDATE repository SET commits = 0, candidates = 0 WHERE id = ?", (row["id"],))
+            self.connection.execute(
+                "INSERT INTO repository (name, path, url, head, state, options_json) VALUES (?, ?, ?, ?, 'started', ?)"
+                " ON CONFLICT (name) DO UPDATE SET path = excluded.path, url = coalesce(excluded.url, url),"
+                " head = excluded.head, state = 'started', options_json = excluded.options_json, error = NULL",
+                (self.result.name, str(self.repository.path), self.repository.url(), head, identity),
+            )
+            found = self.connection.execute("SELECT id FROM repository WHERE name = ?", (self.result.name,)).fetchone()
+        return int(found["id"]), selection, False
+
+    def _candidates(self, selection: list[str], skip: frozenset[str] | set[str]) -> Iterator[RawCommit]:
+        pattern, paths = self.keyword.wide_pattern, self.options.paths()
+        seen: set[str] = set()
+        try:
+            for commit in history.log(self.repository, selection, pattern, paths):
+                seen.add(commit.sha)
+                yield commit
+            return
+        except GitError:
+            # A missing object ends `git log`; look at the commits one by one, around the gaps.
+            pass
+        for found in history.log_with_gaps(self.repository, selection, pattern, paths, seen | set(skip)):
+            if isinstance(found, str):
+                self.result.lost.append(found)
+            else:
+                yield found
+
+    # -- one changeset -------------------------------------------------------------------------------------------
+
+    def _examine(self, commit: RawCommit, blobs: Blobs) -> tuple[list[MinedFile], bool] | None:
+        """The files to keep and whether some could not be read; null if the changeset has nothing of interest."""
+        kept: list[MinedFile] = []
+        unread = False
+        oids = (o for raw in commit.files if raw.oid_before != raw.oid_after for o in (raw.oid_before, raw.oid_after))
+        blobs.prefetch(oid for oid in oids if oid and (oid, False) not in self.cache)
+        for raw in commit.files:
+            if raw.oid_before == raw.oid_after:
+                continue
+            if requirements.is_requirements(raw.path):
+                kept += self._requirements(raw, blobs)
+                continue
+            before, after = (self._side(oid, raw.path, blobs) for oid in (raw.oid_before, raw.oid_after))
+            if before is None or after is None:
+                unread = True
+                continue
+            if not (before.possible or after.possible) or before.skeleton == after.skeleton:
+                continue
+            changes = function_changes(before.uses, after.uses)
+            if changes or self._lines_differ(before.text, after.text):
+                method = max(before.uses.method, after.uses.method, key=("tree", "tokens", "text").index)
+                texts = (before.text if raw.oid_before else None, after.text if raw.oid_after else None)
+                kept.append(MinedFile(raw, *texts, method, changes))
+        of_interest = [
+            file for file in kept if file.method != "text" or not requirements.is_requirements(file.raw.path)
+        ]
+        if unread:
+            self.result.partial += 1
+            if not of_interest:
+                self.result.lost.append(commit.sha)
+        if not of_interest:
+            # The wide pattern brought it, or a moved line did.
+            strict = not unread and history.matching(
+                self.repository, [commit.sha], self.keyword.strict_pattern, self.options.paths()
+            )
+            return (kept, unread) if strict and not self.options.uses_only else None
+        if self.options.uses_only and not any(file.changes for file in kept):
+            return None
+        return kept, unread
+
+    def _side(self, oid: str | None, path: str, blobs: Blobs) -> Content | None:
+        """One side of a file; null if the object can't be read."""
+        if oid is None:
+            return ABSENT
+        is_notebook = path.endswith(".ipynb")
+        key = (oid, is_notebook)
+        if key not in self.cache:
+            data = blobs.read(oid)
+            if data is None:
+                return None
+            self.cache[key] = Content(data, self.keyword, is_notebook) if self.keyword.possible_in(data) else WITHOUT
+            if len(self.cache) > CACHE_SIZE:
+                self.cache.popitem(last=False)
+        self.cache.move_to_end(key)
+        return self.cache[key]
+
+    def _lines_differ(self, before: str, after: str) -> bool:
+        """Whether the lines with the literal keyword differ: what a text miner would call a change."""
+        return self._keyword_lines(before) != self._keyword_lines(after)
+
+    def _keyword_lines(self, text: str) -> Counter[str]:
+        return Counter(line for line in text.split("\n") if self.keyword.text in line)
+
+    def _requirements(self, raw: RawFile, blobs: Blobs) -> list[MinedFile]:
+        if raw.oid_before is None or raw.oid_after is None:
+            return []
+        before, after = blobs.read(raw.oid_before), blobs.read(raw.oid_after)
+        if before is None or after is None:
+            return []
+        texts = decode_source(before), decode_source(after)
+        if requirements.differences(*texts, self.keyword.packages):
+            return [MinedFile(raw, *texts, "text", ())]
+        return []
+
+    def _keep(self, row_id: int, pending: list[tuple[RawCommit, list[MinedFile], bool]]) -> None:
+        with transaction(self.connection):
+            for commit, files, unread in pending:
+                keep_changeset(self.connection, row_id, self.result, self.options, commit, files, unread)
+        pending.clear()
+
+
+def keep_changeset(
+    connection: sqlite3.Connection,
+    repository_id: int,
+    result: MineResult,
+    options: MineOptions,
+    commit: RawCommit,
+    files: list[MinedFile],
+    unread: bool,
+) -> None:
+    """Write one changeset, its files and functions, and its item."""
+    added = sum(change.added for file in files for change in file.changes)
+    removed = sum(change.removed for file in files for change in file.changes)
+    fix = is_bug_fix(commit.message)
+    result.kept += 1
+    result.bug_fixes += fix
+    state = "partial" if unread else "done"
+    authored = _iso(commit.authored)
+    changeset = connection.execute(
+        "INSERT INTO changeset (repository_id, sha, author, authored_at, committed_at, subject, body, is_bug_fix,"
+        " touches_use, uses_added, uses_removed, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING RETURNING id",
+        (
+            *(repository_id, commit.sha, commit.author, authored, _iso(commit.committed), commit.subject, commit.body),
+            *(int(fix), int(bool(added or removed)), added, removed, state),
+        ),
+    ).fetchone()
+    if changeset is None:
+        return
+    for file in files:
+        _keep_file(connection, int(changeset["id"]), file)
+    connection.execute(
+        "INSERT INTO item (id, kind, changeset_id, project, title, happened_at, selected, dataset)"
+        " VALUES (?, 'commit', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            *(commit_item(commit.sha), changeset["id"], result.name, commit.subject, authored),
+            *(int(fix or options.all_changes), options.dataset),
+        ),
+    )
+
+
+def _keep_file(connection: sqlite3.Connection, changeset_id: int, file: MinedFile) -> None:
+    raw = file.raw
+    for oid, text in ((raw.oid_before, file.before), (raw.oid_after, file.after)):
+        if oid and text is not None:
+            put_text(connection, oid, text)
+    row = connection.execute(
+        "INSERT INTO file_change (changeset_id, status, path_before, path_after, oid_before, oid_after, is_test, method)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        (
+            *(changeset_id, raw.status, raw.path_before, raw.path_after, raw.oid_before, raw.oid_after),
+            *(int("test" in raw.path.lower()), file.method),
+        ),
+    ).fetchone()
+    connection.executemany(
+        "INSERT INTO change (file_change_id, qualname, qualname_before, qualname_after, uses_added, uses_removed,"
+        " uses_before_json, uses_after_json, line_before, end_line_before, line_after, end_line_after)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                *(row["id"], change.qualname),
+                *(change.qualname if change.lines_before else None, change.qualname if change.lines_after else None),
+                *(change.added, change.removed, json.dumps(change.before), json.dumps(change.after)),
+                *(change.lines_before or (None, None)),
+                *(change.lines_after or (None, None)),
+            )
+            for change in file.changes
+        ],
+    )
+
+
+def function_changes(before: FileUses, after: FileUses) -> tuple[FunctionChange, ...]:
+    """Per function of one file, by name: uses gained and lost. A decorator belongs to the function that it decorates."""
+    olds, news = _by_place(before), _by_place(after)
+    result = []
+    for name in sorted({*olds, *news}):
+        old = Counter(_identity(use) for use in olds.get(name, ()))
+        new = Counter(_identity(use) for use in news.get(name, ()))
+        if old != new:
+            result.append(
+                FunctionChange(
+                    name,
+                    (new - old).total(),
+                    (old - new).total(),
+                    tuple(use.text for use in olds.get(name, ())),
+                    tuple(use.text for use in news.get(name, ())),
+                    _lines(before, name),
+                    _lines(after, name),
+                )
+            )
+    return tuple(result)
+
+
+def _by_place(file: FileUses) -> dict[str, list[Use]]:
+    places: dict[str, list[Use]] = {}
+    for use in file.uses:
+        places.setdefault(use.owner if use.role == "decorator" else use.scope, []).append(use)
+    return places
+
+
+def _identity(use: Use) -> tuple[object, ...]:
+    return (use.role, use.owner, use.arguments)
+
+
+def _lines(file: FileUses, name: str) -> tuple[int, int] | None:
+    if name == MODULE:
+        return (1, max(len(file.lines), 1)) if file.lines else None
+    function = file.functions.get(name)
+    return (function.line, function.end_line) if function else None
+
+
+def decode_source(data: bytes) -> str:
+    """Text of a source file: a BOM or a coding line is obeyed, else UTF-8, else Latin-1."""
+    import io
+    import tokenize
+
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        return data.decode("latin-1")
+
+
+def _iso(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, OSError, ValueError):
+        return "1970-01-01T00:00:00Z"
+
+
+def repository_name(path: Path) -> str:
+    """`owner/name` from the clone's remote if it has one, else from its folder's name."""
+    url = Repository(path).url()
+    if url:
+        return "/".join(url.split("/")[-2:])
+    resolved = path.resolve()
+    if resolved.name == ".git":
+        resolved = resolved.parent
+    return resolved.name.removesuffix(".git")
+
+
+__all__ = ["FunctionChange", "MineOptions", "MineResult", "MinedFile", "Miner", "function_changes", "split_lines"]

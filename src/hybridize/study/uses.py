@@ -1,0 +1,418 @@
+"""Finds the uses of an API (such as `tf.function`) in one file by its syntax tree.
+
+A use is a decorator, a wrapping call, an alias made from it, or any other mention in code. Comments, strings and other
+things of the same name are no uses. A file that Python 3 cannot parse is scanned by `uses_text`, and says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from hybridize.study.keyword import DEFAULT, Keyword
+
+Role = Literal["decorator", "wrap", "alias", "mention"]
+Method = Literal["tree", "tokens", "text"]
+MODULE: Final = "<module>"
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+_SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return, ast.AugAssign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Pass)
+_PARTIALS: Final = frozenset({"partial", "functools.partial"})
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use.
+
+    `owner` is the qualified name of the function that becomes hybrid, where it is known; else the text of what is
+    wrapped, or the alias's name. `known` tells the two apart. `arguments` are (name, normalized source), with
+    variables resolved.
+    """
+
+    role: Role
+    owner: str
+    known: bool
+    scope: str
+    arguments: tuple[tuple[str, str], ...]
+    line: int
+    end_line: int
+    text: str
+
+    def argument(self, name: str) -> str | None:
+        """An argument's normalized source, or null; an explicit `None` counts as not given."""
+        value = dict(self.arguments).get(name)
+        return None if value == "None" else value
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function definition. `qualname` ends in `#2` for the second of that name in its scope."""
+
+    qualname: str
+    name: str
+    line: int
+    def_line: int
+    end_line: int
+    is_class: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileUses:
+    """What one file defines and uses. `lines` are its source lines."""
+
+    functions: dict[str, Function]
+    uses: tuple[Use, ...]
+    method: Method
+    lines: tuple[str, ...] = field(repr=False, default=())
+
+    def of(self, qualname: str) -> tuple[Use, ...]:
+        """The uses that make this function hybrid."""
+        return tuple(use for use in self.uses if use.known and use.owner == qualname)
+
+
+def split_lines(source: str) -> list[str]:
+    """Lines as Python counts them: `str.splitlines` would also split at form feeds and Unicode separators."""
+    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+EMPTY: Final = FileUses({}, (), "tree")
+
+
+def find_uses(source: str, keyword: Keyword = DEFAULT) -> FileUses:
+    """All functions and uses of a file. Never raises: what Python 3 cannot parse is scanned as tokens, then as text."""
+    from hybridize.study.uses_text import scan
+
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return scan(source, keyword)
+    finder = _Finder(keyword, source)
+    try:
+        finder.run(tree)
+    except RecursionError:
+        return scan(source, keyword)
+    return FileUses(finder.functions, tuple(finder.uses), "tree", tuple(split_lines(source)))
+
+
+class _Finder:
+    """One pass over statements; expressions are entered only on lines that hold a name of interest."""
+
+    def __init__(self, keyword: Keyword, source: str) -> None:
+        self.keyword = keyword
+        self.source = source
+        self.functions: dict[str, Function] = {}
+        self.uses: list[Use] = []
+        self.modules: dict[str, str] = {}  # local name -> dotted module or object
+        self.aliases: dict[str, tuple[tuple[str, str], ...]] = {}  # local name -> arguments bound with it
+        self.values: dict[tuple[str, str], ast.expr] = {}  # (scope, name) -> last assigned expression
+        self.interesting: frozenset[int] | None = None  # lines that hold a name of interest
+        self.consumed: set[int] = set()  # ids of expressions that are part of a recorded use
+        self.counts: dict[str, int] = {}
+        self.later: list[tuple[ast.Call, str, tuple[tuple[str, str], ...]]] = []
+
+    def run(self, tree: ast.Module) -> None:
+        self._imports(tree.body)
+        if not self._may_use():
+            self._define(tree.body, "", False)
+            return
+        self._collect(tree.body, "")
+        self._statements(tree.body, "", False)
+        for call, scope, bound in self.later:
+            self._record_wrap(call, scope, bound)
+        self.uses.sort(key=lambda use: (use.line, use.end_line, use.text))
+
+    def _may_use(self) -> bool:
+        return self.keyword.leaf in self.source
+
+    def _imports(self, body: list[ast.stmt]) -> None:
+        for node in body:
+            if isinstance(node, ast.Import):
+                for name in node.names:
+                    if name.asname:
+                        self.modules[name.asname] = name.name
+                    else:
+                        root = name.name.partition(".")[0]
+                        self.modules[root] = root
+            elif isinstance(node, ast.ImportFrom):
+                for name in node.names if node.module and not node.level else ():
+                    self.modules[name.asname or name.name] = f"{node.module}.{name.name}"
+            elif not isinstance(node, _SIMPLE):
+                for child in _blocks(node):
+                    self._imports(child)
+
+    # -- names ---------------------------------------------------------------------------------------------------
+
+    def _dotted(self, node: ast.expr) -> str | None:
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        parts.append(node.id)
+        return ".".join(reversed(parts))
+
+    def _is_keyword(self, node: ast.expr) -> bool:
+        dotted = self._dotted(node) if isinstance(node, ast.Attribute | ast.Name) else None
+        if dotted is None:
+            return False
+        root, _, rest = dotted.partition(".")
+        meant = self.modules.get(root)
+        if meant is None:
+            # Star imports, notebooks' earlier cells and fragments: the customary name is taken at its word.
+            return dotted == self.keyword.text
+        return (f"{meant}.{rest}" if rest else meant) in self.keyword.full_names or (
+            dotted == self.keyword.text and meant.rpartition(".")[2] in ("tf", "tensorflow", self.keyword.root)
+        )
+
+    def _alias_of(self, node: ast.expr) -> tuple[tuple[str, str], ...] | None:
+        """The arguments bound with an alias, if the expression names one."""
+        name = self._dotted(node) if isinstance(node, ast.Attribute | ast.Name) else None
+        return None if name is None else self.aliases.get(name.removeprefix("self.").removeprefix("cls."))
+
+    def _maker(self, node: ast.expr) -> tuple[tuple[str, str], ...] | None:
+        """Arguments bound so far if the expression makes hybrid functions: the API, an alias, a partial of either."""
+        if self._is_keyword(node):
+            return ()
+        alias = self._alias_of(node)
+        if alias is not None:
+            return alias
+        if isinstance(node, ast.Call):
+            if self._dotted(node.func) in _PARTIALS and node.args:
+                bound = self._maker(node.args[0])
+                return None if bound is None else self._merge(bound, node, "")
+            bound = self._maker(node.func)
+            if bound is not None and self._target(node) is None:
+                return self._merge(bound, node, "")
+        return None
+
+    def _target(self, call: ast.Call) -> ast.expr | None:
+        """What a call wraps: its first argument or `func=`."""
+        if call.args and not isinstance(call.args[0], ast.Starred):
+            first = call.args[0]
+            return None if isinstance(first, ast.Constant) and first.value is None else first
+        for word in call.keywords:
+            if word.arg in ("func", "fun", "model"):
+                return word.value
+        return None
+
+    def _merge(self, bound: tuple[tuple[str, str], ...], call: ast.Call, scope: str) -> tuple[tuple[str, str], ...]:
+        names = dict(bound)
+        for word in call.keywords:
+            if word.arg is None:
+                names["**"] = self._source_of(word.value, scope)
+            elif word.arg not in ("func", "fun", "model"):
+                names[word.arg] = self._source_of(word.value, scope)
+        start = 1 if self._target(call) is not None or self._dotted(call.func) in _PARTIALS else 0
+        if len(call.args) > 1 and start == 1 and self.keyword.signature_argument and self._is_keyword(call.func):
+            names.setdefault(self.keyword.signature_argument, self._source_of(call.args[1], scope))
+        return tuple(sorted(names.items()))
+
+    def _source_of(self, node: ast.expr, scope: str, depth: int = 0) -> str:
+        """Normalized source; a variable is replaced by what was last assigned to it in this file, if that is known."""
+        dotted = self._dotted(node) if isinstance(node, ast.Name | ast.Attribute) else None
+        if dotted is not None and depth < 3:
+            name = dotted.removeprefix("self.").removeprefix("cls.")
+            where = scope
+            while True:
+                value = self.values.get((where, name))
+                if value is not None and value is not node:
+                    return self._source_of(value, where, depth + 1)
+                if not where:
+                    break
+                where = where.rpartition(".")[0]
+        text = ast.unparse(node)
+        # A signature's list or tuple, and its trailing comma, are one and the same to the API.
+        return f"[{text[1:-1].rstrip(',')}]" if isinstance(node, ast.Tuple) and text.startswith("(") else text
+
+    # -- statements ----------------------------------------------------------------------------------------------
+
+    def _collect(self, body: list[ast.stmt], scope: str) -> None:
+        """Assignments and aliases first: a decorator may stand above the variable it names."""
+        for node in body:
+            if isinstance(node, Definition | ast.ClassDef):
+                inner = f"{scope}.{node.name}" if scope else node.name
+                self._collect(node.body, inner)
+                continue
+            target = None
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                target = node.targets[0]
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                target = node.target
+            if isinstance(target, ast.Name) or (
+                isinstance(target, ast.Attribute) and self._dotted(target) == f"self.{target.attr}"
+            ):
+                self._assigned(node, target, scope)  # type: ignore[arg-type]
+            for child in _blocks(node):
+                self._collect(child, scope)
+
+    def _assigned(self, node: ast.Assign | ast.AnnAssign, target: ast.Name | ast.Attribute, scope: str) -> None:
+        assert node.value is not None
+        if isinstance(target, ast.Name):
+            name, where = target.id, scope
+        else:
+            name, where = target.attr, scope.rpartition(".")[0]
+        self.values[where, name] = node.value
+        value = node.value
+        candidates = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+        for candidate in candidates:
+            bound = self._maker(candidate)
+            if bound is not None:
+                self.aliases[name] = bound
+
+    def _define(self, body: list[ast.stmt], scope: str, in_function: bool) -> None:
+        """Functions only."""
+        for node in body:
+            if isinstance(node, Definition | ast.ClassDef):
+                qualname = self._name(node, scope)
+                self._define(node.body, qualname, not isinstance(node, ast.ClassDef))
+            else:
+                for child in _blocks(node):
+                    self._define(child, scope, in_function)
+
+    def _name(self, node: Definition | ast.ClassDef, scope: str) -> str:
+        qualname = f"{scope}.{node.name}" if scope else node.name
+        count = self.counts[qualname] = self.counts.get(qualname, 0) + 1
+        if count > 1:
+            qualname = f"{qualname}#{count}"
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        self.functions[qualname] = Function(
+            qualname, node.name, first, node.lineno, node.end_lineno or node.lineno, isinstance(node, ast.ClassDef)
+        )
+        return qualname
+
+    def _statements(self, body: list[ast.stmt], scope: str, in_class: bool) -> None:
+        for node in body:
+            if isinstance(node, Definition | ast.ClassDef):
+                qualname = self._name(node, scope)
+                for decorator in node.decorator_list:
+                    self._decorator(decorator, qualname, scope)
+                self._expressions(node, scope, skip_body=True)
+                self._statements(node.body, qualname, isinstance(node, ast.ClassDef))
+            else:
+                blocks = _blocks(node)
+                self._expressions(node, scope, skip_body=bool(blocks))
+                for child in blocks:
+                    self._statements(child, scope, in_class)
+
+    def _decorator(self, node: ast.expr, qualname: str, scope: str) -> None:
+        bound = self._maker(node)
+        if bound is None:
+            return
+        self._consume(node)
+        if isinstance(node, ast.Call):
+            bound = self._merge(self._maker(node.func) or (), node, scope)
+        self._add("decorator", qualname, True, scope, bound, node)
+
+    def _expressions(self, node: ast.stmt, scope: str, *, skip_body: bool) -> None:
+        """Uses inside a statement's own expressions, outermost first."""
+        if not self._holds(node):
+            return
+        stack: list[ast.AST] = []
+        for name, value in ast.iter_fields(node):
+            if skip_body and name in ("body", "orelse", "finalbody", "handlers", "cases"):
+                continue
+            stack += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, ast.AST)]
+        while stack:
+            child = stack.pop()
+            if id(child) in self.consumed:
+                continue
+            if isinstance(child, ast.expr) and self._expression(child, node, scope):
+                if isinstance(child, ast.Call):
+                    stack += [*child.args, *(word.value for word in child.keywords)]
+                continue
+            stack.extend(ast.iter_child_nodes(child))
+
+    def _holds(self, node: ast.stmt) -> bool:
+        """Whether a name of interest stands anywhere in the statement; cheap, so that most trees stay closed."""
+        if self.interesting is None:
+            aliases = {n for n, meant in self.modules.items() if meant in self.keyword.full_names}
+            pattern = re.compile("|".join(map(re.escape, {self.keyword.leaf, *self.aliases, *aliases})))
+            lines = enumerate(split_lines(self.source), 1)
+            self.interesting = frozenset(number for number, line in lines if pattern.search(line))
+        first, last = node.lineno, node.end_lineno or node.lineno
+        if first == last:
+            return first in self.interesting
+        return not self.interesting.isdisjoint(range(first, last + 1))
+
+    def _expression(self, node: ast.expr, statement: ast.stmt, scope: str) -> bool:
+        """Record the expression if it is a use; says whether it was."""
+        if isinstance(node, ast.Call):
+            inner = self._maker(node.func)
+            if inner is not None:
+                self._consume(node.func)
+                if self._target(node) is not None:
+                    self.later.append((node, scope, inner))
+                else:
+                    self._bare(node, statement, scope, self._merge(inner, node, scope))
+                return True
+            if self._dotted(node.func) in _PARTIALS and node.args and self._maker(node.args[0]) is not None:
+                self._consume(node.args[0])
+                self._bare(node, statement, scope, self._merge(self._maker(node.args[0]) or (), node, scope))
+                return True
+        elif self._is_keyword(node):
+            self._consume(node)
+            self._bare(node, statement, scope, ())
+            return True
+        return False
+
+    def _bare(self, node: ast.expr, statement: ast.stmt, scope: str, arguments: tuple[tuple[str, str], ...]) -> None:
+        """An unapplied maker: the value of an alias, or some other mention."""
+        name = None
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            name = self._dotted(target)
+        self._add("alias" if name else "mention", name or ast.unparse(node), False, scope, arguments, node)
+
+    def _record_wrap(self, call: ast.Call, scope: str, bound: tuple[tuple[str, str], ...]) -> None:
+        target = self._target(call)
+        assert target is not None
+        arguments = self._merge(bound, call, scope)
+        owner, known = self._owner(target, scope)
+        self._add("wrap", owner, known, scope, arguments, call)
+
+    def _owner(self, target: ast.expr, scope: str) -> tuple[str, bool]:
+        """Which function of the file is wrapped: `f` and `self.f` are looked up, the rest stays as text."""
+        if isinstance(target, ast.Lambda):
+            return "<lambda>", False
+        dotted = self._dotted(target) if isinstance(target, ast.Name | ast.Attribute) else None
+        if dotted is None:
+            return ast.unparse(target)[:120], False
+        name = dotted.removeprefix("self.").removeprefix("cls.")
+        where = scope
+        while True:
+            qualname = f"{where}.{name}" if where else name
+            found = self.functions.get(qualname)
+            if found is not None and not found.is_class:
+                return qualname, True
+            if not where:
+                return dotted, False
+            where = where.rpartition(".")[0]
+
+    def _consume(self, node: ast.AST) -> None:
+        self.consumed.update(id(child) for child in ast.walk(node))
+
+    def _add(
+        self, role: Role, owner: str, known: bool, scope: str, arguments: tuple[tuple[str, str], ...], node: ast.expr
+    ) -> None:
+        prefix = "@" if role == "decorator" else ""
+        text = prefix + (ast.unparse(node))
+        self.uses.append(
+            Use(role, owner, known, scope or MODULE, arguments, node.lineno, node.end_lineno or node.lineno, text)
+        )
+
+
+def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
+    """The statement lists inside a compound statement that is no definition."""
+    found: list[list[ast.stmt]] = []
+    if isinstance(node, _SIMPLE):
+        return found
+    for name in ("body", "orelse", "finalbody"):
+        value = getattr(node, name, None)
+        if isinstance(value, list) and value:
+            found.append(value)
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        found.append(part.body)
+    return found
