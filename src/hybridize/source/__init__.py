@@ -8,7 +8,7 @@ from hybridize.source.discovery import DEFAULT_EXCLUDES, discover
 from hybridize.source.layout import find_src_roots
 from hybridize.source.model import Cell, CellMap, Discovery, FileRef, SourceError, SourceText
 from hybridize.source.names import ImportTable, ModuleInfo, module_name
-from hybridize.source.reading import parse, read_source, split_lines
+from hybridize.source.reading import decode_source, parse, read_source, split_lines
 from hybridize.source.suppressions import Suppression, find_suppressions
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "SourceError",
     "SourceText",
     "Suppression",
+    "decode_source",
     "discover",
     "find_src_roots",
     "find_suppressions",
