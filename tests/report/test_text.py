@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from hybridize.decide.model import Action, Decision, FileError, Finding, FunctionReport, Report, Severity
 from hybridize.facts.model import Evidence, Hybridization, Mode
@@ -44,7 +45,7 @@ findings:
 """
 
 
-def show(report: Report, **options: bool) -> str:
+def show(report: Report, **options: Any) -> str:
     return full(report, str, TextOptions(**options))
 
 
