@@ -5,6 +5,7 @@ A fixture is a folder with a program and one or more `expected*.toml`:
     about = "one sentence: what the fixture shows"
     run = ["main.py"]                  # how to run it, from its folder (or ["-m", "package.module"])
     options = ["--all-safe"]           # of `hybridize check`; default DEFAULT_OPTIONS
+    project = "../../../examples/x"    # the program's folder, if it is not the one of this file (optional)
     only_when = "2.15"                 # run it under TensorFlow only if the version starts so (optional)
 
     [functions."main.py:Class.method"]     # path and lexical name; "main.py:f#2" is the second definition of f
@@ -59,17 +60,18 @@ class Expectation:
     functions: Mapping[str, Json]
     assumptions: tuple[str, ...] | None = None
     only_when: str = ""
+    folder: str = "."
 
     @property
     def project(self) -> Path:
         """The folder of the program."""
-        return self.file.parent
+        return (self.file.parent / self.folder).resolve()
 
     @property
     def name(self) -> str:
         """`listings/sequential_model`, with the variant of the expectation if there is one."""
         variant = self.file.stem.removeprefix("expected").strip(".")
-        return self.project.relative_to(FIXTURES).as_posix() + (f"[{variant}]" if variant else "")
+        return self.file.parent.relative_to(FIXTURES).as_posix() + (f"[{variant}]" if variant else "")
 
 
 @dataclass(slots=True)
@@ -124,6 +126,7 @@ def load_expectations(folder: Path = FIXTURES) -> Iterator[Expectation]:
             functions=data.get("functions", {}),
             assumptions=None if assumptions is None else tuple(assumptions),
             only_when=data.get("only_when", ""),
+            folder=data.get("project", "."),
         )
 
 

@@ -15,9 +15,11 @@ from .support import (
     compare,
     functions_by_key,
     judge,
+    line_of,
     load_expectations,
     run_check,
 )
+from .tools.record_types import functions_of
 
 EXPECTATIONS = {expectation.name: expectation for expectation in load_expectations()}
 CASES = [
@@ -53,7 +55,7 @@ def test_function(name: str, key: str) -> None:
     assert key in functions, f"{key} is not among {sorted(functions)}"
     complaints = judge(expectation.functions[key], compare(expectation, key, functions[key]))
     if complaints:
-        place = f"{expectation.project.relative_to(Path(__file__).parents[1])} {key}"
+        place = f"{expectation.file.relative_to(Path(__file__).parent)} {key}"
         pytest.fail(f"{place}\n  {expectation.about}\n    " + "\n    ".join(complaints), pytrace=False)
 
 
