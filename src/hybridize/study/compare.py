@@ -209,13 +209,17 @@ def _loose_events(pairs: Sequence[FilePair], scopes: dict[tuple[int, str], tuple
     back = {new: old for old, new in scopes.items()}
     olds = [(n, use) for n, pair in enumerate(pairs) for use in pair.before.uses if not use.known]
     news = [(n, use) for n, pair in enumerate(pairs) for use in pair.after.uses if not use.known]
-    for exact in (True, False):
+    # The same text in the same place, the same text elsewhere, another text in the same place with the same arguments.
+    for same_text, any_place in ((True, False), (True, True), (False, False)):
         for new in list(news):
             for old in olds:
                 here = back.get((new[0], new[1].scope), (new[0], new[1].scope))
                 same_place = here == (old[0], old[1].scope)
-                alike = old[1].owner == new[1].owner and _is_weak(old[1]) == _is_weak(new[1])
-                if alike and (same_place or not exact):
+                alike = _is_weak(old[1]) == _is_weak(new[1])
+                alike = alike and (
+                    old[1].owner == new[1].owner if same_text else old[1].arguments == new[1].arguments
+                )
+                if alike and (same_place or any_place):
                     olds.remove(old)
                     news.remove(new)
                     path = pairs[new[0]].path
@@ -279,10 +283,8 @@ def _event(
         kind = "add"
     elif not after:
         kind = "remove"
-    elif sorted(u.arguments for u in before) == sorted(u.arguments for u in after):
-        kind = "same"
     elif {u.arguments for u in before} == {u.arguments for u in after}:
-        kind = "add" if len(after) > len(before) else "remove"
+        kind = "same"
     else:
         kind = "arguments"
     weak = all(_is_weak(use) for use in (*before, *after))

@@ -99,7 +99,7 @@ class Content:
     """One version of a file: its text, its uses, and a digest of the lines that can matter to them; each on demand."""
 
     def __init__(self, data: bytes, keyword: Keyword, is_notebook: bool) -> None:
-        self.possible = bool(data)
+        self.possible = keyword.possible_in(data)
         self._data = data
         self._keyword = keyword
         self._is_notebook = is_notebook
@@ -112,16 +112,15 @@ class Content:
     @cached_property
     def uses(self) -> FileUses:
         """What the file defines and uses."""
-        return find_uses(self.text, self._keyword) if self.possible else EMPTY
+        return find_uses(self.text, self._keyword) if self._data else EMPTY
 
     @cached_property
     def skeleton(self) -> tuple[str, ...]:
         """Lines that can matter: equal ones on both sides mean equal uses, and spare the parser two files in three."""
-        return self._keyword.skeleton(self.text) if self.possible else ()
+        return self._keyword.skeleton(self.text)
 
 
 ABSENT: Final = Content(b"", Keyword(), False)
-WITHOUT: Final = Content(b"", Keyword(), False)
 
 
 class Miner:
@@ -287,7 +286,7 @@ class Miner:
             data = blobs.read(oid)
             if data is None:
                 return None
-            self.cache[key] = Content(data, self.keyword, is_notebook) if self.keyword.possible_in(data) else WITHOUT
+            self.cache[key] = Content(data, self.keyword, is_notebook)
             if len(self.cache) > CACHE_SIZE:
                 self.cache.popitem(last=False)
         self.cache.move_to_end(key)

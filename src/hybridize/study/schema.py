@@ -37,7 +37,7 @@ CREATE TABLE changeset (                    -- a commit that adds or removes a u
     sha TEXT NOT NULL,
     author TEXT NOT NULL,
     authored_at TEXT NOT NULL,
-    committed_at TEXT NOT NULL,             -- orders a history: re-added means removed before
+    committed_at TEXT NOT NULL DEFAULT '',  -- orders a history: re-added means removed before
     subject TEXT NOT NULL,
     body TEXT NOT NULL,
     is_bug_fix INTEGER NOT NULL CHECK (is_bug_fix IN (0, 1)),   -- by the paper's filter on subject and body

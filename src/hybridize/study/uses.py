@@ -333,6 +333,8 @@ class _Finder:
             lines = enumerate(split_lines(self.source), 1)
             self.interesting = frozenset(number for number, line in lines if pattern.search(line))
         first, last = node.lineno, node.end_lineno or node.lineno
+        for decorator in getattr(node, "decorator_list", ()):
+            first = min(first, decorator.lineno)
         if first == last:
             return first in self.interesting
         return not self.interesting.isdisjoint(range(first, last + 1))
