@@ -287,6 +287,7 @@ async function showAll() {
 }
 
 function show() {
+  document.querySelector("main").classList.toggle("comparing", Boolean(S.compare));
   if (S.compare) return drawCompare();
   const editing = S.editing;
   const row = S.queue.find((one) => one.id === S.at);
@@ -297,7 +298,7 @@ function show() {
   $("rating").replaceChildren(...[
     words && h("p", { class: "state", id: "state" }, words),
     S.view.element,
-    h("div", { class: "row" },
+    h("div", { class: "row actions" },
       editing.editable && h("button", { type: "button", class: "main", id: "submit", onclick: submit }, "Submit ", h("kbd", {}, "Ctrl+Enter")),
       editing.state === "submitted" && !editing.locked && h("button", { type: "button", id: "withdraw", onclick: withdraw }, "Withdraw to change ", h("kbd", {}, "W")),
       editing.editable && h("button", { type: "button", id: "undo", onclick: undo }, "Undo ", h("kbd", {}, "Z")),
@@ -321,6 +322,7 @@ async function submit() {
   const editing = S.editing;
   if (!editing.editable) return undefined;
   editing.asked = true;
+  const focused = document.activeElement;
   await editing.save();
   if (editing.conflict) return undefined;
   try {
@@ -339,7 +341,8 @@ async function submit() {
       S.view.complain(error.problems);
       status("not submitted: something is missing", true);
       const first = error.problems[0].field;
-      S.view.focus(first === "is_fix" ? "yes" : first);
+      // Whoever has gone on elsewhere in the meantime must not be pulled away from there.
+      if (document.activeElement === focused) S.view.focus(first === "is_fix" ? "yes" : first);
     } else if (error.status === 409) {
       await load();
       alertBar("This rating was changed elsewhere in the meantime; here is what is stored.");
@@ -390,6 +393,7 @@ const plain = (form) => ({ ...emptyForm(), is_fix: form.is_fix, ...Object.fromEn
 
 function drawCompare() {
   const c = S.compare;
+  document.querySelector("main").classList.add("comparing");
   const remember = () => {
     c.rows = c.views.map((view) => view.read());
     keep(slot("final", c.item), { tag: c.tag, forms: c.rows });
@@ -409,7 +413,7 @@ function drawCompare() {
     h("p", { class: "meta" }, c.reconciler ? `Reconciled by ${c.reconciler}.` : "Not reconciled yet."),
     ...c.views.map((view, place) => h("section", { class: "note" }, c.views.length > 1 && h("strong", {}, `Problem ${place + 1} `),
       c.views.length > 1 && h("button", { type: "button", onclick: () => drop(place) }, "remove"), view.element)),
-    h("div", { class: "row" }, h("button", { type: "button", class: "main", id: "save-final", onclick: saveFinal }, "Save final answer ", h("kbd", {}, "Ctrl+Enter")),
+    h("div", { class: "row actions" }, h("button", { type: "button", class: "main", id: "save-final", onclick: saveFinal }, "Save final answer ", h("kbd", {}, "Ctrl+Enter")),
       h("button", { type: "button", id: "add-problem", onclick: add }, "Another problem"),
       h("button", { type: "button", id: "leave", onclick: () => { S.compare = null; load(); } }, "Back")));
 }

@@ -70,11 +70,11 @@ export class FormView {
   #facet(facet, keys) {
     const select = h("select", { id: this.#id(facet), onchange: () => { this.#define(facet); this.change(facet, "choice"); } });
     const fresh = h("input", { id: this.#id(`${facet}-new`), placeholder: `… or a new ${facet}`, maxlength: "120", "aria-label": `new ${facet}`, oninput: () => this.change(facet, "typing") });
-    const comment = h("textarea", { id: this.#id(`${facet}-comment`), rows: "1", placeholder: `comment on the ${facet}`, "aria-label": `comment on the ${facet}`, oninput: () => this.change(facet, "typing") });
+    const comment = h("textarea", { id: this.#id(`${facet}-comment`), rows: "1", placeholder: "comment", "aria-label": `comment on the ${facet}`, oninput: () => this.change(facet, "typing") });
     const definition = h("p", { class: "definition" });
     Object.assign(this.inputs, { [facet]: select, [`${facet}-new`]: fresh, [`${facet}-comment`]: comment, [`${facet}-definition`]: definition });
     const label = h("label", { class: "label", for: this.#id(facet) }, facet[0].toUpperCase() + facet.slice(1), keys && h("kbd", {}, KEYS[facet]));
-    return h("fieldset", { class: "field" }, label, select, definition, fresh, comment, this.#problem(facet));
+    return h("fieldset", { class: "field" }, label, select, definition, h("div", { class: "pair" }, fresh, comment), this.#problem(facet));
   }
 
   #rest(keys) {
@@ -91,8 +91,7 @@ export class FormView {
   }
 
   decide(value) {
-    const pressed = this.inputs[value ? "yes" : "no"].getAttribute("aria-pressed") === "true";
-    this.#press(pressed ? null : value);
+    this.#press(value);
     this.change("is_fix", "choice");
   }
 

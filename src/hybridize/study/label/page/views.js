@@ -124,6 +124,7 @@ export function sides(ratings, take) {
   const fields = ["is_fix", ...FACETS, "comment", "discuss"];
   const rows = fields.map((field) => {
     const said = ratings.map((one) => words(one.form, field));
+    if (["comment", "discuss"].includes(field) && said.every((one) => !one)) return null;
     const differs = !["comment", "discuss"].includes(field) && new Set(said).size > 1;
     return h("tr", { class: differs && "differs" }, h("th", { scope: "row" }, field === "is_fix" ? "decision" : field, differs && " ≠"),
       ratings.map((one, place) => h("td", {}, visible(said[place]),
