@@ -1,0 +1,117 @@
+"""What was decided: the plain data that every report shows and that `fix` acts on (design.md §7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from hybridize.facts.model import Evidence, FunctionFacts
+
+
+class Action(StrEnum):
+    """What to do with a function."""
+
+    CONVERT_TO_HYBRID = "convert_to_hybrid"
+    CONVERT_TO_EAGER = "convert_to_eager"
+    RECONFIGURE = "reconfigure"
+    KEEP = "keep"
+
+
+class Severity(StrEnum):
+    """error: raises or computes something else; warning: may, or retraces; info: the rest."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One line to the user on a function. `code` is stable, `name` readable (`python-side-effects`)."""
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    path: str
+    line: int
+    column: int
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The verdict: `precondition` is the one that passes, even where the plan keeps the function as it is."""
+
+    action: Action
+    precondition: str | None = None
+    arguments: tuple[tuple[str, str], ...] = ()
+    benefit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionReport:
+    """One function: its facts, the decision, and the statuses that say why."""
+
+    facts: FunctionFacts
+    decision: Decision
+    statuses: tuple[Status, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A lint result on a place in the source; `fix` is `safe`, `unsafe` or None; `function` a function id or None."""
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str | None = None
+    fix: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A fact that rests on speculation; always reported."""
+
+    function: str
+    message: str
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileError:
+    """A path that can't be read or parsed (`line` 0 where there is none)."""
+
+    path: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectInfo:
+    """What was analyzed: `root` absolute, `seconds` wall-clock time."""
+
+    root: str
+    files: int
+    lines: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole result of an analysis, in the order of paths and lines."""
+
+    project: ProjectInfo
+    functions: tuple[FunctionReport, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    errors: tuple[FileError, ...] = ()
+    missing: tuple[str, ...] = field(default=())

@@ -1,0 +1,381 @@
+"""The abstract objects that a value is a set of.
+
+Objects are interned: two equal ones are the same Python object, so that sets of them compare and hash by identity, which
+is what keeps the fixpoint cheap. An object that Python would allocate is named by its allocation site and the frame
+(function and context) that executes it; an immutable one (a literal, a tuple, a tensor type) is named by its content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias, TypeVar
+
+from hybridize.domain.tensors import Shape
+
+Value: TypeAlias = "frozenset[Obj]"
+
+
+class Obj:
+    """The base of all abstract objects. `value` is the set that holds just this one."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Value = frozenset((self,))
+
+
+class Cell:
+    """A place of the heap: a field, an element, a global, a captured variable. Its value only grows.
+
+    `readers` are the frames to run again when it does; `writes` the (path, line) places that wrote it.
+    """
+
+    __slots__ = ("readers", "value", "writes")
+
+    def __init__(self, value: Value = frozenset()) -> None:
+        self.value = value
+        self.readers: dict[Any, None] = {}
+        self.writes: dict[tuple[Any, int], None] = {}
+
+
+class Lit(Obj):
+    """A Python constant: `kind` is its type's name, `const` the constant itself."""
+
+    __slots__ = ("const", "kind")
+
+    def __init__(self, kind: str, const: Any) -> None:
+        super().__init__()
+        self.kind = kind
+        self.const = const
+
+    def __repr__(self) -> str:
+        return repr(self.const)
+
+
+class Prim(Obj):
+    """A Python primitive of known type and unknown value. `varies`: it takes many values in a run (a loop counter)."""
+
+    __slots__ = ("kind", "varies")
+
+    def __init__(self, kind: str, varies: bool) -> None:
+        super().__init__()
+        self.kind = kind
+        self.varies = varies
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}{'*' if self.varies else ''}>"
+
+
+class Tensor(Obj):
+    """A tensor or tensor-like: `content` holds the dims of a shape vector whose elements are known."""
+
+    __slots__ = ("content", "dtype", "kind", "shape")
+
+    def __init__(self, kind: str, dtype: str | None, shape: Shape, content: Shape) -> None:
+        super().__init__()
+        self.kind = kind
+        self.dtype = dtype
+        self.shape = shape
+        self.content = content
+
+    def __repr__(self) -> str:
+        dims = "?" if self.shape is None else ",".join(str(d) if d >= 0 else "?" for d in self.shape)
+        return f"{self.kind}:{self.dtype or '?'}[{dims}]"
+
+
+class Tup(Obj):
+    """A tuple, by position. `names` are the fields of a named tuple; `cls` its project or library class."""
+
+    __slots__ = ("items", "kind", "names")
+
+    def __init__(self, kind: str, items: tuple[Value, ...], names: tuple[str, ...] | None) -> None:
+        super().__init__()
+        self.kind = kind
+        self.items = items
+        self.names = names
+
+    def __repr__(self) -> str:
+        return "(" + ", ".join(map(show, self.items)) + ")"
+
+
+class Stream(Obj):
+    """Something that yields elements: an iterator, a dataset, a range, a map; `kind` says which.
+
+    Immutable streams (datasets, ranges) are interned by their element; `kind` starts with a library name for datasets.
+    """
+
+    __slots__ = ("element", "kind")
+
+    def __init__(self, kind: str, element: Value) -> None:
+        super().__init__()
+        self.kind = kind
+        self.element = element
+
+    def __repr__(self) -> str:
+        return f"{self.kind}<{show(self.element)}>"
+
+
+class Heap(Obj):
+    """An object with a site: `site` is (code, position), `frame` the number of the frame that allocated it."""
+
+    __slots__ = ("fields", "frame", "rest", "site")
+
+    def __init__(self, site: tuple[Any, int], frame: int) -> None:
+        super().__init__()
+        self.site = site
+        self.frame = frame
+        self.fields: dict[Any, Cell] = {}
+        self.rest: Cell | None = None
+
+    def cell(self, name: Any) -> Cell:
+        """The cell of a field or a constant key, made when first asked for."""
+        cell = self.fields.get(name)
+        if cell is None:
+            cell = self.fields[name] = Cell()
+        return cell
+
+    def rest_cell(self) -> Cell:
+        """The cell that stands for every field or key that is not a constant."""
+        if self.rest is None:
+            self.rest = Cell()
+        return self.rest
+
+
+class Container(Heap):
+    """A list, set, dict, deque ...: constant keys and indices apart, everything else in `rest`.
+
+    `exact` stays true while the keys in `fields` are all there are, in that order.
+    """
+
+    __slots__ = ("exact", "kind", "reshaped")
+
+    def __init__(self, kind: str, site: tuple[Any, int], frame: int) -> None:
+        super().__init__(site, frame)
+        self.kind = kind
+        self.exact = True
+        self.reshaped: dict[Any, None] = {}  # frames to run again when `exact` is lost
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} at {self.site[1] >> 16}>"
+
+
+class Inst(Heap):
+    """An instance of a class of the project."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: Class, site: tuple[Any, int], frame: int) -> None:
+        super().__init__(site, frame)
+        self.cls = cls
+
+    def __repr__(self) -> str:
+        return f"<{self.cls.name} at {self.site[1] >> 16}>"
+
+
+class LibInst(Heap):
+    """An instance of a library class, `cls` its canonical name; its fields hold what models keep about it."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: str, site: tuple[Any, int], frame: int) -> None:
+        super().__init__(site, frame)
+        self.cls = cls
+
+    def __repr__(self) -> str:
+        return f"<{self.cls} at {self.site[1] >> 16}>"
+
+
+class Func(Heap):
+    """A function of the project with its closure and defaults."""
+
+    __slots__ = ("cells", "code", "defaults", "module", "owner")
+
+    def __init__(self, code: Any, module: Mod, site: tuple[Any, int], frame: int) -> None:
+        super().__init__(site, frame)
+        self.code = code
+        self.module = module
+        self.cells: dict[str, Cell] = {}
+        self.defaults: dict[str, Value] = {}
+        self.owner: Class | None = None
+
+    def __repr__(self) -> str:
+        return f"<def {self.code.qualname}>"
+
+
+class Class(Heap):
+    """A class of the project: `bases` in order, `mro` once they are known (project and library classes)."""
+
+    __slots__ = ("bases", "code", "foreign", "module", "mro", "name", "subclasses")
+
+    def __init__(self, code: Any, module: Mod, site: tuple[Any, int], frame: int) -> None:
+        super().__init__(site, frame)
+        self.code = code
+        self.module = module
+        self.name = code.name
+        self.bases: tuple[Obj, ...] = ()
+        self.mro: tuple[Obj, ...] = (self,)
+        self.foreign = False  # some base is unknown
+        self.subclasses: list[Class] = []
+
+    def __repr__(self) -> str:
+        return f"<class {self.name}>"
+
+
+class Mod(Heap):
+    """A module of the project; its fields are its globals."""
+
+    __slots__ = ("code", "name", "path")
+
+    def __init__(self, name: str, path: str, code: Any) -> None:
+        super().__init__((code, 0), 0)
+        self.name = name
+        self.path = path
+        self.code = code
+
+    def __repr__(self) -> str:
+        return f"<module {self.name}>"
+
+
+class Lib(Obj):
+    """A name of a library: a module, function, class or constant, by its canonical name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Bound(Obj):
+    """A function bound to its first argument: a method (`func` a Func) or a library method (`func` its name)."""
+
+    __slots__ = ("func", "receiver")
+
+    def __init__(self, func: Obj | str, receiver: Obj) -> None:
+        super().__init__()
+        self.func = func
+        self.receiver = receiver
+
+    def __repr__(self) -> str:
+        return f"{self.receiver!r}.{self.func if isinstance(self.func, str) else self.func!r}"
+
+
+class Wrapper(Obj):
+    """A callable around another: `kind` is `staticmethod`, `classmethod`, `property`, `partial`, `hybrid`, `super` ..."""
+
+    __slots__ = ("extra", "inner", "kind")
+
+    def __init__(self, kind: str, inner: Value, extra: tuple[Any, ...]) -> None:
+        super().__init__()
+        self.kind = kind
+        self.inner = inner
+        self.extra = extra
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({show(self.inner)})"
+
+
+class Unknown(Obj):
+    """A value that the analysis does not know, and why."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return f"?({self.reason})"
+
+
+_T = TypeVar("_T", bound=Obj)
+_interned: dict[Any, Any] = {}
+
+
+def intern_obj(cls: type[_T], *key: Any) -> _T:
+    """The one object of a class with these constructor arguments."""
+    full = (cls, *key)
+    found: _T | None = _interned.get(full)
+    if found is None:
+        found = _interned[full] = cls(*key)
+    return found
+
+
+def literal(const: object) -> Lit:
+    """The object of a Python constant. Floats and ints that compare equal are kept apart, as are 0.0 and -0.0."""
+    kind = type(const).__name__ if const is not None else "None"
+    key = (Lit, kind, repr(const) if isinstance(const, float | complex) else const)
+    found: Lit | None = _interned.get(key)
+    if found is None:
+        found = _interned[key] = Lit(kind, const)
+    return found
+
+
+def prim(kind: str, varies: bool = False) -> Prim:
+    """A primitive of type `kind` whose value is not known."""
+    return intern_obj(Prim, kind, varies)
+
+
+def tensor(kind: str, dtype: str | None = None, shape: Shape = None, content: Shape = None) -> Tensor:
+    """The tensor type with these properties."""
+    return intern_obj(Tensor, kind, dtype, shape, content)
+
+
+def tup(items: Iterable[Value], kind: str = "tuple", names: tuple[str, ...] | None = None) -> Tup:
+    """A tuple by position."""
+    return intern_obj(Tup, kind, tuple(items), names)
+
+
+def stream(kind: str, element: Value) -> Stream:
+    """A stream of elements."""
+    return intern_obj(Stream, kind, element)
+
+
+def lib(name: str) -> Lib:
+    """A library name."""
+    return intern_obj(Lib, name)
+
+
+def bound(func: Obj | str, receiver: Obj) -> Bound:
+    """A bound method."""
+    return intern_obj(Bound, func, receiver)
+
+
+def wrapper(kind: str, inner: Value, *extra: Any) -> Wrapper:
+    """A wrapped callable."""
+    return intern_obj(Wrapper, kind, inner, extra)
+
+
+def unknown(reason: str) -> Unknown:
+    """An unknown value."""
+    return intern_obj(Unknown, reason)
+
+
+def reset_interning() -> None:
+    """Forgets objects made for one analysis (literals of the lowered program stay valid: they are never compared)."""
+    keep = {key: value for key, value in _interned.items() if key[0] in _PERSISTENT}
+    _interned.clear()
+    _interned.update(keep)
+
+
+_PERSISTENT: Final = frozenset({Lit, Prim, Lib})
+
+BOTTOM: Final[Value] = frozenset()
+NONE: Final = literal(None)
+TRUE: Final = literal(True)
+FALSE: Final = literal(False)
+NONE_V: Final = NONE.value
+BOOL_V: Final = prim("bool").value
+INT_V: Final = prim("int").value
+FLOAT_V: Final = prim("float").value
+STR_V: Final = prim("str").value
+
+
+def show(value: Value) -> str:
+    """A value for people, in a stable order."""
+    if not value:
+        return "⊥"
+    return " | ".join(sorted(map(repr, value)))

@@ -1,0 +1,51 @@
+"""Tensor types: dims, shapes and dtypes, and how two of them join.
+
+A dim is an int: zero or more is its size; `DYNAMIC` means that TensorFlow itself would say None (a batch of a dataset);
+`UNRESOLVED` means that it is fixed and we could not compute it. Only the first may become None in an input signature
+without thought (reference-tool.md, "What its makers learned"). A shape is a tuple of dims, or None for unknown rank.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+Dim: TypeAlias = int
+Shape: TypeAlias = tuple[Dim, ...] | None
+
+DYNAMIC: Final = -1
+UNRESOLVED: Final = -2
+
+DENSE: Final = "dense"
+SPARSE: Final = "sparse"
+RAGGED: Final = "ragged"
+VARIABLE: Final = "variable"
+NDARRAY: Final = "ndarray"
+SYMBOLIC: Final = "symbolic"  # a Keras symbolic tensor: a value of functional models, never of a running program
+
+#: Kinds that `tf.function` treats as tensors when they arrive as arguments.
+TENSOR_KINDS: Final = frozenset({DENSE, SPARSE, RAGGED, VARIABLE, NDARRAY, SYMBOLIC})
+
+
+def join_dims(a: Dim, b: Dim) -> Dim:
+    """The dim that covers both: equal dims stay, a dynamic one wins over an unresolved one, else unresolved."""
+    if a == b:
+        return a
+    if a == DYNAMIC or b == DYNAMIC:
+        return DYNAMIC
+    return UNRESOLVED
+
+
+def join_shapes(a: Shape, b: Shape) -> Shape:
+    """The shape that covers both; differing ranks give an unknown one."""
+    if a is b or a == b:
+        return a
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(map(join_dims, a, b))
+
+
+def public_shape(shape: Shape) -> tuple[int | None, ...] | None:
+    """The shape as the reports show it: None for every dim that is not a number."""
+    if shape is None:
+        return None
+    return tuple(dim if dim >= 0 else None for dim in shape)

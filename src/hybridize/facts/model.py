@@ -1,0 +1,116 @@
+"""The facts about one function: three-valued answers, each with its evidence (design.md §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Ternary(StrEnum):
+    """A three-valued answer. Only a determinate yes or no decides; unknown blocks."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class Mode(StrEnum):
+    """How a function runs today."""
+
+    EAGER = "eager"
+    HYBRID = "hybrid"
+
+
+class Source(StrEnum):
+    """Where the knowledge that a parameter receives tensors comes from."""
+
+    DATAFLOW = "dataflow"
+    TYPE_HINT = "type_hint"
+    SPECULATION = "speculation"
+
+
+class FunctionKind(StrEnum):
+    """What a `def` defines."""
+
+    FUNCTION = "function"
+    METHOD = "method"
+    CLASSMETHOD = "classmethod"
+    STATICMETHOD = "staticmethod"
+    NESTED = "nested"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One step of a chain from the function to the cause: a sentence and its place (`line` from 1)."""
+
+    message: str
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An answer about a function, with the chain of evidence that leads to it."""
+
+    value: Ternary
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A type that arrives at a parameter: `shape` is None where the rank is unknown, a dim None where it is."""
+
+    kind: str
+    dtype: str | None
+    shape: tuple[int | None, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterFacts:
+    """What one parameter receives, over all calls. `index` is its place in the definition, `self` included."""
+
+    name: str
+    index: int
+    tensor: Ternary
+    tensor_types: tuple[TensorType, ...] = ()
+    literals: tuple[str, ...] = ()
+    source: Source | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hybridization:
+    """How a function was made hybrid: by a decorator, or by an explicit call where `is_decorator` is false."""
+
+    line: int
+    arguments: tuple[tuple[str, str], ...]
+    is_decorator: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """Everything known about one `def` (the paper's five facts, coverage, tensor computation).
+
+    `line` and `column` are those of `def` (from 1); `id` is `package.module:Class.method`, with `#2` for a second
+    definition of the same name in one scope.
+    """
+
+    id: str
+    path: str
+    line: int
+    column: int
+    end_line: int
+    qualname: str
+    kind: FunctionKind
+    mode: Mode
+    hybridization: Hybridization | None
+    candidate: bool
+    reached: bool
+    parameters: tuple[ParameterFacts, ...]
+    tensor_parameter: Fact
+    primitive_parameter: Fact
+    python_side_effects: Fact
+    recursive: Fact
+    tensor_computation: Fact
+    covered_by_hybrid_callers: Fact
+    assumptions: tuple[Evidence, ...] = ()

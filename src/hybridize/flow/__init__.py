@@ -1,0 +1,1 @@
+"""Program -> solution: the whole-program abstract interpreter (design.md §4)."""

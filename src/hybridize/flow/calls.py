@@ -1,0 +1,538 @@
+"""Calling a value: functions with their contexts, methods, classes, callable objects, library functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOTTOM,
+    NONE,
+    NONE_V,
+    Bound,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Mod,
+    Obj,
+    Stream,
+    Tup,
+    Unknown,
+    Value,
+    Wrapper,
+    literal,
+    stream,
+    tup,
+    unknown,
+    wrapper,
+)
+from hybridize.flow.frames import LEVEL_LIMITS, Contexts, Frame
+from hybridize.flow.heap import HeapAccess, registry_class
+from hybridize.library import registry
+from hybridize.library.defaults import default_call, unknown_method
+from hybridize.library.spec import Call
+from hybridize.program.ir import Code
+
+#: Nested calls are followed at once down to this depth; deeper ones wait in the worklist.
+MAX_DEPTH: Final = 48
+
+_NO_KWARGS: Final[Mapping[str, Value]] = {}
+
+
+class Calls(HeapAccess):
+    """The part of the engine that calls."""
+
+    if TYPE_CHECKING:
+        depth: int
+        phase: int
+
+        def run(self, frame: Frame) -> None: ...
+
+    def call_value(
+        self,
+        frame: Frame,
+        pos: int,
+        func: Value,
+        args: list[Value],
+        kwargs: Mapping[str, Value] = _NO_KWARGS,
+        how: str = "call",
+        rest: Value = BOTTOM,
+    ) -> Value:
+        """Calls any object of a value; `rest` stands for further arguments whose number is not known."""
+        if len(func) == 1:
+            (only,) = func
+            return self.call_obj(frame, pos, only, args, kwargs, how, rest)
+        result = BOTTOM
+        for obj in func:
+            if obj is not NONE:
+                result = join(result, self.call_obj(frame, pos, obj, args, kwargs, how, rest))
+        return result
+
+    def call_obj(
+        self,
+        frame: Frame,
+        pos: int,
+        obj: Obj,
+        args: list[Value],
+        kwargs: Mapping[str, Value],
+        how: str,
+        rest: Value,
+    ) -> Value:
+        """Calls one object."""
+        match obj:
+            case Func():
+                return self.call_function(frame, pos, obj, args, kwargs, how, rest, False)
+            case Bound():
+                if isinstance(obj.func, str):
+                    return self._library_method(frame, pos, obj, args, kwargs, rest)
+                if isinstance(obj.func, Func):
+                    full = [obj.receiver.value, *args]
+                    return self.call_function(frame, pos, obj.func, full, kwargs, how, rest, True)
+                return self.call_obj(frame, pos, obj.func, [obj.receiver.value, *args], kwargs, how, rest)
+            case Class():
+                return self.instantiate(frame, pos, obj, args, kwargs, rest)
+            case Inst():
+                return self._call_instance(frame, pos, obj, args, kwargs, how, rest)
+            case Lib():
+                return self.call_library(frame, pos, obj.name, args, kwargs, rest)
+            case LibInst():
+                return self._call_library_instance(frame, pos, obj, args, kwargs, rest)
+            case Wrapper():
+                return self._call_wrapper(frame, pos, obj, args, kwargs, how, rest)
+            case Unknown():
+                frame.effect("unknown_call", obj, obj.reason, pos)
+                self.escape(frame, args, kwargs, pos)
+                return unknown(f"the result of a call of {obj.reason}" if len(obj.reason) < 60 else obj.reason).value
+        return unknown("the result of calling a value that is not callable").value
+
+    def escape(self, frame: Frame, args: list[Value], kwargs: Mapping[str, Value], pos: int) -> None:
+        """Notes functions that code outside the model receives: it may call them at any time."""
+        for value in (*args, *kwargs.values()):
+            for obj in value:
+                if isinstance(obj, Func | Bound | Wrapper):
+                    self.world.escaped[obj] = None
+
+    # Functions of the project ------------------------------------------------------------------------------------
+
+    def call_function(
+        self,
+        frame: Frame,
+        pos: int,
+        func: Func,
+        args: list[Value],
+        kwargs: Mapping[str, Value],
+        how: str,
+        rest: Value,
+        has_receiver: bool,
+    ) -> Value:
+        """Calls a function of the project in the context of its arguments."""
+        code = func.code
+        values, explicit = self.bind_arguments(frame, pos, func, args, kwargs, rest)
+        contexts = self.world.contexts(code)
+        key = contexts.key(func, values, has_receiver)
+        callee = contexts.frames.get(key)
+        if callee is None:
+            callee = self._new_frame(contexts, func, values, has_receiver)
+            key = callee.key
+        changed = callee.take(values)
+        if explicit & ~callee.explicit:
+            callee.explicit |= explicit
+        callee.callers[frame] = None
+        callee.incoming[frame, pos] = values
+        frame.calls[pos, callee] = how
+        if (changed or not callee.runs) and not callee.running:
+            if self.depth < MAX_DEPTH:
+                self.run(callee)
+            else:
+                self.enqueue(callee)
+        elif changed:
+            self.enqueue(callee)
+        return self.result_of(frame, callee)
+
+    def result_of(self, frame: Frame, callee: Frame) -> Value:
+        """What a call gives to its caller: the returned value, or a generator of what is yielded."""
+        code = callee.code
+        if code.is_generator:
+            return stream("generator", callee.yields).value
+        if not callee.ret:
+            if code.abstract:
+                return unknown(f"an abstract method `{code.name}`").value
+            if frame.lenient and not callee.running:
+                return unknown(f"the result of `{code.name}`, which does not return").value
+        return callee.ret
+
+    def _new_frame(self, contexts: Contexts, func: Func, values: list[Value], has_receiver: bool) -> Frame:
+        if contexts.level < len(LEVEL_LIMITS) and len(contexts.frames) >= LEVEL_LIMITS[contexts.level]:
+            for old in contexts.coarsen():
+                old.dead = True
+                for caller in old.callers:
+                    self.enqueue(caller)
+        key = contexts.key(func, values, has_receiver)
+        found = contexts.frames.get(key)
+        if found is not None:
+            return found
+        made = self.make_frame(func.code, func.module, func, key)
+        contexts.frames[key] = made
+        return made
+
+    def make_frame(self, code: Code, module: Mod, func: Func | None, key: object) -> Frame:
+        """A new frame, with the closure cells of its function."""
+        self.world.frame_count += 1
+        made = Frame(self.world.frame_count, code, module, func, key)
+        made.phase = self.phase
+        self.world.frames.append(made)
+        if func is not None:
+            for name in code.free:
+                if name in func.cells:
+                    made.cells[name] = func.cells[name]
+        return made
+
+    def bind_arguments(
+        self, frame: Frame, pos: int, func: Func, args: list[Value], kwargs: Mapping[str, Value], rest: Value
+    ) -> tuple[list[Value], int]:
+        """The value of each parameter, and the bits of those that the call gives."""
+        params = func.code.params
+        values: list[Value] = []
+        explicit = 0
+        position = 0
+        used: set[str] = set()
+        extra = kwargs.get("**", BOTTOM)
+        for i, param in enumerate(params):
+            kind = param.kind
+            if kind == "varargs":
+                values.append(self._varargs(frame, func, args[position:], rest))
+                explicit |= (1 << i) if position < len(args) or rest else 0
+                position = len(args)
+                continue
+            if kind == "kwargs":
+                values.append(self._kwargs(frame, func, kwargs, used, extra))
+                continue
+            if kind != "keyword" and position < len(args):
+                value = args[position]
+                position += 1
+                explicit |= 1 << i
+            elif kind != "positional" and param.name in kwargs:
+                value = kwargs[param.name]
+                used.add(param.name)
+                explicit |= 1 << i
+            elif param.has_default:
+                value = func.defaults.get(param.name, NONE_V)
+                for more in (rest if kind != "keyword" else BOTTOM, extra):
+                    if more:
+                        value = join(value, more)
+                        explicit |= 1 << i
+            else:
+                value = join(rest if kind != "keyword" else BOTTOM, extra)
+                explicit |= (1 << i) if value else 0
+                value = value or unknown("an argument that no call passes").value
+            values.append(value)
+        return values, explicit
+
+    def _varargs(self, frame: Frame, func: Func, extra: list[Value], rest: Value) -> Value:
+        if rest:
+            for value in extra:
+                rest = join(rest, value)
+            return stream("tuple", rest).value
+        return tup(extra).value
+
+    def _kwargs(
+        self, frame: Frame, func: Func, kwargs: Mapping[str, Value], used: set[str], extra: Value
+    ) -> Value:
+        made = self.container(frame, func.code.position, "dict", "kwargs")
+        for name, value in kwargs.items():
+            if name not in used and name != "**":
+                self.write(frame, made.cell(name), value, func.code.position)
+        if extra:
+            self.lose_exactness(made)
+            self.write(frame, made.rest_cell(), extra, func.code.position)
+        return made.value
+
+    # Classes and instances ---------------------------------------------------------------------------------------
+
+    def instantiate(
+        self, frame: Frame, pos: int, cls: Class, args: list[Value], kwargs: Mapping[str, Value], rest: Value
+    ) -> Value:
+        """`C(...)`: an instance of this site and frame, initialized; or what a metaclass protocol gives."""
+        special = self._special_class(frame, pos, cls, args, kwargs)
+        if special is not None:
+            return special
+        maker = self.class_lookup(frame, cls, "__new__")
+        if maker:
+            made = self._call_new(frame, pos, cls, maker, args, kwargs, rest)
+            if made is not None:
+                return made
+        key = (cls, frame, pos, "instance")
+        inst = self.world.allocated.get(key)
+        if inst is None:
+            inst = self.world.allocated[key] = Inst(cls, (frame.code, pos), frame.uid)
+            self.world.note_instance(cls, inst)
+        assert isinstance(inst, Inst)
+        self._initialize(frame, pos, inst, args, kwargs, rest)
+        return inst.value
+
+    def _initialize(
+        self, frame: Frame, pos: int, inst: Inst, args: list[Value], kwargs: Mapping[str, Value], rest: Value
+    ) -> None:
+        cls = inst.cls
+        init = self.class_lookup(frame, cls, "__init__")
+        if init:
+            self.call_value(frame, pos, self.bind_all(frame, init, inst, pos), args, kwargs, "construction", rest)
+        elif cls in self.world.dataclasses:
+            self._fill_dataclass(frame, pos, inst, args, kwargs)
+        else:
+            self._library_init(frame, pos, inst, args, kwargs)
+
+    def _library_init(
+        self, frame: Frame, pos: int, inst: Inst, args: list[Value], kwargs: Mapping[str, Value]
+    ) -> None:
+        for base in self.library_bases(inst.cls):
+            found = registry.method_spec(base, "__init__")
+            if found is not None and found[1].rule is not None:
+                found[1].rule(Call(self, frame, pos, f"{base}.__init__", args, kwargs, inst))
+                return
+
+    def _special_class(
+        self, frame: Frame, pos: int, cls: Class, args: list[Value], kwargs: Mapping[str, Value]
+    ) -> Value | None:
+        """Named tuples and enumerations."""
+        names = self.world.tuple_fields.get(cls)
+        if names is not None:
+            items = []
+            for i, name in enumerate(names):
+                default = self.class_lookup(frame, cls, name)
+                items.append(args[i] if i < len(args) else kwargs.get(name, default))
+            return tup(items, "tuple", names).value
+        return None
+
+    def _call_new(
+        self,
+        frame: Frame,
+        pos: int,
+        cls: Class,
+        maker: Value,
+        args: list[Value],
+        kwargs: Mapping[str, Value],
+        rest: Value,
+    ) -> Value | None:
+        """Calls a project `__new__`; None where what it gives is just an instance of the class."""
+        result = BOTTOM
+        for item in maker:
+            inner = item.inner if isinstance(item, Wrapper) else item.value
+            result = join(result, self.call_value(frame, pos, inner, [cls.value, *args], kwargs, "construction", rest))
+        for obj in result:
+            if isinstance(obj, Inst) and cls in obj.cls.mro:
+                self._initialize(frame, pos, obj, args, kwargs, rest)
+        if result and not any(isinstance(o, Unknown) for o in result):
+            return result
+        return None
+
+    def _fill_dataclass(
+        self, frame: Frame, pos: int, inst: Inst, args: list[Value], kwargs: Mapping[str, Value]
+    ) -> None:
+        for i, name in enumerate(self.world.dataclasses[inst.cls]):
+            value = args[i] if i < len(args) else kwargs.get(name, BOTTOM)
+            if not value:
+                value = self._field_default(frame, pos, self.class_lookup(frame, inst.cls, name))
+            self.write(frame, inst.cell(name), value, pos)
+        after = self.class_lookup(frame, inst.cls, "__post_init__")
+        if after:
+            self.call_value(frame, pos, self.bind_all(frame, after, inst, pos), [], {}, "construction")
+
+    def _field_default(self, frame: Frame, pos: int, default: Value) -> Value:
+        """The default of a data class field, `field(default=..., default_factory=...)` included."""
+        result = BOTTOM
+        for obj in default:
+            if isinstance(obj, LibInst) and obj.cls == "dataclasses.field":
+                factory = self.read(frame, obj.cell("default_factory"))
+                result = join(result, self.read(frame, obj.cell("default")))
+                if factory:
+                    result = join(result, self.call_value(frame, pos, factory, [], {}, "construction"))
+            else:
+                result = join(result, obj.value)
+        return result
+
+    def _call_instance(
+        self, frame: Frame, pos: int, obj: Inst, args: list[Value], kwargs: Mapping[str, Value], how: str, rest: Value
+    ) -> Value:
+        method = self.class_lookup(frame, obj.cls, "__call__")
+        if method:
+            bound_method = self.bind_all(frame, method, obj, pos)
+            return self.call_value(frame, pos, bound_method, args, kwargs, how, rest)
+        for base in self.library_bases(obj.cls):
+            spec = registry.call_spec(base)
+            if spec is not None and spec.rule is not None:
+                if spec.op:
+                    frame.ops[pos] = base
+                return spec.rule(Call(self, frame, pos, f"{base}.__call__", args, kwargs, obj, rest))
+        frame.effect("unknown_call", obj, f"a call of an instance of `{obj.cls.name}`", pos)
+        return unknown(f"the result of calling an instance of `{obj.cls.name}`").value
+
+    # Library code ------------------------------------------------------------------------------------------------
+
+    def call_library(
+        self,
+        frame: Frame,
+        pos: int,
+        name: str,
+        args: list[Value],
+        kwargs: Mapping[str, Value],
+        rest: Value = BOTTOM,
+    ) -> Value:
+        """Calls a function or class of a library."""
+        spec = registry.function_spec(name)
+        call = Call(self, frame, pos, name, args, kwargs, None, rest)
+        if spec is not None:
+            for effect in spec.effects:
+                frame.effect(effect, None, name, pos)
+            if spec.op:
+                frame.ops[pos] = name
+            return spec.rule(call) if spec.rule is not None else default_call(call)
+        made = registry.class_spec(name)
+        if made is not None:
+            for effect in made.effects:
+                frame.effect(effect, None, name, pos)
+            if made.make is not None:
+                return made.make(call)
+            return self.make_library_instance(call, made.parameters).value
+        head, _, method = name.rpartition(".")
+        if args and registry.method_spec(head, method) is not None:
+            return self._unbound_method(frame, pos, head, method, args, kwargs, rest)
+        return default_call(call)
+
+    def _unbound_method(
+        self, frame: Frame, pos: int, cls: str, method: str, args: list[Value], kwargs: Mapping[str, Value], rest: Value
+    ) -> Value:
+        """`Class.method(receiver, ...)` of a library class."""
+        result = BOTTOM
+        for receiver in args[0]:
+            made = Bound(f"{cls}:{method}", receiver)
+            result = join(result, self._library_method(frame, pos, made, args[1:], kwargs, rest))
+        return result
+
+    def make_library_instance(self, call: Call, parameters: tuple[str, ...]) -> LibInst:
+        """An instance of a library class that keeps its arguments by name."""
+        inst = self.library_instance(call.frame, call.pos, call.name)
+        for i, value in enumerate(call.args):
+            name = parameters[i] if i < len(parameters) else f"argument {i}"
+            self.write(call.frame, inst.cell(name), value, call.pos)
+        for name, value in call.kwargs.items():
+            self.write(call.frame, inst.cell(name), value, call.pos)
+        return inst
+
+    def _library_method(
+        self, frame: Frame, pos: int, method: Bound, args: list[Value], kwargs: Mapping[str, Value], rest: Value
+    ) -> Value:
+        assert isinstance(method.func, str)
+        receiver = method.receiver
+        cls, _, name = method.func.rpartition(":")
+        classes = [cls] if cls else self._library_classes(receiver)
+        for candidate in classes:
+            found = registry.method_spec(candidate, name)
+            if found is not None:
+                owner, spec = found
+                call = Call(self, frame, pos, f"{owner}.{name}", args, kwargs, receiver, rest)
+                for effect in spec.effects:
+                    frame.effect(effect, receiver if effect == "mutate" else None, f"{owner}.{name}", pos)
+                if spec.op:
+                    frame.ops[pos] = call.name
+                return spec.rule(call) if spec.rule is not None else default_call(call)
+        full = f"{classes[0] if classes else 'object'}.{name}"
+        return unknown_method(Call(self, frame, pos, full, args, kwargs, receiver, rest))
+
+    def _library_classes(self, receiver: Obj) -> list[str]:
+        if isinstance(receiver, Inst):
+            return self.library_bases(receiver.cls)
+        if isinstance(receiver, Class):
+            return self.library_bases(receiver)
+        return [registry_class(receiver)]
+
+    def _call_library_instance(
+        self, frame: Frame, pos: int, obj: LibInst, args: list[Value], kwargs: Mapping[str, Value], rest: Value
+    ) -> Value:
+        spec = registry.call_spec(obj.cls)
+        call = Call(self, frame, pos, f"{obj.cls}.__call__", args, kwargs, obj, rest)
+        if spec is not None and spec.rule is not None:
+            if spec.op:
+                frame.ops[pos] = obj.cls
+            return spec.rule(call)
+        return unknown_method(call)
+
+    def _call_wrapper(
+        self,
+        frame: Frame,
+        pos: int,
+        obj: Wrapper,
+        args: list[Value],
+        kwargs: Mapping[str, Value],
+        how: str,
+        rest: Value,
+    ) -> Value:
+        match obj.kind:
+            case "partial":
+                first, named = obj.extra
+                return self.call_value(
+                    frame, pos, obj.inner, [*first, *args], {**dict(named), **kwargs}, how, rest
+                )
+            case "hybrid":
+                return self.call_value(frame, pos, obj.inner, args, kwargs, "hybrid", rest)
+            case "decorator":
+                # A configured decorator (`tf.function(jit_compile=True)`): calling it applies it.
+                name, options = obj.extra
+                return self.call_library(frame, pos, name, args, dict(options))
+        return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
+
+    # Arguments with stars ----------------------------------------------------------------------------------------
+
+    def spread(self, frame: Frame, value: Value, pos: int) -> list[Value] | None:
+        """The values of `*value` in order, if their number is known."""
+        if len(value) != 1:
+            lengths = [self._spread_one(frame, obj) for obj in value]
+            known = [items for items in lengths if items is not None]
+            if len(known) == len(lengths) and known and len({len(items) for items in known}) == 1:
+                return [self._join_column(list(column)) for column in zip(*known, strict=True)]
+            return None
+        (obj,) = value
+        return self._spread_one(frame, obj)
+
+    def _spread_one(self, frame: Frame, obj: Obj) -> list[Value] | None:
+        if isinstance(obj, Tup):
+            return list(obj.items)
+        if isinstance(obj, Container) and obj.kind == "list" and self.is_exact(frame, obj):
+            return [self.read(frame, cell) for cell in list(obj.fields.values())]
+        if isinstance(obj, Stream) and isinstance(obj.element, frozenset) and obj.kind == "items":
+            return None
+        return None
+
+    @staticmethod
+    def _join_column(column: list[Value]) -> Value:
+        result = BOTTOM
+        for value in column:
+            result = join(result, value)
+        return result
+
+    def spread_mapping(self, frame: Frame, value: Value, kwargs: dict[str, Value], pos: int) -> None:
+        """Adds `**value` to keyword arguments; what is not known by name goes under `**`."""
+        for obj in value:
+            if isinstance(obj, Container) and obj.kind == "dict":
+                for key, cell in list(obj.fields.items()):
+                    if isinstance(key, str):
+                        kwargs[key] = join(kwargs.get(key, BOTTOM), self.read(frame, cell))
+                if not self.is_exact(frame, obj):
+                    kwargs["**"] = join(kwargs.get("**", BOTTOM), self.read(frame, obj.rest_cell()))
+            elif not isinstance(obj, Lit):
+                kwargs["**"] = join(kwargs.get("**", BOTTOM), unknown("an unpacked mapping").value)
+
+
+def keyword(name: str) -> Value:
+    """A name as a value."""
+    return literal(name).value
+
+
+def function_wrapper(kind: str, inner: Value, *extra: object) -> Value:
+    """A wrapped callable as a value."""
+    return wrapper(kind, inner, *extra).value

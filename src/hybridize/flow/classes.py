@@ -1,0 +1,45 @@
+"""The method resolution order of classes, project and library ones together (C3, with a fallback)."""
+
+from __future__ import annotations
+
+from hybridize.domain.objects import Class, Lib, Obj, lib
+from hybridize.library import registry
+
+OBJECT = "builtins.object"
+
+
+def order_of(obj: Obj) -> list[Obj]:
+    """The linearization of a base."""
+    if isinstance(obj, Class):
+        return list(obj.mro)
+    if isinstance(obj, Lib):
+        return [lib(name) for name in registry.class_chain(obj.name)]
+    return [obj]
+
+
+def linearize(cls: Class) -> None:
+    """Computes `mro` from `bases`: C3 as Python does; depth first where the bases are inconsistent."""
+    sequences = [order_of(base) for base in cls.bases]
+    sequences.append(list(cls.bases))
+    merged = _merge([s for s in sequences if s])
+    if merged is None:
+        merged = []
+        for sequence in sequences:
+            merged += [obj for obj in sequence if obj not in merged]
+    bottom = lib(OBJECT)
+    cls.mro = (cls, *[obj for obj in merged if obj is not bottom and obj is not cls], bottom)
+
+
+def _merge(sequences: list[list[Obj]]) -> list[Obj] | None:
+    result: list[Obj] = []
+    while sequences:
+        for sequence in sequences:
+            head = sequence[0]
+            if not any(head in other[1:] for other in sequences):
+                break
+        else:
+            return None
+        result.append(head)
+        sequences = [[obj for obj in s if obj is not head] for s in sequences]
+        sequences = [s for s in sequences if s]
+    return result

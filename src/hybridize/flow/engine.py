@@ -1,0 +1,404 @@
+"""The engine: a worklist fixpoint of frames over the whole program."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from typing import Any
+
+from hybridize.domain.lattice import join, widen
+from hybridize.domain.objects import (
+    BOTTOM,
+    FALSE,
+    INT_V,
+    NONE,
+    STR_V,
+    TRUE,
+    Bound,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Mod,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Unknown,
+    Value,
+    Wrapper,
+    lib,
+    unknown,
+)
+from hybridize.flow.classes import linearize
+from hybridize.flow.execute import Executor
+from hybridize.flow.frames import PATIENCE, Frame
+from hybridize.flow.narrowing import matches
+from hybridize.flow.world import World
+from hybridize.library import registry
+from hybridize.library.builtin_names import BUILTINS
+from hybridize.library.defaults import context_value, library_attribute, library_module
+from hybridize.library.spec import Call
+from hybridize.program.ir import Code
+
+#: A frame is run at most so often; the lattice is finite, this only guards against a mistake in a model.
+MAX_RUNS = 400
+
+
+class Engine(Executor):
+    """Interprets a program abstractly until nothing changes."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.depth = 0
+        self.phase = 0
+        self._queue: list[tuple[int, Frame]] = []
+
+    # The fixpoint --------------------------------------------------------------------------------------------------
+
+    def enqueue(self, frame: Frame) -> None:
+        """Marks a frame to be run again."""
+        if not frame.queued and not frame.dead:
+            frame.queued = True
+            heapq.heappush(self._queue, (-frame.uid, frame))
+
+    def solve(self) -> None:
+        """Runs queued frames, the newest first (callees before callers), until none is left; then those that wait for
+        a value that never comes go on with an unknown one."""
+        while True:
+            while self._queue:
+                _, frame = heapq.heappop(self._queue)
+                frame.queued = False
+                if not frame.dead and not frame.running:
+                    self.run(frame)
+            stuck = [f for f in self.world.frames if f.stuck and not f.lenient and not f.dead]
+            if not stuck:
+                return
+            for frame in stuck:
+                frame.lenient = True
+                self.enqueue(frame)
+            for frame in self.world.frames:
+                # A caller of a function that never returns must not wait for it either.
+                if not frame.dead and not frame.ret and not frame.code.is_generator and frame.runs:
+                    for caller in frame.callers:
+                        if not caller.lenient:
+                            caller.lenient = True
+                            self.enqueue(caller)
+
+    def run(self, frame: Frame) -> None:
+        """Executes a frame with its present arguments."""
+        if frame.runs >= MAX_RUNS:
+            return
+        frame.running = True
+        frame.runs += 1
+        frame.stuck = False
+        before = (frame.ret, frame.yields)
+        frame.calls.clear()
+        frame.effects.clear()
+        frame.ops.clear()
+        for param, value in zip(frame.code.params, frame.args, strict=True):
+            frame.vals[param.slot] = value
+        self.depth += 1
+        try:
+            self.execute(frame, frame.code.body)
+        finally:
+            self.depth -= 1
+            frame.running = False
+        if (frame.ret, frame.yields) != before:
+            for caller in frame.callers:
+                if caller is not frame:
+                    self.enqueue(caller)
+                else:
+                    self.enqueue(frame)
+
+    def returned(self, frame: Frame, value: Value) -> None:
+        """Adds to what a frame returns."""
+        old = frame.ret
+        frame.ret = widen(old, value) if frame.runs > PATIENCE else join(old, value)
+
+    def yielded(self, frame: Frame, value: Value) -> None:
+        """Adds to what a generator yields."""
+        old = frame.yields
+        frame.yields = widen(old, value) if frame.runs > PATIENCE else join(old, value)
+
+    # Names, modules --------------------------------------------------------------------------------------------------
+
+    def global_value(self, frame: Frame, name: str) -> Value:
+        """A name that has no value in the module yet: a builtin, or what a wildcard import brings."""
+        module = frame.module
+        if name in module.code.bound:
+            module.cell(name).readers[frame] = None
+            if name in BUILTINS:
+                return lib(f"builtins.{name}").value
+            found = self._wildcard(module, name)
+            if found:
+                return found
+            frame.stuck = True
+            return unknown(f"`{name}`, not bound yet").value if frame.lenient else BOTTOM
+        if name in BUILTINS:
+            return lib(f"builtins.{name}").value
+        if name == "__name__":
+            return STR_V
+        if name in ("__file__", "__doc__", "__package__"):
+            return STR_V
+        found = self._wildcard(module, name)
+        if found:
+            return found
+        module.cell(name).readers[frame] = None
+        return unknown(f"the name `{name}`, which nothing defines").value
+
+    def _wildcard(self, module: Mod, name: str) -> Value:
+        for library in self.world.wildcards.get(module, ()):
+            found = library_attribute(library, name, only_known=True)
+            if found:
+                return found
+        return BOTTOM
+
+    def import_module(self, frame: Frame, module: Mod) -> None:
+        """Runs the body of a module unless it has run or is running."""
+        found = self.world.module_frames.get(module)
+        if found is None:
+            found = self.make_frame(module.code, module, None, module)
+            self.world.module_frames[module] = found
+            if self.depth < 120:
+                self.run(found)
+            else:
+                self.enqueue(found)
+
+    def import_name(self, frame: Frame, name: str, top: bool) -> Value:
+        """`import a.b.c`: binds `a`, or `c` itself under an alias."""
+        target = self.world.resolve(frame.module.name, name, 0)
+        if target is None:
+            return library_module(name.partition(".")[0] if top else name)
+        parts = name.split(".")
+        for i in range(1, len(parts) + 1):
+            part = self.world.resolve(frame.module.name, ".".join(parts[:i]), 0)
+            if part is not None and part in self.world.modules:
+                self.import_module(frame, self.world.modules[part])
+        chosen = self.world.resolve(frame.module.name, parts[0], 0) if top else target
+        module = self.world.modules.get(chosen) if chosen else None
+        return module.value if module is not None else library_module(parts[0] if top else name)
+
+    def import_from(self, frame: Frame, module: str, level: int, name: str) -> Value:
+        """`from m import name`."""
+        target = self.world.resolve(frame.module.name, module, level)
+        source = self.world.modules.get(target) if target is not None else None
+        if source is None:
+            if level:
+                return unknown(f"module `{'.' * level}{module}`, which is not in the project").value
+            return library_attribute(module, name)
+        self.import_module(frame, source)
+        value = self.module_attr(frame, source, name)
+        if value:
+            return value
+        inner = self.world.resolve(frame.module.name, f"{module}.{name}" if module else name, level)
+        if inner is not None and inner in self.world.modules:
+            self.import_module(frame, self.world.modules[inner])
+            return self.world.modules[inner].value
+        if name in source.code.bound:
+            frame.stuck = True
+            return unknown(f"`{name}` of {source.name}, never set").value if frame.lenient else BOTTOM
+        return unknown(f"`{name}`, which {source.name} does not define").value
+
+    def import_star(self, frame: Frame, module: str, level: int, pos: int) -> None:
+        """`from m import *`."""
+        target = self.world.resolve(frame.module.name, module, level)
+        source = self.world.modules.get(target) if target is not None else None
+        mine = frame.module
+        if source is None:
+            self.world.wildcards.setdefault(mine, [])
+            if module not in self.world.wildcards[mine]:
+                self.world.wildcards[mine].append(module)
+            return
+        self.import_module(frame, source)
+        for name in self._exported(frame, source):
+            self.write(frame, mine.cell(name), self.module_attr(frame, source, name), pos)
+        for library in self.world.wildcards.get(source, ()):
+            self.world.wildcards.setdefault(mine, [])
+            if library not in self.world.wildcards[mine]:
+                self.world.wildcards[mine].append(library)
+
+    def _exported(self, frame: Frame, source: Mod) -> list[str]:
+        listed = source.fields.get("__all__")
+        if listed is not None and listed.value:
+            names = [
+                obj.const
+                for container in self.read(frame, listed)
+                for obj in self.elements(frame, container.value, 0)
+                if isinstance(obj, Lit) and isinstance(obj.const, str)
+            ]
+            if names:
+                return sorted(names)
+        return sorted({n for n in (*source.code.bound, *source.fields) if not n.startswith("_")})
+
+    # Definitions -----------------------------------------------------------------------------------------------------
+
+    def function_object(self, frame: Frame, code: Code, pos: int) -> Func:
+        """The function object that a `def` or lambda makes in a frame."""
+        key = (code, frame, "function")
+        found = self.world.allocated.get(key)
+        if found is None:
+            made = Func(code, frame.module, (frame.code, pos), frame.uid)
+            for name in code.free:
+                if name in frame.cells:
+                    made.cells[name] = frame.cells[name]
+            made.owner = frame.namespace
+            if frame.func is not None and made.owner is None:
+                made.owner = frame.func.owner
+            found = self.world.allocated[key] = made
+        assert isinstance(found, Func)
+        return found
+
+    def class_object(self, frame: Frame, code: Code, bases: list[Obj], keywords: dict[str, int], pos: int) -> Class:
+        """The class that a `class` statement makes in a frame; its body runs at once."""
+        key = (code, frame, "class")
+        found = self.world.allocated.get(key)
+        if found is None:
+            found = self.world.allocated[key] = Class(code, frame.module, (frame.code, pos), frame.uid)
+            self.world.classes.setdefault(code, []).append(found)
+        cls = found
+        assert isinstance(cls, Class)
+        new_bases = tuple(_base_class(b) for b in bases)
+        if new_bases != cls.bases or cls.code.uid == 0:
+            cls.bases = new_bases
+            linearize(cls)
+            cls.foreign = any(isinstance(b, Unknown) for b in cls.mro)
+            for base in cls.mro[1:]:
+                if isinstance(base, Class) and cls not in base.subclasses:
+                    base.subclasses.append(cls)
+        contexts = self.world.contexts(code)
+        body = contexts.frames.get(cls)
+        if body is None:
+            body = self.make_frame(code, frame.module, None, cls)
+            body.namespace = cls
+            for name in code.free:
+                if name in frame.cells:
+                    body.cells[name] = frame.cells[name]
+            contexts.frames[cls] = body
+            body.callers[frame] = None
+            self.run(body)
+            self._special_bases(cls)
+        frame.calls[pos, body] = "class"
+        return cls
+
+    def _special_bases(self, cls: Class) -> None:
+        """Notes named tuples and what derives from data classes."""
+        names = self.library_bases(cls)
+        if "typing.NamedTuple" in names:
+            own = tuple(n for n in _annotated_fields(cls))
+            self.world.tuple_fields[cls] = own
+
+    def note_hybrid(self, frame: Frame, pos: int, func: Value, options: Mapping[str, Value]) -> None:
+        """Remembers that functions are made hybrid here."""
+        for obj in func:
+            inner: Any = obj
+            while isinstance(inner, Bound | Wrapper):
+                inner = inner.func if isinstance(inner, Bound) else next(iter(inner.inner), None)
+            if isinstance(inner, Func):
+                self.world.hybrids.setdefault(inner.code, {})[frame.code, pos] = options
+
+    def mark_dataclass(self, cls: Class) -> None:
+        """Notes that a class is a data class."""
+        fields: list[str] = []
+        for base in reversed(cls.mro):
+            if isinstance(base, Class):
+                fields += [n for n in _annotated_fields(base) if n not in fields]
+        self.world.dataclasses[cls] = tuple(fields)
+
+    # Small protocols ---------------------------------------------------------------------------------------------------
+
+    def unpackable(self, frame: Frame, obj: Obj, pos: int) -> list[Value] | None:
+        """The items of an object by position, if their number is known."""
+        return self._spread_one(frame, obj)
+
+    def caught(self, frame: Frame, kinds: Value | None) -> Value:
+        """The value of `e` in `except kinds as e`."""
+        result = BOTTOM
+        for obj in kinds or BOTTOM:
+            if isinstance(obj, Class):
+                for inst in self.world.instances.get(obj, ()):
+                    result = join(result, inst.value)
+            elif isinstance(obj, Lib):
+                result = join(result, self.library_instance(frame, 0, obj.name).value)
+        return result or unknown("a caught exception").value
+
+    def enter_context(self, frame: Frame, value: Value, pos: int) -> Value:
+        """What `with value as x` binds."""
+        result = BOTTOM
+        for obj in value:
+            if isinstance(obj, Inst):
+                method = self.find_method(frame, obj, "__enter__") or self.find_method(frame, obj, "__aenter__")
+                if method:
+                    result = join(result, self.call_value(frame, pos, method, [], {}, "context"))
+                    continue
+            if isinstance(obj, Stream) and obj.kind == "generator":
+                result = join(result, obj.element)
+                continue
+            result = join(result, context_value(Call(self, frame, pos, "__enter__", [], {}, obj)))
+        return result
+
+    def exit_context(self, frame: Frame, value: Value, pos: int) -> None:
+        """Leaves a `with` block."""
+        for obj in value:
+            if isinstance(obj, Inst):
+                method = self.find_method(frame, obj, "__exit__") or self.find_method(frame, obj, "__aexit__")
+                if method:
+                    nothing = NONE.value
+                    self.call_value(frame, pos, method, [nothing, nothing, nothing], {}, "context")
+
+    def narrow(self, frame: Frame, value: Value, kinds: Value, polarity: bool) -> Value:
+        """The objects of a value that may (not) be instances of a type."""
+        kept: list[Obj] = []
+        for obj in value:
+            may, may_not = matches(self, frame, obj, kinds)
+            if may if polarity else may_not:
+                kept.append(obj)
+        return frozenset(kept)
+
+    def match_position(self, frame: Frame, value: Value, index: int, pos: int) -> Value:
+        """What a class pattern's positional part captures."""
+        result = BOTTOM
+        for obj in value:
+            if isinstance(obj, Inst):
+                names = self.world.dataclasses.get(obj.cls)
+                if names is None:
+                    listed = self.class_lookup(frame, obj.cls, "__match_args__")
+                    for args in listed:
+                        if isinstance(args, Tup) and index < len(args.items):
+                            for name in args.items[index]:
+                                if isinstance(name, Lit):
+                                    result = join(result, self.get_attr(frame, obj, str(name.const), pos))
+                elif index < len(names):
+                    result = join(result, self.get_attr(frame, obj, names[index], pos))
+            elif isinstance(obj, Tup) and index < len(obj.items):
+                result = join(result, obj.items[index])
+            elif isinstance(obj, Lit | Prim | Tensor):
+                result = join(result, obj.value)
+        return result or unknown("a captured part").value
+
+    def symbolic_call(self, frame: Frame) -> None:
+        """Notes that a frame is executed on Keras symbolic tensors."""
+        frame.symbolic = True
+
+
+def _base_class(obj: Obj) -> Obj:
+    """The class that a base expression denotes."""
+    if isinstance(obj, Wrapper) and obj.inner:
+        return min(obj.inner, key=repr)
+    if isinstance(obj, Class | Lib | Unknown):
+        return obj
+    if isinstance(obj, LibInst) and obj.cls in ("collections.namedtuple", "builtins.type"):
+        return lib("builtins.object")
+    return unknown("a base class")
+
+
+def _annotated_fields(cls: Class) -> list[str]:
+    """The annotated names of a class body, in order."""
+    return list(cls.code.fields)
+
+
+_UNUSED: tuple[Any, ...] = (Container, FALSE, TRUE, INT_V, registry)

@@ -1,0 +1,679 @@
+"""The transfer functions of the instructions: one function per operation code, found in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from hybridize.domain.lattice import join, widen
+from hybridize.domain.objects import (
+    BOOL_V,
+    BOTTOM,
+    NONE,
+    NONE_V,
+    STR_V,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    Lit,
+    Obj,
+    Stream,
+    Tup,
+    Unknown,
+    Value,
+    Wrapper,
+    lib,
+    literal,
+    stream,
+    tup,
+    unknown,
+    wrapper,
+)
+from hybridize.flow.calls import Calls
+from hybridize.flow.frames import Frame
+from hybridize.flow.heap import join_items
+from hybridize.flow.truth import MAYBE, NEVER, truth
+from hybridize.library.operators import binary, compare, inplace, unary
+from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Instr, Loop, Op, Try
+
+if TYPE_CHECKING:
+    from hybridize.flow.engine import Engine
+
+type_Handler = Callable[["Engine", Frame, list[Any], Instr], "bool | None"]
+
+#: A loop is interpreted at most so often; widening makes it stable long before.
+MAX_ITERATIONS = 12
+
+
+class Executor(Calls):
+    """The part of the engine that executes code."""
+
+    def execute(self, frame: Frame, block: Block) -> bool:
+        """Executes a block; false where control does not reach its end."""
+        vals = frame.vals
+        table = HANDLERS
+        for instr in block:
+            if table[instr[0]](self, frame, vals, instr) is False:  # type: ignore[arg-type]
+                return False
+        return True
+
+    def condition(self, frame: Frame, value: Value | None) -> tuple[bool, bool]:
+        """Whether a condition may hold, and whether it may not. A value that is not there yet decides nothing."""
+        if not value:
+            frame.stuck = True
+            return MAYBE if frame.lenient else NEVER
+        return truth(self, frame, value)
+
+
+def _copy(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    vals[instr[1]] = vals[instr[2]]
+
+
+def _global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, name, pos = instr
+    module = frame.module
+    code = frame.code
+    if code.kind == "class" and frame.namespace is not None:
+        own = frame.namespace.fields.get(name)
+        if own is not None and own.value:
+            vals[dst] = own.value
+            return
+    cell = module.fields.get(name)
+    if cell is not None:
+        cell.readers[frame] = None
+        if cell.value:
+            vals[dst] = cell.value
+            return
+    vals[dst] = engine.global_value(frame, name)
+
+
+def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, name, _ = instr
+    cell = frame.cells.get(name)
+    if cell is None:
+        vals[dst] = engine.global_value(frame, name)
+        return
+    cell.readers[frame] = None
+    vals[dst] = cell.value
+    if not cell.value and frame.lenient:
+        vals[dst] = unknown(f"variable `{name}`, not bound yet").value
+
+
+def _set_global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, name, src, pos = instr
+    engine.write(frame, frame.module.cell(name), vals[src] or BOTTOM, pos)
+    if frame.code.kind != "module":
+        frame.effect("global", frame.module, name, pos)
+
+
+def _set_cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, name, src, pos = instr
+    cell = frame.cells.get(name)
+    if cell is not None:
+        engine.write(frame, cell, vals[src] or BOTTOM, pos)
+        if name not in frame.code.cells:
+            frame.effect("closure", None, name, pos)
+
+
+def _set_name(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, name, src, pos = instr
+    if frame.namespace is not None:
+        value = vals[src] or BOTTOM
+        for obj in value:
+            if isinstance(obj, Func) and obj.owner is None:
+                obj.owner = frame.namespace
+        cell = frame.namespace.cell(name)
+        # A class body runs once, top to bottom: a later binding of a name replaces the earlier one.
+        if cell.value and frame.runs <= 1:
+            cell.value = BOTTOM
+        engine.write(frame, cell, value, pos)
+
+
+def _del_global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    if frame.code.kind != "module":
+        frame.effect("global", frame.module, instr[2], instr[3])
+
+
+def _attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, owner, name, pos = instr
+    value = vals[owner]
+    vals[dst] = engine.get_attrs(frame, value, name, pos) if value else _missing(frame)
+
+
+def _missing(frame: Frame) -> Value:
+    frame.stuck = True
+    return unknown("a value that the analysis never sees").value if frame.lenient else BOTTOM
+
+
+def _set_attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, name, src, pos = instr
+    value = vals[src] or BOTTOM
+    for obj in vals[owner] or BOTTOM:
+        if isinstance(obj, Unknown):
+            frame.effect("attribute", obj, name, pos)
+        else:
+            engine.set_attr(frame, obj, name, value, pos)
+
+
+def _del_attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, name, pos = instr
+    for obj in vals[owner] or BOTTOM:
+        frame.effect("attribute", obj, name, pos)
+
+
+def _item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, owner, index, pos = instr
+    value, key = vals[owner], vals[index]
+    vals[dst] = engine.get_item(frame, value, key, pos) if value and key else _missing(frame)
+
+
+def _set_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, index, src, pos = instr
+    key, value = vals[index] or BOTTOM, vals[src] or BOTTOM
+    for obj in vals[owner] or BOTTOM:
+        engine.set_item(frame, obj, key, value, pos)
+
+
+def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, index, pos = instr
+    for obj in vals[owner] or BOTTOM:
+        if isinstance(obj, Container):
+            engine.lose_exactness(obj)
+        elif isinstance(obj, Inst):
+            method = engine.find_method(frame, obj, "__delitem__")
+            if method:
+                engine.call_value(frame, pos, method, [vals[index] or BOTTOM], {}, "operator")
+                continue
+        frame.effect("item", obj, "item", pos)
+
+
+def _slice(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, *parts, _ = instr
+    vals[dst] = wrapper("slice", BOTTOM, *[(vals[p] or BOTTOM) if p != NO_SLOT else NONE_V for p in parts]).value
+
+
+def _binary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, op, left, right, pos = instr
+    a, b = vals[left], vals[right]
+    vals[dst] = binary(engine, frame, op, a, b, pos) if a and b else _missing(frame)
+
+
+def _inplace(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, op, left, right, pos = instr
+    a, b = vals[left], vals[right]
+    vals[dst] = inplace(engine, frame, op, a, b, pos) if a and b else _missing(frame)
+
+
+def _unary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, op, src, pos = instr
+    value = vals[src]
+    if op == "not":
+        may, may_not = engine.condition(frame, value)
+        vals[dst] = BOOL_V if may == may_not and may else literal(may_not).value if may or may_not else BOTTOM
+    else:
+        vals[dst] = unary(engine, frame, op, value, pos) if value else _missing(frame)
+
+
+def _compare(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, op, left, right, pos = instr
+    a, b = vals[left], vals[right]
+    vals[dst] = compare(engine, frame, op, a, b, pos) if a and b else _missing(frame)
+
+
+def _boolop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, parts, op, _ = instr
+    result = BOTTOM
+    decided = True
+    for slot in parts:
+        value = vals[slot] or BOTTOM
+        may, may_not = truth(engine, frame, value) if value else MAYBE
+        if (op == "and" and not may) or (op == "or" and not may_not):
+            vals[dst] = value
+            return
+        decided = decided and may != may_not
+        result = join(result, value)
+    vals[dst] = (vals[parts[-1]] if decided else result) or _missing(frame)
+
+
+def _call(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, func, args, keywords, pos = instr
+    target = vals[func]
+    if not target:
+        vals[dst] = _missing(frame)
+        return
+    values: list[Value] = []
+    rest = BOTTOM
+    for slot, starred in args:
+        value = vals[slot]
+        if not value:
+            value = _missing(frame)
+            if not value:
+                vals[dst] = BOTTOM
+                return
+        if not starred:
+            if rest:
+                rest = join(rest, value)
+            else:
+                values.append(value)
+            continue
+        items = engine.spread(frame, value, pos) if not rest else None
+        if items is not None:
+            values += items
+        else:
+            rest = join(rest, engine.elements(frame, value, pos) or unknown("an unpacked argument").value)
+    named: dict[str, Value] = {}
+    for name, slot in keywords:
+        value = vals[slot]
+        if not value:
+            value = _missing(frame)
+            if not value:
+                vals[dst] = BOTTOM
+                return
+        if name is None:
+            engine.spread_mapping(frame, value, named, pos)
+        else:
+            named[name] = value
+    vals[dst] = engine.call_value(frame, pos, target, values, named, "call", rest)
+
+
+def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, parts, pos = instr
+    items: list[Value] = []
+    for slot, starred in parts:
+        value = vals[slot] or _missing(frame)
+        if not value:
+            vals[dst] = BOTTOM
+            return
+        if not starred:
+            items.append(value)
+            continue
+        more = engine.spread(frame, value, pos)
+        if more is None:
+            element = engine.elements(frame, value, pos)
+            vals[dst] = stream("tuple", join(join_items(tuple(items)), element)).value
+            return
+        items += more
+    vals[dst] = tup(items).value
+
+
+def _sequence(kind: str) -> type_Handler:
+    def handler(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+        _, dst, parts, pos = instr
+        made = engine.container(frame, pos, kind)
+        if len(parts) > 64:
+            engine.lose_exactness(made)
+        for i, (slot, starred) in enumerate(parts):
+            value = vals[slot] or BOTTOM
+            if starred:
+                more = engine.spread(frame, value, pos)
+                if more is not None and len(parts) == 1:
+                    for j, item in enumerate(more):
+                        engine.write(frame, made.cell(j), item, pos)
+                    continue
+                engine.lose_exactness(made)
+                engine.write(frame, made.rest_cell(), engine.elements(frame, value, pos), pos)
+            elif made.exact and kind == "list":
+                engine.write(frame, made.cell(i), value, pos)
+            else:
+                engine.write(frame, made.rest_cell(), value, pos)
+        if kind != "list" and parts:
+            engine.lose_exactness(made)
+        vals[dst] = made.value
+
+    return handler
+
+
+def _generator(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    vals[instr[1]] = engine.container(frame, instr[2], "generator").value
+
+
+def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, pairs, pos = instr
+    made = engine.container(frame, pos, "dict")
+    for key, slot in pairs:
+        value = vals[slot] or BOTTOM
+        if key != NO_SLOT:
+            engine.set_item_quietly(frame, made, vals[key] or BOTTOM, value, made.site[1])
+            continue
+        named: dict[str, Value] = {}
+        engine.spread_mapping(frame, value, named, pos)
+        for name, item in named.items():
+            if name == "**":
+                engine.lose_exactness(made)
+                engine.write(frame, made.rest_cell(), item, pos)
+            else:
+                engine.write(frame, made.cell(name), item, pos)
+    vals[dst] = made.value
+
+
+def _format(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, parts, pos = instr
+    for slot in parts:
+        for obj in vals[slot] or BOTTOM:
+            if isinstance(obj, Inst):
+                method = engine.find_method(frame, obj, "__str__") or engine.find_method(frame, obj, "__repr__")
+                if method:
+                    engine.call_value(frame, pos, method, [], {}, "operator")
+    vals[dst] = STR_V
+
+
+def _append(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, src, pos = instr
+    for obj in vals[owner] or BOTTOM:
+        if isinstance(obj, Container):
+            engine.lose_exactness(obj)
+            engine.write(frame, obj.rest_cell(), vals[src] or BOTTOM, pos)
+
+
+def _put(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, key, src, pos = instr
+    for obj in vals[owner] or BOTTOM:
+        if isinstance(obj, Container):
+            engine.set_item_quietly(frame, obj, vals[key] or BOTTOM, vals[src] or BOTTOM, pos)
+
+
+def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, slots, src, star, pos = instr
+    value = vals[src]
+    if not value:
+        value = _missing(frame)
+    count = len(slots)
+    results: list[Value] = [BOTTOM] * count
+    for obj in value:
+        items = engine.unpackable(frame, obj, pos)
+        if items is not None and (len(items) == count if star < 0 else len(items) >= count - 1):
+            after = count - star - 1 if star >= 0 else 0
+            for i in range(count):
+                if star < 0 or i < star:
+                    part = items[i]
+                elif i == star:
+                    made = engine.container(frame, pos, "list", f"star{star}")
+                    engine.lose_exactness(made)
+                    engine.write(frame, made.rest_cell(), join_items(tuple(items[star : len(items) - after])), pos)
+                    part = made.value
+                else:
+                    part = items[len(items) - (count - i)]
+                results[i] = join(results[i], part)
+            continue
+        if items is not None and len(value) > 1:
+            continue  # of another length: that alternative raises here
+        element = engine.elements(frame, obj.value, pos)
+        for i in range(count):
+            part = element
+            if i == star:
+                made = engine.container(frame, pos, "list", f"star{star}")
+                engine.lose_exactness(made)
+                engine.write(frame, made.rest_cell(), element, pos)
+                part = made.value
+            results[i] = join(results[i], part)
+    for slot, part in zip(slots, results, strict=True):
+        vals[slot] = part
+
+
+def _func(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, code, defaults, pos = instr
+    func = engine.function_object(frame, code, pos)
+    for name, slot in defaults:
+        value = vals[slot] or BOTTOM
+        func.defaults[name] = join(func.defaults.get(name, BOTTOM), value)
+    vals[dst] = func.value
+
+
+def _class(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, code, bases, keywords, pos = instr
+    objects: list[Obj] = []
+    for slot, _ in bases:
+        value = vals[slot] or BOTTOM
+        objects.append(min(value, key=_base_order) if value else unknown("a base class"))
+    vals[dst] = engine.class_object(frame, code, objects, dict(keywords), pos).value
+
+
+def _base_order(obj: Obj) -> tuple[int, str]:
+    return (0 if isinstance(obj, Class) else 1 if isinstance(obj, Lib) else 2, repr(obj))
+
+
+def _import(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, name, top, pos = instr
+    vals[dst] = engine.import_name(frame, name, top)
+
+
+def _import_from(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, module, level, name, pos = instr
+    vals[dst] = engine.import_from(frame, module, level, name)
+
+
+def _import_star(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, module, level, pos = instr
+    engine.import_star(frame, module, level, pos)
+
+
+def _phi(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    result = BOTTOM
+    edges = frame.edges
+    for edge, slot in instr[2]:
+        if edge == ALWAYS or edges[edge]:
+            value = vals[slot]
+            if value:
+                result = join(result, value)
+    vals[instr[1]] = result
+
+
+def _refine(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, src, kind, argument, polarity, _ = instr
+    value = vals[src]
+    if not value:
+        vals[dst] = value
+        return
+    if kind == "none":
+        kept = value & NONE_V if polarity else value - NONE_V
+        if polarity and not kept and any(isinstance(o, Unknown) for o in value):
+            kept = NONE_V
+    elif kind == "truth":
+        kept = frozenset(o for o in value if truth(engine, frame, o.value)[0 if polarity else 1])
+    elif kind == "isinstance":
+        kept = engine.narrow(frame, value, vals[argument] or BOTTOM, polarity)
+    else:
+        kept = value
+    vals[dst] = value if len(kept) == len(value) else join(BOTTOM, kept)
+
+
+def _return(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
+    value = vals[instr[2]]
+    if not value:
+        value = _missing(frame)
+    engine.returned(frame, value)
+    return False
+
+
+def _yield(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, src, pos = instr
+    engine.yielded(frame, vals[src] or BOTTOM)
+    vals[dst] = join(NONE_V, unknown("a value sent to a generator").value)
+
+
+def _yield_from(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, src, pos = instr
+    engine.yielded(frame, engine.elements(frame, vals[src] or BOTTOM, pos))
+    vals[dst] = NONE_V
+
+
+def _raise(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
+    return False
+
+
+def _assert(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
+    may, _ = engine.condition(frame, vals[instr[2]])
+    return None if may else False
+
+
+def _jump(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
+    frame.edges[instr[2]] = 1
+    return False
+
+
+def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
+    _, _, condition, then, other, first, second, pos = instr
+    may, may_not = engine.condition(frame, vals[condition])
+    falls = False
+    if may and engine.execute(frame, then):
+        frame.edges[first] = 1
+        falls = True
+    if may_not and engine.execute(frame, other):
+        frame.edges[second] = 1
+        falls = True
+    return None if falls else False
+
+
+def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
+    loop: Loop = instr[2]
+    edges = frame.edges
+    edges[loop.entry] = 1
+    leaves = loop.is_for
+    for iteration in range(MAX_ITERATIONS):
+        changed = iteration == 0
+        for phi in loop.phis:
+            slot = phi[1]
+            old = vals[slot] or BOTTOM
+            _phi(engine, frame, vals, phi)
+            new = vals[slot]
+            if iteration > 1:
+                new = vals[slot] = widen(old, new)
+            if new is not old and new != old:
+                changed = True
+        if not changed:
+            break
+        if not engine.execute(frame, loop.test):
+            return False
+        if loop.is_for:
+            enters = bool(vals[loop.test[-1][1]])
+        else:
+            enters, exits = engine.condition(frame, vals[loop.condition])
+            leaves = leaves or exits
+        if not enters:
+            break
+        if engine.execute(frame, loop.body):
+            edges[loop.back] = 1
+        if not loop.phis:
+            break
+    falls = any(edges[edge] for edge in loop.breaks)
+    if leaves:
+        edges[loop.exhausted] = 1
+        if engine.execute(frame, loop.orelse):
+            edges[loop.done] = 1
+            falls = True
+    return None if falls else False
+
+
+def _try(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
+    statement: Try = instr[2]
+    edges = frame.edges
+    falls = False
+    if engine.execute(frame, statement.body) and engine.execute(frame, statement.orelse):
+        edges[statement.fallthrough] = 1
+        falls = True
+    for handler in statement.handlers:
+        engine.execute(frame, handler.phis)
+        engine.execute(frame, handler.catches)
+        if handler.caught != NO_SLOT:
+            vals[handler.caught] = engine.caught(frame, vals[handler.type_slot] if handler.type_slot >= 0 else None)
+        if engine.execute(frame, handler.body):
+            edges[handler.fallthrough] = 1
+            falls = True
+    engine.execute(frame, statement.join)
+    if not engine.execute(frame, statement.final):
+        return False
+    return None if falls else False
+
+
+def _enter(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, src, is_async, pos = instr
+    value = vals[src]
+    vals[dst] = engine.enter_context(frame, value, pos) if value else _missing(frame)
+
+
+def _exit(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, src, pos = instr
+    engine.exit_context(frame, vals[src] or BOTTOM, pos)
+
+
+def _iter(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, src, pos = instr
+    value = vals[src]
+    vals[dst] = engine.elements(frame, value, pos) if value else _missing(frame)
+
+
+def _match(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, src, kind, argument, pos = instr
+    value = vals[src] or BOTTOM
+    if kind == "class":
+        inside = engine.narrow(frame, value, vals[argument] or BOTTOM, True)
+        outside = engine.narrow(frame, value, vals[argument] or BOTTOM, False)
+        vals[dst] = BOOL_V if inside and outside else literal(bool(inside)).value if value else BOTTOM
+    elif kind == "position":
+        vals[dst] = engine.match_position(frame, value, argument, pos)
+    else:
+        vals[dst] = BOOL_V
+
+
+def _dynamic(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    frame.effect("unknown_call", None, instr[2], instr[-1])
+
+
+_TABLE: dict[Op, type_Handler] = {
+    Op.COPY: _copy,
+    Op.GLOBAL: _global,
+    Op.CELL: _cell,
+    Op.SET_GLOBAL: _set_global,
+    Op.SET_CELL: _set_cell,
+    Op.SET_NAME: _set_name,
+    Op.DEL_GLOBAL: _del_global,
+    Op.ATTR: _attr,
+    Op.SET_ATTR: _set_attr,
+    Op.DEL_ATTR: _del_attr,
+    Op.ITEM: _item,
+    Op.SET_ITEM: _set_item,
+    Op.DEL_ITEM: _del_item,
+    Op.SLICE: _slice,
+    Op.BINARY: _binary,
+    Op.INPLACE: _inplace,
+    Op.UNARY: _unary,
+    Op.COMPARE: _compare,
+    Op.BOOLOP: _boolop,
+    Op.CALL: _call,
+    Op.TUPLE: _tuple,
+    Op.LIST: _sequence("list"),
+    Op.SET: _sequence("set"),
+    Op.GENERATOR: _generator,
+    Op.DICT: _dict,
+    Op.FORMAT: _format,
+    Op.APPEND: _append,
+    Op.PUT: _put,
+    Op.UNPACK: _unpack,
+    Op.FUNC: _func,
+    Op.CLASS: _class,
+    Op.IMPORT: _import,
+    Op.IMPORT_FROM: _import_from,
+    Op.IMPORT_STAR: _import_star,
+    Op.PHI: _phi,
+    Op.REFINE: _refine,
+    Op.RETURN: _return,
+    Op.YIELD: _yield,
+    Op.YIELD_FROM: _yield_from,
+    Op.AWAIT: _copy,
+    Op.RAISE: _raise,
+    Op.ASSERT: _assert,
+    Op.JUMP: _jump,
+    Op.IF: _if,
+    Op.LOOP: _loop,
+    Op.TRY: _try,
+    Op.ENTER: _enter,
+    Op.EXIT: _exit,
+    Op.ITER: _iter,
+    Op.MATCH: _match,
+    Op.DYNAMIC: _dynamic,
+}
+HANDLERS: tuple[type_Handler, ...] = tuple(_TABLE[op] for op in Op)
+
+_UNUSED = (Lit, NONE, Tup, Stream, Wrapper, lib)

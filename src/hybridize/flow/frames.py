@@ -1,0 +1,194 @@
+"""Frames: a function in one calling context, with the values of its slots; and how contexts are told apart.
+
+The context of a call is what arrives: at first the argument values themselves; once a function has too many, only their
+kinds; then only the receiver; at last nothing. The step to a coarser level is taken for all calls of the function at
+once, so the result does not depend on which call came first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hybridize.domain.lattice import join, widen
+from hybridize.domain.objects import (
+    BOTTOM,
+    Cell,
+    Class,
+    Container,
+    Func,
+    Lit,
+    Mod,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Unknown,
+    Value,
+)
+from hybridize.program.ir import Code
+
+#: How many frames a function may have at each level before the next, coarser one.
+LEVEL_LIMITS: Final = (6, 12, 20)
+#: After so many changes of one place, its value is widened instead of joined.
+PATIENCE: Final = 10
+
+
+class Effect:
+    """A change that outlives a statement: what kind, of which object (None: of the outside world), where."""
+
+    __slots__ = ("detail", "kind", "position", "target")
+
+    def __init__(self, kind: str, target: Obj | None, detail: str, position: int) -> None:
+        self.kind = kind
+        self.target = target
+        self.detail = detail
+        self.position = position
+
+
+class Frame:
+    """A function (or module, class body, lambda) in one context."""
+
+    __slots__ = (
+        "args",
+        "callers",
+        "calls",
+        "cells",
+        "code",
+        "dead",
+        "edges",
+        "effects",
+        "explicit",
+        "func",
+        "grown",
+        "incoming",
+        "key",
+        "lenient",
+        "module",
+        "namespace",
+        "ops",
+        "phase",
+        "queued",
+        "ret",
+        "running",
+        "runs",
+        "stuck",
+        "symbolic",
+        "uid",
+        "vals",
+        "yields",
+    )
+
+    def __init__(self, uid: int, code: Code, module: Mod, func: Func | None, key: Any) -> None:
+        self.uid = uid
+        self.code = code
+        self.module = module
+        self.func = func
+        self.key = key
+        self.args: list[Value] = [BOTTOM] * len(code.params)
+        self.explicit = 0  # bits of the parameters that some call gives
+        self.vals: list[Any] = code.template.copy()
+        self.edges = bytearray(code.edges)
+        self.cells: dict[str, Cell] = {name: Cell() for name in code.cells}
+        self.namespace: Class | None = None
+        self.ret: Value = BOTTOM
+        self.yields: Value = BOTTOM
+        self.callers: dict[Frame, None] = {}
+        self.incoming: dict[tuple[Frame | None, int], list[Value]] = {}
+        self.calls: dict[tuple[int, Frame], str] = {}
+        self.effects: dict[tuple[str, Obj | None, int], Effect] = {}
+        self.ops: dict[int, str] = {}
+        self.symbolic = False
+        self.queued = False
+        self.running = False
+        self.dead = False
+        self.lenient = False
+        self.stuck = False
+        self.grown = 0
+        self.runs = 0
+        self.phase = 0
+
+    def take(self, args: list[Value]) -> bool:
+        """Adds what a call passes to the arguments; true if they grew."""
+        changed = False
+        mine = self.args
+        for i, value in enumerate(args):
+            old = mine[i]
+            if old is not value:
+                new = widen(old, value) if self.grown > PATIENCE else join(old, value)
+                if new is not old and new != old:
+                    mine[i] = new
+                    changed = True
+        if changed:
+            self.grown += 1
+        return changed
+
+    def effect(self, kind: str, target: Obj | None, detail: str, position: int) -> None:
+        """Notes an effect of this frame's own instructions."""
+        key = (kind, target, position)
+        if key not in self.effects:
+            self.effects[key] = Effect(kind, target, detail, position)
+
+    def __repr__(self) -> str:
+        return f"<frame {self.uid} {self.code.qualname}>"
+
+
+class Contexts:
+    """The frames of one function's code, and the level at which its contexts are told apart."""
+
+    __slots__ = ("frames", "level")
+
+    def __init__(self) -> None:
+        self.frames: dict[Any, Frame] = {}
+        self.level = 0
+
+    def key(self, func: Func, args: list[Value], has_receiver: bool) -> Any:
+        """The context of a call."""
+        if self.level == 0:
+            return (func, *args)
+        if self.level == 1:
+            return (func, *[kinds(v) for v in args])
+        if self.level == 2 and has_receiver and args:
+            return (func, args[0])
+        return (func,)
+
+    def coarsen(self) -> list[Frame]:
+        """Goes to the next level; returns the frames that are no longer valid."""
+        self.level += 1
+        old = list(self.frames.values())
+        self.frames = {}
+        return old
+
+
+_kinds: dict[Value, Any] = {}
+
+
+def reset_kinds() -> None:
+    """Forgets memoized kinds (between analyses)."""
+    _kinds.clear()
+
+
+def kinds(value: Value) -> Any:
+    """What a value is at the second level of contexts: shapes, dtypes and most constants are dropped."""
+    found = _kinds.get(value)
+    if found is None:
+        found = _kinds[value] = frozenset([_kind(obj) for obj in value])
+    return found
+
+
+def _kind(obj: Obj) -> Any:
+    match obj:
+        case Lit():
+            return obj if obj.kind in ("bool", "None") else obj.kind
+        case Prim():
+            return obj.kind
+        case Tensor():
+            return ("tensor", obj.kind)
+        case Tup():
+            return ("tuple", len(obj.items))
+        case Stream() | Container():
+            return obj.kind
+        case Unknown():
+            return "unknown"
+        case _:
+            return obj

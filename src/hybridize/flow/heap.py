@@ -1,0 +1,689 @@
+"""Reading and writing the heap: cells, attributes, items, iteration. Every read subscribes the reading frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hybridize.domain.lattice import join, widen
+from hybridize.domain.objects import (
+    BOTTOM,
+    INT_V,
+    NONE,
+    STR_V,
+    Bound,
+    Cell,
+    Class,
+    Container,
+    Func,
+    Heap,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Mod,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Unknown,
+    Value,
+    Wrapper,
+    bound,
+    lib,
+    literal,
+    prim,
+    tup,
+    unknown,
+)
+from hybridize.flow.frames import PATIENCE, Frame
+from hybridize.library import registry
+from hybridize.library.defaults import library_attribute, operator_item
+from hybridize.library.spec import Call
+from hybridize.program.ir import Code
+
+if TYPE_CHECKING:
+    from hybridize.flow.world import World
+
+
+class HeapAccess:
+    """The part of the engine that reads and writes objects."""
+
+    if TYPE_CHECKING:
+        world: World
+
+        def enqueue(self, frame: Frame) -> None: ...
+        def call_value(
+            self, frame: Frame, pos: int, func: Value, args: list[Value], kwargs: Mapping[str, Value], how: str = "call"
+        ) -> Value: ...
+
+    # Cells ---------------------------------------------------------------------------------------------------------
+
+    def read(self, frame: Frame, cell: Cell) -> Value:
+        """The value of a cell; the frame runs again when it grows."""
+        cell.readers[frame] = None
+        return cell.value
+
+    def write(self, frame: Frame, cell: Cell, value: Value, pos: int) -> None:
+        """Adds a value to a cell."""
+        cell.writes[frame.code, pos] = None
+        old = cell.value
+        if value is old or not value:
+            return
+        new = join(old, value)
+        if new is not old and new != old:
+            if self.world.count_growth(cell) > PATIENCE:
+                new = widen(old, new)
+            cell.value = new
+            for reader in cell.readers:
+                self.enqueue(reader)
+
+    def container(self, frame: Frame, pos: int, kind: str, tag: str = "") -> Container:
+        """The container that a site allocates in a frame."""
+        key = (kind, frame, pos, tag)
+        found = self.world.allocated.get(key)
+        if found is None:
+            found = self.world.allocated[key] = Container(kind, (frame.code, pos), frame.uid)
+        assert isinstance(found, Container)
+        return found
+
+    def library_instance(self, frame: Frame, pos: int, cls: str) -> LibInst:
+        """The instance of a library class that a site allocates in a frame."""
+        key = (cls, frame, pos, "instance")
+        found = self.world.allocated.get(key)
+        if found is None:
+            found = self.world.allocated[key] = LibInst(cls, (frame.code, pos), frame.uid)
+        assert isinstance(found, LibInst)
+        return found
+
+    def is_exact(self, frame: Frame, container: Container) -> bool:
+        """Whether the constant keys of a container are all it has; the frame runs again when that ends."""
+        if container.exact:
+            container.reshaped[frame] = None
+        return container.exact
+
+    def lose_exactness(self, container: Container) -> None:
+        """Notes that a container may hold more than its constant keys."""
+        if container.exact:
+            container.exact = False
+            for frame in container.reshaped:
+                self.enqueue(frame)
+
+    # Attributes ----------------------------------------------------------------------------------------------------
+
+    def get_attrs(self, frame: Frame, value: Value, name: str, pos: int) -> Value:
+        """An attribute of any object of a value."""
+        if len(value) == 1:
+            (only,) = value
+            return self.get_attr(frame, only, name, pos)
+        result = BOTTOM
+        for obj in value:
+            if obj is not NONE:
+                result = join(result, self.get_attr(frame, obj, name, pos))
+        return result
+
+    def get_attr(self, frame: Frame, obj: Obj, name: str, pos: int) -> Value:
+        """An attribute of an object."""
+        match obj:
+            case Inst():
+                return self._instance_attr(frame, obj, name, pos)
+            case Mod():
+                return self.module_attr(frame, obj, name)
+            case Class():
+                return self._class_attr(frame, obj, name, pos)
+            case Lib():
+                return library_attribute(obj.name, name)
+            case Tup() if obj.names is not None and name in obj.names:
+                return obj.items[obj.names.index(name)]
+            case Unknown():
+                return unknown(f"an attribute of {obj.reason}" if len(obj.reason) < 80 else obj.reason).value
+            case Wrapper():
+                return self._wrapper_attr(frame, obj, name, pos)
+            case Func():
+                return self._function_attr(frame, obj, name)
+            case LibInst():
+                return self._library_instance_attr(frame, obj, name, pos)
+            case Bound():
+                if name in ("__self__", "__func__"):
+                    return obj.receiver.value if name == "__self__" else BOTTOM
+                inner = obj.func
+                return self.get_attr(frame, inner, name, pos) if isinstance(inner, Obj) else unknown(f".{name}").value
+        return self._value_attr(frame, obj, name, pos)
+
+    def _value_attr(self, frame: Frame, obj: Obj, name: str, pos: int) -> Value:
+        """An attribute of a built-in value: a method or property by its type's model."""
+        cls = registry_class(obj)
+        rule = registry.property_rule(cls, name)
+        if rule is not None:
+            value: Value = rule(Call(self, frame, pos, f"{cls}.{name}", [], {}, obj))  # type: ignore[operator]
+            return value
+        if name == "__class__":
+            return lib(cls).value
+        if registry.method_spec(cls, name) is not None:
+            return bound(name, obj).value
+        return unknown(f"attribute `{name}` of a {cls.rpartition('.')[2]}").value
+
+    def _instance_attr(self, frame: Frame, obj: Inst, name: str, pos: int) -> Value:
+        own = self.read(frame, obj.cell(name))
+        found = self.class_lookup(frame, obj.cls, name)
+        result = own
+        if found:
+            for item in found:
+                if isinstance(item, Wrapper) and item.kind == "property":
+                    result = join(result, self._property(frame, item, obj, pos))
+                elif not own or not isinstance(item, Func | Wrapper | Lib | Lit):
+                    result = join(result, self.bind(frame, item, obj, pos))
+        if result:
+            return result
+        if obj.rest is not None:
+            result = self.read(frame, obj.rest)
+            if result:
+                return result
+        return self._inherited_attr(frame, obj, name, pos)
+
+    def _inherited_attr(self, frame: Frame, obj: Inst, name: str, pos: int) -> Value:
+        """What a library base, `__getattr__` or an unknown base gives."""
+        if name == "__class__":
+            return obj.cls.value
+        if name == "__dict__":
+            return unknown("the attribute dictionary of an object").value
+        for base in obj.cls.mro:
+            if isinstance(base, Lib):
+                rule = registry.property_rule(base.name, name)
+                if rule is not None:
+                    value: Value = rule(Call(self, frame, pos, f"{base.name}.{name}", [], {}, obj))  # type: ignore[operator]
+                    return value
+                if registry.method_spec(base.name, name) is not None:
+                    return bound(name, obj).value
+        getter = self.class_lookup(frame, obj.cls, "__getattr__")
+        if getter:
+            method = self.bind_all(frame, getter, obj, pos)
+            return self.call_value(frame, pos, method, [literal(name).value], {}, "attribute")
+        for base in obj.cls.mro:
+            if isinstance(base, Lib) and base.name != "builtins.object":
+                return unknown(f"attribute `{name}` of {base.name}").value
+        if obj.cls.foreign:
+            return unknown(f"attribute `{name}` of a class with an unknown base").value
+        frame.stuck = True
+        return unknown(f"attribute `{name}`, never set").value if frame.lenient else BOTTOM
+
+    def _property(self, frame: Frame, prop: Wrapper, obj: Obj, pos: int) -> Value:
+        return self.call_value(frame, pos, prop.inner, [obj.value], {}, "property")
+
+    def class_lookup(self, frame: Frame, cls: Class, name: str) -> Value:
+        """A name in the namespaces of a class and its project bases, nearest first."""
+        for base in cls.mro:
+            if isinstance(base, Class):
+                cell = base.fields.get(name)
+                if cell is not None and cell.value:
+                    cell.readers[frame] = None
+                    return cell.value
+        return BOTTOM
+
+    def library_bases(self, cls: Class) -> list[str]:
+        """The library classes in the method resolution order."""
+        return [base.name for base in cls.mro if isinstance(base, Lib)]
+
+    def mro_names(self, obj: Obj) -> tuple[str, ...]:
+        """The names of the library classes that an object's class derives from, bases of bases included."""
+        if isinstance(obj, Inst):
+            names = self.library_bases(obj.cls)
+        elif isinstance(obj, Class):
+            names = self.library_bases(obj)
+        elif isinstance(obj, LibInst):
+            names = [obj.cls]
+        else:
+            return ()
+        return tuple(dict.fromkeys(base for name in names for base in registry.class_chain(name)))
+
+    def bind(self, frame: Frame, item: Obj, receiver: Obj, pos: int) -> Value:
+        """What a class attribute becomes when it is read through an instance (or class, for class methods)."""
+        match item:
+            case Func():
+                return bound(item, receiver).value
+            case Wrapper():
+                if item.kind == "staticmethod":
+                    return item.inner
+                if item.kind == "classmethod":
+                    cls: Obj = receiver.cls if isinstance(receiver, Inst) else receiver
+                    return self.bind_all(frame, item.inner, cls, pos)
+                if item.kind == "property":
+                    return self._property(frame, item, receiver, pos)
+                if item.kind == "hybrid":
+                    return bound(item, receiver).value
+        return item.value
+
+    def bind_all(self, frame: Frame, value: Value, receiver: Obj, pos: int) -> Value:
+        """Binds every object of a value."""
+        result = BOTTOM
+        for item in value:
+            result = join(result, self.bind(frame, item, receiver, pos))
+        return result
+
+    def find_method(self, frame: Frame, obj: Obj, name: str) -> Value:
+        """A method that the project defines on an object's class, bound; bottom if there is none."""
+        if not isinstance(obj, Inst):
+            return BOTTOM
+        own = obj.fields.get(name)
+        if own is not None and own.value:
+            return self.read(frame, own)
+        return self.bind_all(frame, self.class_lookup(frame, obj.cls, name), obj, 0)
+
+    def _class_attr(self, frame: Frame, obj: Class, name: str, pos: int) -> Value:
+        found = self.class_lookup(frame, obj, name)
+        if found:
+            result = BOTTOM
+            for item in found:
+                if isinstance(item, Wrapper) and item.kind == "classmethod":
+                    result = join(result, self.bind_all(frame, item.inner, obj, pos))
+                elif isinstance(item, Wrapper) and item.kind == "staticmethod":
+                    result = join(result, item.inner)
+                else:
+                    result = join(result, item.value)
+            return result
+        if name in ("__name__", "__qualname__"):
+            return literal(obj.name).value
+        if name == "__mro__":
+            return tup([b.value for b in obj.mro]).value
+        for base in self.library_bases(obj):
+            if registry.method_spec(base, name) is not None:
+                return lib(f"{base}.{name}").value
+        return unknown(f"class attribute `{name}`").value
+
+    def _wrapper_attr(self, frame: Frame, obj: Wrapper, name: str, pos: int) -> Value:
+        if obj.kind == "super":
+            return self._super_attr(frame, obj, name, pos)
+        if obj.kind == "property" and name in ("setter", "getter", "deleter"):
+            return property_accessor(obj, name)
+        cls = f"wrapper.{obj.kind}"
+        if registry.method_spec(cls, name) is not None:
+            return bound(name, obj).value
+        if obj.kind == "partial" and name == "func":
+            return obj.inner
+        if name in ("python_function", "__wrapped__"):
+            return obj.inner
+        return self.get_attrs(frame, obj.inner, name, pos)
+
+    def _super_attr(self, frame: Frame, obj: Wrapper, name: str, pos: int) -> Value:
+        """`super().name`: the next class in the receiver's method resolution order."""
+        start, receiver = obj.extra
+        cls = receiver.cls if isinstance(receiver, Inst) else receiver
+        mro = cls.mro if isinstance(cls, Class) else ()
+        after = mro[mro.index(start) + 1 :] if start in mro else ()
+        for base in after:
+            if isinstance(base, Class):
+                cell = base.fields.get(name)
+                if cell is not None and cell.value:
+                    value = self.read(frame, cell)
+                    if isinstance(receiver, Class):
+                        return self._bind_super_class(frame, value, receiver, pos)
+                    return self.bind_all(frame, value, receiver, pos)
+            elif isinstance(base, Lib):
+                if registry.method_spec(base.name, name) is not None:
+                    return bound(f"{base.name}:{name}", receiver).value
+                rule = registry.property_rule(base.name, name)
+                if rule is not None:
+                    value = rule(Call(self, frame, pos, f"{base.name}.{name}", [], {}, receiver))  # type: ignore[operator]
+                    return value
+        if name in _OBJECT_METHODS:
+            return bound(f"builtins.object:{name}", receiver).value
+        return unknown(f"`super().{name}`").value
+
+    def _bind_super_class(self, frame: Frame, value: Value, receiver: Class, pos: int) -> Value:
+        result = BOTTOM
+        for item in value:
+            if isinstance(item, Wrapper) and item.kind == "classmethod":
+                result = join(result, self.bind_all(frame, item.inner, receiver, pos))
+            elif isinstance(item, Func) and item.code.name in ("__new__", "__init_subclass__"):
+                result = join(result, bound(item, receiver).value if item.code.name != "__new__" else item.value)
+            else:
+                result = join(result, item.inner if isinstance(item, Wrapper) else item.value)
+        return result
+
+    def _function_attr(self, frame: Frame, obj: Func, name: str) -> Value:
+        if name in ("__name__", "__qualname__"):
+            return literal(obj.code.name).value
+        if name == "__doc__" or name == "__module__":
+            return STR_V
+        cell = obj.fields.get(name)
+        if cell is not None:
+            return self.read(frame, cell)
+        return unknown(f"function attribute `{name}`").value
+
+    def _library_instance_attr(self, frame: Frame, obj: LibInst, name: str, pos: int) -> Value:
+        rule = registry.property_rule(obj.cls, name)
+        if rule is not None:
+            value: Value = rule(Call(self, frame, pos, f"{obj.cls}.{name}", [], {}, obj))  # type: ignore[operator]
+            return value
+        if registry.method_spec(obj.cls, name) is not None:
+            return bound(name, obj).value
+        cell = obj.fields.get(name)
+        if cell is not None and cell.value:
+            return self.read(frame, cell)
+        if name == "__class__":
+            return lib(obj.cls).value
+        return bound(name, obj).value
+
+    def set_attr(self, frame: Frame, obj: Obj, name: str, value: Value, pos: int) -> None:
+        """Sets an attribute of an object."""
+        match obj:
+            case Inst():
+                found = self.class_lookup(frame, obj.cls, name)
+                for item in found:
+                    if isinstance(item, Wrapper) and item.kind == "property":
+                        setter = item.extra[0] if item.extra else BOTTOM
+                        if setter:
+                            self.call_value(frame, pos, setter, [obj.value, value], {}, "property")
+                            return
+                hook = self.class_lookup(frame, obj.cls, "__setattr__")
+                if hook:
+                    method = self.bind_all(frame, hook, obj, pos)
+                    self.call_value(frame, pos, method, [literal(name).value, value], {}, "attribute")
+                self.write(frame, obj.cell(name), value, pos)
+            case Heap():
+                self.write(frame, obj.cell(name), value, pos)
+                if isinstance(obj, Mod) and not value:
+                    obj.cell(name)
+            case _:
+                return
+        frame.effect("attribute", obj, name, pos)
+
+    def set_field(self, frame: Frame, obj: Obj, name: str, value: Value, pos: int) -> None:
+        """Sets a field without noting an effect (what library code does to its own objects)."""
+        if isinstance(obj, Heap):
+            self.write(frame, obj.cell(name), value, pos)
+
+    # Modules -------------------------------------------------------------------------------------------------------
+
+    def module_attr(self, frame: Frame, obj: Mod, name: str) -> Value:
+        """A name of a project module: its variable, a submodule, or what a wildcard import brings."""
+        cell = obj.fields.get(name)
+        if cell is None and name in obj.code.bound:
+            cell = obj.cell(name)
+        if cell is not None:
+            value = self.read(frame, cell)
+            if value:
+                return value
+        sub = self.world.submodule(obj, name)
+        if sub is not None:
+            self.import_module(frame, sub)
+            return sub.value
+        if name == "__name__":
+            return STR_V
+        if name in ("__file__", "__doc__"):
+            return STR_V
+        for library in self.world.wildcards.get(obj, ()):
+            found = library_attribute(library, name, only_known=True)
+            if found:
+                return found
+        if cell is not None:
+            frame.stuck = True
+            return unknown(f"`{name}` of module {obj.name}, never set").value if frame.lenient else BOTTOM
+        return BOTTOM
+
+    def import_module(self, frame: Frame, module: Mod) -> None:
+        """Runs a module's body if it has not run yet."""
+        raise NotImplementedError
+
+    # Items ---------------------------------------------------------------------------------------------------------
+
+    def get_item(self, frame: Frame, owner: Value, index: Value, pos: int) -> Value:
+        """`owner[index]`."""
+        result = BOTTOM
+        for obj in owner:
+            result = join(result, self._item(frame, obj, index, pos))
+        return result
+
+    def _item(self, frame: Frame, obj: Obj, index: Value, pos: int) -> Value:
+        match obj:
+            case Tup():
+                return self._tuple_item(obj, index)
+            case Container():
+                return self._container_item(frame, obj, index, pos)
+            case Stream():
+                return obj.element if obj.kind in ("tuple", "range") else operator_item(Call(
+                    self, frame, pos, "getitem", [index], {}, obj))
+            case Inst():
+                method = self.class_lookup(frame, obj.cls, "__getitem__")
+                if method:
+                    bound_method = self.bind_all(frame, method, obj, pos)
+                    return self.call_value(frame, pos, bound_method, [index], {}, "operator")
+                for base in obj.cls.mro:
+                    if isinstance(base, Lib) and registry.method_spec(base.name, "__getitem__"):
+                        return self.call_value(frame, pos, bound("__getitem__", obj).value, [index], {}, "operator")
+                return unknown("an item of an object").value
+            case Lib() | Class():
+                return obj.value  # a generic alias: `list[int]`
+            case Lit() if obj is NONE:
+                return BOTTOM
+        return operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))
+
+    def _tuple_item(self, obj: Tup, index: Value) -> Value:
+        items = obj.items
+        result = BOTTOM
+        for key in index:
+            match key:
+                case Lit(const=int() as i) if -len(items) <= i < len(items):
+                    result = join(result, items[i])
+                case Lit(const=int()):
+                    continue
+                case Wrapper(kind="slice"):
+                    bounds = constant_slice(key)
+                    if bounds is None:
+                        return join_items(items)
+                    result = join(result, tup(items[bounds], obj.kind).value)
+                case _:
+                    return join_items(items) or unknown("an item of an empty tuple").value
+        return result
+
+    def _container_item(self, frame: Frame, obj: Container, index: Value, pos: int) -> Value:
+        result = BOTTOM
+        for key in index:
+            match key:
+                case Lit(const=int() as i) if obj.kind == "list" and i < 0:
+                    n = len(obj.fields)
+                    if self.is_exact(frame, obj) and -i <= n:
+                        result = join(result, self.read(frame, obj.cell(n + i)))
+                    else:
+                        result = join(result, self.elements(frame, obj.value, pos))
+                case Lit():
+                    cell = obj.fields.get(key.const)
+                    if cell is not None:
+                        result = join(result, self.read(frame, cell))
+                    if obj.rest is not None:
+                        result = join(result, self.read(frame, obj.rest))
+                    elif cell is None:
+                        result = join(result, self.read(frame, obj.rest_cell()))
+                case Wrapper(kind="slice"):
+                    result = join(result, self._list_slice(frame, obj, key, pos))
+                case _:
+                    result = join(result, self.values_of(frame, obj))
+        return result
+
+    def _list_slice(self, frame: Frame, obj: Container, key: Wrapper, pos: int) -> Value:
+        made = self.container(frame, pos, "list", "slice")
+        bounds = constant_slice(key)
+        if bounds is not None and self.is_exact(frame, obj):
+            cells = list(obj.fields.values())[bounds]
+            for i, cell in enumerate(cells):
+                self.write(frame, made.cell(i), self.read(frame, cell), pos)
+        else:
+            self.lose_exactness(made)
+            self.write(frame, made.rest_cell(), self.values_of(frame, obj), pos)
+        return made.value
+
+    def values_of(self, frame: Frame, obj: Container) -> Value:
+        """The join of all elements (values, for a dict) of a container."""
+        result = self.read(frame, obj.rest_cell())
+        for cell in list(obj.fields.values()):
+            result = join(result, self.read(frame, cell))
+        return result
+
+    def keys_of(self, frame: Frame, obj: Container) -> Value:
+        """The join of the keys of a dict."""
+        result = BOTTOM
+        for key in obj.fields:
+            result = join(result, literal(key).value)
+        if not self.is_exact(frame, obj):
+            result = join(result, self.read(frame, self.world.key_cell(obj)))
+        return result
+
+    def set_item(self, frame: Frame, obj: Obj, index: Value, value: Value, pos: int) -> None:
+        """`obj[index] = value`."""
+        match obj:
+            case Container():
+                frame.effect("item", obj, obj.kind, pos)
+                self.set_item_quietly(frame, obj, index, value, pos)
+            case Inst():
+                method = self.class_lookup(frame, obj.cls, "__setitem__")
+                if method:
+                    bound_method = self.bind_all(frame, method, obj, pos)
+                    self.call_value(frame, pos, bound_method, [index, value], {}, "operator")
+                else:
+                    frame.effect("item", obj, "item", pos)
+            case Tensor():
+                frame.effect("item", obj, obj.kind, pos)
+            case Heap() | Unknown():
+                frame.effect("item", obj, "item", pos)
+
+    def set_item_quietly(self, frame: Frame, obj: Container, index: Value, value: Value, pos: int) -> None:
+        """Puts a value into a container, without noting an effect."""
+        for key in index:
+            if isinstance(key, Lit) and (obj.kind != "list" or key.const in obj.fields) and len(obj.fields) < 64:
+                if key.const not in obj.fields and obj.exact and obj.site[1] != pos:
+                    obj.cell(key.const)
+                    for reader in obj.reshaped:
+                        self.enqueue(reader)
+                self.write(frame, obj.cell(key.const), value, pos)
+            else:
+                self.lose_exactness(obj)
+                self.write(frame, obj.rest_cell(), value, pos)
+                if obj.kind == "dict":
+                    self.write(frame, self.world.key_cell(obj), key.value, pos)
+
+    # Iteration -----------------------------------------------------------------------------------------------------
+
+    def elements(self, frame: Frame, value: Value, pos: int) -> Value:
+        """What iterating over a value gives, joined over all elements."""
+        result = BOTTOM
+        for obj in value:
+            result = join(result, self._elements(frame, obj, pos))
+        return result
+
+    def _elements(self, frame: Frame, obj: Obj, pos: int) -> Value:
+        match obj:
+            case Tup():
+                return join_items(obj.items)
+            case Container():
+                return self.keys_of(frame, obj) if obj.kind == "dict" else self.values_of(frame, obj)
+            case Stream():
+                return obj.element
+            case Lit(kind="str"):
+                return STR_V
+            case Lit():
+                return BOTTOM
+            case Prim(kind="str"):
+                return STR_V
+            case Prim(kind="bytes"):
+                return INT_V
+            case Inst():
+                method = self.class_lookup(frame, obj.cls, "__iter__")
+                if method:
+                    bound_method = self.bind_all(frame, method, obj, pos)
+                    made = self.call_value(frame, pos, bound_method, [], {}, "operator")
+                    return self._next_of(frame, made, obj, pos)
+                getter = self.class_lookup(frame, obj.cls, "__getitem__")
+                if getter:
+                    bound_method = self.bind_all(frame, getter, obj, pos)
+                    return self.call_value(frame, pos, bound_method, [prim("int", True).value], {}, "operator")
+                for name in self.mro_names(obj):
+                    if registry.method_spec(name, "__iter__"):
+                        return self.call_value(frame, pos, bound("__iter__", obj).value, [], {}, "operator")
+                return unknown("an element of an object").value
+            case Class() | Func() | Mod():
+                return BOTTOM
+        return operator_item(Call(self, frame, pos, "iter", [], {}, obj))
+
+    def _next_of(self, frame: Frame, iterator: Value, source: Obj, pos: int) -> Value:
+        """The elements of what `__iter__` returned: an object with `__next__`, or any iterable."""
+        result = BOTTOM
+        for obj in iterator:
+            if isinstance(obj, Inst):
+                method = self.class_lookup(frame, obj.cls, "__next__")
+                if method:
+                    bound_method = self.bind_all(frame, method, obj, pos)
+                    result = join(result, self.call_value(frame, pos, bound_method, [], {}, "operator"))
+                elif obj is not source:
+                    result = join(result, self._elements(frame, obj, pos))
+            else:
+                result = join(result, self._elements(frame, obj, pos))
+        return result
+
+
+_OBJECT_METHODS = frozenset(
+    {"__init__", "__setattr__", "__getattribute__", "__delattr__", "__init_subclass__", "__new__", "__repr__", "__str__"}
+    | {"__eq__", "__hash__", "__enter__", "__exit__", "__post_init__"}
+)
+
+
+def property_accessor(prop: Wrapper, name: str) -> Value:
+    """The decorator `@x.setter`: called with a function it gives the property with that accessor."""
+    return bound(f"property.{name}", prop).value
+
+
+def registry_class(obj: Obj) -> str:
+    """The library class that models a built-in value."""
+    match obj:
+        case Tensor():
+            return f"tensor.{obj.kind}"
+        case Lit() | Prim():
+            return f"builtins.{obj.kind}"
+        case Tup():
+            return "tensor.TensorShape" if obj.kind == "TensorShape" else "builtins.tuple"
+        case Container():
+            return f"builtins.{obj.kind}" if "." not in obj.kind else obj.kind
+        case Stream():
+            if obj.kind == "TensorShape":
+                return "tensor.TensorShape"
+            return obj.kind if "." in obj.kind else f"builtins.{obj.kind}"
+        case LibInst():
+            return obj.cls
+        case Wrapper():
+            return f"wrapper.{obj.kind}"
+        case _:
+            return "builtins.object"
+
+
+def constant_slice(key: Wrapper) -> slice | None:
+    """The slice that a slice value denotes, if all its parts are constants."""
+    parts = []
+    for part in key.extra:
+        if not part:
+            parts.append(None)
+            continue
+        if len(part) != 1:
+            return None
+        (obj,) = part
+        if not isinstance(obj, Lit) or not (obj.const is None or isinstance(obj.const, int)):
+            return None
+        parts.append(obj.const)
+    return slice(*parts)
+
+
+def join_items(items: tuple[Value, ...]) -> Value:
+    """The join of the items of a tuple."""
+    result = BOTTOM
+    for item in items:
+        result = join(result, item)
+    return result
+
+
+def allocation_code(obj: Obj) -> Code | None:
+    """The code whose execution allocates an object, if it has a site."""
+    return obj.site[0] if isinstance(obj, Heap) else None
+
+
+def any_of(value: Value) -> Any:
+    """One object of a value (for messages)."""
+    return min(value, key=repr) if value else None

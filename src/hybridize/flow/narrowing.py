@@ -1,0 +1,82 @@
+"""What `isinstance` says about abstract objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from hybridize.domain.objects import (
+    NONE,
+    Bound,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+)
+from hybridize.flow.frames import Frame
+from hybridize.library.types import TYPE_NAMES, is_instance
+
+if TYPE_CHECKING:
+    from hybridize.flow.heap import HeapAccess
+
+MAYBE: Final = (True, True)
+YES: Final = (True, False)
+NO: Final = (False, True)
+
+
+def matches(engine: HeapAccess, frame: Frame, obj: Obj, kinds: Value) -> tuple[bool, bool]:
+    """(may be an instance of one of the types, may not be)."""
+    types = _flatten(engine, frame, kinds)
+    if types is None:
+        return MAYBE
+    answers = [_matches_one(obj, kind, engine) for kind in types]
+    if YES in answers:
+        return YES
+    if MAYBE in answers:
+        return MAYBE
+    return NO
+
+
+def _flatten(engine: HeapAccess, frame: Frame, kinds: Value) -> list[Obj] | None:
+    """The types of a type, tuple of types, or union; None if some is not known."""
+    out: list[Obj] = []
+    if len(kinds) != 1:
+        return None
+    (obj,) = kinds
+    if isinstance(obj, Tup):
+        for item in obj.items:
+            inner = _flatten(engine, frame, item)
+            if inner is None:
+                return None
+            out += inner
+        return out
+    if isinstance(obj, Class | Lib):
+        return [obj]
+    return None
+
+
+def _matches_one(obj: Obj, kind: Obj, engine: HeapAccess) -> tuple[bool, bool]:
+    if isinstance(kind, Class):
+        if isinstance(obj, Inst):
+            if kind in obj.cls.mro:
+                return YES
+            return MAYBE if obj.cls.foreign else NO
+        if isinstance(obj, Lit | Prim | Tensor | Container | Stream | Func | Bound | LibInst | Tup):
+            return NO
+        return MAYBE
+    assert isinstance(kind, Lib)
+    if obj is NONE:
+        return YES if kind.name in ("types.NoneType", "builtins.object") else NO
+    if isinstance(obj, Inst):
+        if kind.name in engine.mro_names(obj):
+            return YES
+        return MAYBE if obj.cls.foreign or kind.name not in TYPE_NAMES else NO
+    return is_instance(obj, kind.name)

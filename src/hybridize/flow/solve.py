@@ -1,0 +1,281 @@
+"""From a program to its solution: entry points, and the fixpoint in two phases.
+
+First what the program itself starts: module bodies and tests. The facts of the functions that this reaches rest on real
+calls alone. Then every function that is still unreached, with arguments that are unknown but for type hints, defaults
+and what its name says; being unreachable is no reason to say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from hybridize.domain.lattice import reset_lattice
+from hybridize.domain.objects import (
+    BOTTOM,
+    Class,
+    Func,
+    Inst,
+    Mod,
+    Obj,
+    Stream,
+    Value,
+    Wrapper,
+    reset_interning,
+    tup,
+    unknown,
+)
+from hybridize.flow.engine import Engine
+from hybridize.flow.frames import Frame, reset_kinds
+from hybridize.flow.hints import HintReader
+from hybridize.flow.world import World
+from hybridize.program.build import Program
+from hybridize.program.ir import Code, Param
+from hybridize.program.lowering import walk_codes
+
+_UNITTEST = "unittest.TestCase"
+_SETUP = ("setUpClass", "setUp", "setup_method", "setup_class", "setup")
+
+
+@dataclass(slots=True)
+class Solution:
+    """A solved program: live frames by code, and which codes were reached by the program itself."""
+
+    program: Program
+    engine: Engine
+    frames: dict[Code, list[Frame]] = field(default_factory=dict)
+    reached: set[Code] = field(default_factory=set)
+
+    @property
+    def world(self) -> World:
+        """What the analysis knows of the program."""
+        return self.engine.world
+
+
+@dataclass(frozen=True, slots=True)
+class FlowOptions:
+    """What the user can switch: tests as entry points, type hints, speculation."""
+
+    test_entry_points: bool = True
+    follow_type_hints: bool = True
+    speculate: bool = True
+
+
+class Solver:
+    """Runs the engine over a program."""
+
+    def __init__(self, program: Program, options: FlowOptions) -> None:
+        reset_interning()
+        reset_lattice()
+        reset_kinds()
+        self.program = program
+        self.options = options
+        modules = {
+            id_: Mod(id_, source.code.path, source.code) for id_, source in sorted(program.modules.items())
+        }
+        self.engine = Engine(World(modules, program.imports.resolve))
+        self.hints = HintReader(self.engine)
+
+    def solve_entries(self) -> Solution:
+        """The first phase: module bodies, then tests, to the fixpoint."""
+        engine = self.engine
+        for module in engine.world.modules.values():
+            engine.import_module(_NO_FRAME, module)
+        engine.solve()
+        if self.options.test_entry_points:
+            self._run_tests()
+            engine.solve()
+        return self._solution()
+
+    def solve_rest(self, first: Solution) -> Solution:
+        """The second phase: functions that nothing reached, each called with unknown arguments."""
+        engine = self.engine
+        engine.phase = 1
+        pending = [code for _, code in self.program.functions() if code not in first.reached]
+        funcs = self._function_objects()
+        todo = set(pending)
+        for _ in range(4):
+            for code in pending:
+                if code in todo and code in funcs:
+                    todo.discard(code)
+                    for func in funcs[code]:
+                        self.call_unknown(func)
+            engine.solve()
+            funcs = self._function_objects()
+            if not todo & set(funcs):
+                break
+        second = self._solution()
+        second.reached = first.reached
+        return second
+
+    # Roots -----------------------------------------------------------------------------------------------------------
+
+    def _run_tests(self) -> None:
+        """Calls test functions as pytest and unittest would."""
+        for func in self._all_functions():
+            code = func.code
+            if code.parent is None:
+                continue
+            if code.parent.kind == "module" and code.name.startswith("test") and _is_test_path(code.path):
+                self.call_unknown(func)
+            elif code.parent.kind == "class" and isinstance(func.owner, Class):
+                names = self.engine.library_bases(func.owner)
+                is_unittest = any(n == _UNITTEST or n.endswith(("TestCase", "test.TestCase")) for n in names)
+                is_pytest = func.owner.name.startswith("Test") and _is_test_path(code.path)
+                if (is_unittest or is_pytest) and (code.name.startswith("test") or code.name in _SETUP):
+                    self.call_unknown(func)
+
+    def _all_functions(self) -> list[Func]:
+        funcs = [obj for obj in self.engine.world.allocated.values() if isinstance(obj, Func)]
+        funcs.sort(key=lambda f: (f.code.path, f.code.name not in _SETUP, f.code.position, f.frame))
+        return funcs
+
+    def _function_objects(self) -> dict[Code, list[Func]]:
+        found: dict[Code, list[Func]] = {}
+        for func in self._all_functions():
+            found.setdefault(func.code, []).append(func)
+        return found
+
+    def call_unknown(self, func: Func) -> None:
+        """Calls a function as an unknown caller would: receiver an instance of its class, other arguments by hints."""
+        engine = self.engine
+        frame = self._root_frame(func.module)
+        code = func.code
+        args: list[Value] = []
+        kwargs: dict[str, Value] = {}
+        is_method = code.parent is not None and code.parent.kind == "class" and func.owner is not None
+        kind = method_kind(func) if is_method else "function"
+        for i, param in enumerate(code.params):
+            if i == 0 and kind in ("method", "classmethod") and func.owner is not None:
+                args.append(self._receiver(func.owner, kind, frame))
+                continue
+            value = self._argument(func, param, i)
+            if param.kind == "varargs":
+                if value:
+                    engine_value = value
+                    args_rest = engine_value
+                    _ = args_rest
+            elif param.kind == "kwargs":
+                continue
+            elif param.kind == "keyword":
+                if value:
+                    kwargs[param.name] = value
+            elif value:
+                args.append(value)
+            else:
+                break  # its default, and those of all that follow
+        engine.call_function(frame, code.position, func, args, kwargs, "root", BOTTOM, kind != "function")
+
+    def _argument(self, func: Func, param: Param, index: int) -> Value:
+        """What an unknown caller passes: by type hint, else the default, else unknown."""
+        if param.annotation is not None and self.options.follow_type_hints:
+            hinted = self.hints.value(param.annotation, func)
+            if hinted:
+                return hinted
+        if param.has_default:
+            return BOTTOM
+        if self.options.speculate:
+            speculated = self.hints.speculated(func, param, index)
+            if speculated:
+                return speculated
+        return unknown(f"parameter `{param.name}` of a function that nothing calls").value
+
+    def _receiver(self, cls: Class, kind: str, frame: Frame) -> Value:
+        if kind == "classmethod":
+            return cls.value
+        instances = self.engine.world.instances.get(cls)
+        if instances:
+            return frozenset(instances[:4])
+        for sub in cls.subclasses:
+            found = self.engine.world.instances.get(sub)
+            if found:
+                return frozenset(found[:4])
+        return self._make_instance(cls, frame)
+
+    def _make_instance(self, cls: Class, frame: Frame) -> Value:
+        """An instance of a class that the program never makes, its constructor called with unknown arguments."""
+        engine = self.engine
+        key = (cls, frame, 0, "instance")
+        inst = Inst(cls, (cls.code, cls.code.position), frame.uid)
+        engine.world.allocated[key] = inst
+        engine.world.note_instance(cls, inst)
+        init = engine.class_lookup(frame, cls, "__init__")
+        for obj in init:
+            if isinstance(obj, Func):
+                args: list[Value] = [inst.value]
+                kwargs: dict[str, Value] = {}
+                for i, param in enumerate(obj.code.params[1:], 1):
+                    value = self._argument(obj, param, i)
+                    if param.kind in ("positional", "normal") and value:
+                        args.append(value)
+                    elif param.kind == "keyword" and value:
+                        kwargs[param.name] = value
+                    elif param.kind in ("positional", "normal"):
+                        break
+                engine.call_function(frame, cls.code.position, obj, args, kwargs, "root", BOTTOM, True)
+        return inst.value
+
+    def _root_frame(self, module: Mod) -> Frame:
+        return self.engine.world.module_frames[module]
+
+    # Results ---------------------------------------------------------------------------------------------------------
+
+    def _solution(self) -> Solution:
+        """The live frames: those that roots reach by the calls of their last run."""
+        world = self.engine.world
+        solution = Solution(self.program, self.engine)
+        seen: set[Frame] = set()
+        stack: list[Frame] = list(world.module_frames.values())
+        stack += [f for f in world.frames if f.func is not None and _is_root(f)]
+        while stack:
+            frame = stack.pop()
+            if frame in seen or frame.dead:
+                continue
+            seen.add(frame)
+            stack += [callee for _, callee in frame.calls]
+        for frame in sorted(seen, key=lambda f: f.uid):
+            solution.frames.setdefault(frame.code, []).append(frame)
+        solution.reached = {code for code, frames in solution.frames.items() if frames}
+        return solution
+
+
+def _is_root(frame: Frame) -> bool:
+    return any(caller is not None and pos == frame.code.position for caller, pos in frame.incoming)
+
+
+def _is_test_path(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.startswith("test") or name.endswith(("_test.py", "_tests.py")) or "/tests/" in f"/{path}"
+
+
+def method_kind(func: Func) -> str:
+    """`method`, `classmethod` or `staticmethod`, by what the class namespace holds."""
+    if func.owner is None:
+        return "function"
+    cell = func.owner.fields.get(func.code.name)
+    for obj in cell.value if cell is not None else ():
+        if isinstance(obj, Wrapper) and func in obj.inner:
+            if obj.kind in ("staticmethod", "classmethod"):
+                return obj.kind
+    if func.code.name in ("__new__",):
+        return "staticmethod"
+    if func.code.name in ("__init_subclass__", "__class_getitem__"):
+        return "classmethod"
+    return "method"
+
+
+def _no_frame() -> Frame:
+    code = next(walk_codes(Code("<program>", "<program>", "module", "", 0, 0)))
+    return Frame(0, code, Mod("<program>", "", code), None, None)
+
+
+_NO_FRAME = _no_frame()
+
+
+def objects_of(values: Iterable[Value]) -> list[Obj]:
+    """All objects of some values."""
+    return [obj for value in values for obj in value]
+
+
+Progress = Callable[[str, int, int], None]
+_UNUSED = (Stream, tup)

@@ -1,0 +1,70 @@
+"""Whether a value may be true, and whether it may be false: what prunes branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from hybridize.domain.objects import (
+    Bound,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Mod,
+    Obj,
+    Tup,
+    Value,
+    Wrapper,
+)
+from hybridize.flow.frames import Frame
+
+if TYPE_CHECKING:
+    from hybridize.flow.heap import HeapAccess
+
+ALWAYS_TRUE: Final = (True, False)
+ALWAYS_FALSE: Final = (False, True)
+MAYBE: Final = (True, True)
+NEVER: Final = (False, False)
+
+
+def truth(engine: HeapAccess, frame: Frame, value: Value) -> tuple[bool, bool]:
+    """(may be true, may be false) over all objects of a value."""
+    may = may_not = False
+    for obj in value:
+        yes, no = _truth(engine, frame, obj)
+        may = may or yes
+        may_not = may_not or no
+        if may and may_not:
+            break
+    return may, may_not
+
+
+def _truth(engine: HeapAccess, frame: Frame, obj: Obj) -> tuple[bool, bool]:
+    match obj:
+        case Lit():
+            return ALWAYS_TRUE if obj.const else ALWAYS_FALSE
+        case Tup():
+            return ALWAYS_TRUE if obj.items else ALWAYS_FALSE
+        case Func() | Class() | Mod() | Bound():
+            return ALWAYS_TRUE
+        case Lib():
+            return MAYBE if obj.name.rpartition(".")[2].isupper() else ALWAYS_TRUE
+        case Container():
+            if obj.fields and obj.exact:
+                return ALWAYS_TRUE if engine.is_exact(frame, obj) else MAYBE
+            if not obj.fields and engine.is_exact(frame, obj):
+                return ALWAYS_FALSE
+            return MAYBE
+        case Inst():
+            cls = obj.cls
+            if engine.class_lookup(frame, cls, "__bool__") or engine.class_lookup(frame, cls, "__len__") or cls.foreign:
+                return MAYBE
+            return ALWAYS_TRUE
+        case LibInst():
+            return ALWAYS_TRUE
+        case Wrapper():
+            return ALWAYS_TRUE
+    return MAYBE

@@ -1,0 +1,61 @@
+"""What one analysis knows of the whole program: modules, frames, allocated objects, classes of special kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hybridize.domain.objects import Cell, Class, Container, Heap, Inst, Mod, Obj, Value
+from hybridize.flow.frames import Contexts, Frame
+from hybridize.program.ir import Code
+
+
+class World:
+    """The state of an analysis."""
+
+    def __init__(self, modules: dict[str, Mod], resolve: Callable[[str, str, int], str | None]) -> None:
+        self.modules = modules
+        self.resolve = resolve
+        self.frames: list[Frame] = []
+        self.frame_count = 0
+        self.allocated: dict[Any, Heap] = {}
+        self.by_code: dict[Code, Contexts] = {}
+        self.escaped: dict[Obj, None] = {}
+        self.wildcards: dict[Mod, list[str]] = {}
+        self.instances: dict[Class, list[Inst]] = {}
+        self.dataclasses: dict[Class, tuple[str, ...]] = {}
+        self.tuple_fields: dict[Class, tuple[str, ...]] = {}
+        self.module_frames: dict[Mod, Frame] = {}
+        self.classes: dict[Code, list[Class]] = {}
+        self.hybrids: dict[Code, dict[tuple[Code, int], Mapping[str, Value]]] = {}
+        self._keys: dict[Container, Cell] = {}
+        self._growth: dict[Cell, int] = {}
+
+    def contexts(self, code: Code) -> Contexts:
+        """The frames of a code."""
+        found = self.by_code.get(code)
+        if found is None:
+            found = self.by_code[code] = Contexts()
+        return found
+
+    def count_growth(self, cell: Cell) -> int:
+        """How often a cell has grown, this time included."""
+        count = self._growth.get(cell, 0) + 1
+        self._growth[cell] = count
+        return count
+
+    def key_cell(self, container: Container) -> Cell:
+        """The cell of the non-constant keys of a dict."""
+        found = self._keys.get(container)
+        if found is None:
+            found = self._keys[container] = Cell()
+        return found
+
+    def submodule(self, module: Mod, name: str) -> Mod | None:
+        """A module of the project below a package."""
+        prefix = module.name.removesuffix(".__init__")
+        return self.modules.get(f"{prefix}.{name}") if prefix else self.modules.get(name)
+
+    def note_instance(self, cls: Class, inst: Inst) -> None:
+        """Remembers that a class has instances."""
+        self.instances.setdefault(cls, []).append(inst)

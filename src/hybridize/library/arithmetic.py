@@ -1,0 +1,203 @@
+"""Operators with a tensor or array operand: broadcasting and each library's own promotion.
+
+TensorFlow: both sides must have one dtype; Python numbers and NumPy arrays are converted to the tensor's. NumPy: arrays
+promote (`int64 / int64` is float64), Python scalars are weak.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import NONE, Inst, Lit, Obj, Prim, Tensor, Unknown, Value, tensor, unknown
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.library.convert import PYTHON_NP, PYTHON_TF, type_of_value
+from hybridize.library.spec import Call
+
+_RANK: Final = {
+    name: i
+    for i, name in enumerate(
+        ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32"]
+        + ["float64", "complex64", "complex128"]
+    )
+}
+
+
+def broadcast(a: Shape, b: Shape) -> Shape:
+    """The shape of an elementwise operation on two shapes; None where it is not known or they do not fit."""
+    if a is None or b is None:
+        return None
+    if len(a) < len(b):
+        a, b = b, a
+    padded = (1,) * (len(a) - len(b)) + b
+    result: list[Dim] = []
+    for x, y in zip(a, padded, strict=True):
+        if x == y:
+            result.append(x)
+        elif x == 1:
+            result.append(y)
+        elif y == 1:
+            result.append(x)
+        elif x >= 0 and y >= 0:
+            return None
+        elif x > 1 or y > 1:
+            result.append(max(x, y))  # the unknown one is that size, or one
+        else:
+            result.append(DYNAMIC if DYNAMIC in (x, y) else UNRESOLVED)
+    return tuple(result)
+
+
+def promote(a: str | None, b: str | None) -> str | None:
+    """NumPy's result dtype of two array dtypes."""
+    if a is None or b is None or a not in _RANK or b not in _RANK:
+        return a if a == b else None
+    if a == b:
+        return a
+    low, high = sorted((a, b), key=_RANK.__getitem__)
+    if high.startswith("float") and low in ("int32", "int64", "uint32", "uint64"):
+        return "float64"
+    if high == "float16" and low in ("int16", "uint16"):
+        return "float32"
+    if high.startswith("complex"):
+        return "complex128" if low in ("float64", "int64", "int32") else high
+    if low.startswith("uint") and high.startswith("int"):
+        return high
+    if low.startswith("int") and high.startswith("uint"):
+        return {"uint16": "int32", "uint32": "int64", "uint64": "float64"}.get(high, high)
+    return high
+
+
+def result_kind(*objs: Obj) -> str:
+    """The kind of the result of an operation on these operands."""
+    kinds = {o.kind for o in objs if isinstance(o, Tensor)}
+    for kind in (SYMBOLIC, RAGGED, SPARSE):
+        if kind in kinds:
+            return kind
+    return NDARRAY if kinds == {NDARRAY} else DENSE
+
+
+def _division(dtype: str | None) -> str | None:
+    if dtype is None:
+        return None
+    if dtype.startswith(("int", "uint")):
+        return "float32" if dtype in ("int8", "uint8", "int16", "uint16") else "float64"
+    return dtype
+
+
+def binary_tensor(call: Call, op: str, x: Obj, y: Obj) -> Value:
+    """`x op y` where one of them is a tensor or array."""
+    if x is NONE or y is NONE:
+        return frozenset()
+    kind = result_kind(x, y)
+    if kind != NDARRAY:
+        call.frame.ops[call.pos] = f"tf.math.{op}"
+    table = PYTHON_NP if kind == NDARRAY else PYTHON_TF
+    a_dtype, a_shape = type_of_value(call, x.value, table)
+    b_dtype, b_shape = type_of_value(call, y.value, table)
+    if isinstance(x, Inst) or isinstance(y, Inst):
+        return unknown("the result of an operator on an object").value if kind == NDARRAY else tensor(kind).value
+    dtype = _dtype(kind, x, y, a_dtype, b_dtype)
+    if op == "/":
+        dtype = _division(dtype)
+    if op == "@":
+        shape = contraction(a_shape, b_shape)
+    elif isinstance(x, Unknown) or isinstance(y, Unknown):
+        shape = None
+    else:
+        shape = broadcast(a_shape, b_shape)
+    content = _content(op, x, y)
+    return tensor(kind, dtype, shape, content).value
+
+
+def _dtype(kind: str, x: Obj, y: Obj, a: str | None, b: str | None) -> str | None:
+    if kind == NDARRAY:
+        if isinstance(x, Lit | Prim):
+            return _weak(b, x.kind)
+        if isinstance(y, Lit | Prim):
+            return _weak(a, y.kind)
+        return promote(a, b)
+    for side, dtype in ((x, a), (y, b)):
+        # A tensor decides: NumPy arrays and Python values are converted to its dtype.
+        if isinstance(side, Tensor) and side.kind != NDARRAY and dtype is not None:
+            return dtype
+    return None
+
+
+def _weak(dtype: str | None, kind: str) -> str | None:
+    """A Python scalar meets an array: its kind may lift the array's, never its size."""
+    if dtype is None:
+        return None
+    if kind == "float" and dtype.startswith(("int", "uint", "bool")):
+        return "float64"
+    if kind == "int" and dtype == "bool":
+        return "int64"
+    return dtype
+
+
+def contraction(a: Shape, b: Shape) -> Shape:
+    """The shape of a matrix product, batch dims broadcast; vectors as NumPy has them."""
+    if a is None or b is None or not a or not b:
+        return None
+    if len(a) == 1 and len(b) == 1:
+        return ()
+    if len(a) == 1:
+        return (*b[:-2], b[-1])
+    if len(b) == 1:
+        return a[:-1]
+    batch = broadcast(a[:-2], b[:-2])
+    return None if batch is None else (*batch, a[-2], b[-1])
+
+
+def _content(op: str, x: Obj, y: Obj) -> Shape:
+    """Arithmetic on shape vectors with known elements (`tf.shape(x)[0] * 2`)."""
+    left, right = _known(x), _known(y)
+    if left is None or right is None:
+        return None
+    if len(left) != len(right):
+        if len(left) == 1:
+            left *= len(right)
+        elif len(right) == 1:
+            right *= len(left)
+        else:
+            return None
+    return tuple(_dim(op, a, b) for a, b in zip(left, right, strict=True))
+
+
+def _known(obj: Obj) -> tuple[Dim, ...] | None:
+    if isinstance(obj, Tensor):
+        return obj.content
+    if isinstance(obj, Lit) and isinstance(obj.const, int) and not isinstance(obj.const, bool):
+        return (obj.const,)
+    return None
+
+
+def _dim(op: str, a: Dim, b: Dim) -> Dim:
+    if a < 0 or b < 0:
+        return DYNAMIC if DYNAMIC in (a, b) else UNRESOLVED
+    match op:
+        case "+":
+            return a + b
+        case "-" if a >= b:
+            return a - b
+        case "*":
+            return a * b
+        case "//" if b:
+            return a // b
+        case "%" if b:
+            return a % b
+    return UNRESOLVED
+
+
+def compare_tensor(call: Call, x: Obj, y: Obj) -> Value:
+    """A comparison with a tensor or array: elementwise, boolean."""
+    kind = result_kind(x, y)
+    if kind != NDARRAY:
+        call.frame.ops[call.pos] = "tf.math.compare"
+    table = PYTHON_NP if kind == NDARRAY else PYTHON_TF
+    _, a = type_of_value(call, x.value, table)
+    _, b = type_of_value(call, y.value, table)
+    return tensor(kind, "bool", broadcast(a, b)).value
+
+
+def scalar_kind(kind: str) -> str:
+    """The kind of a tensor made from a variable or symbolic operand."""
+    return DENSE if kind == VARIABLE else kind

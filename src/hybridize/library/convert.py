@@ -1,0 +1,193 @@
+"""Between Python values and tensor types: dtypes, shapes, and what becomes of a value that TensorFlow converts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join_all
+from hybridize.domain.objects import (
+    BOTTOM,
+    INT_V,
+    NONE_V,
+    Container,
+    Lib,
+    Lit,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+    literal,
+    stream,
+    tup,
+)
+from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Shape
+from hybridize.library.spec import Call
+
+DTYPES: Final = frozenset(
+    {"float16", "float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
+    | {"uint64", "bool", "string", "complex64", "complex128", "resource", "variant", "qint8", "quint8", "qint32"}
+)
+_ALIASES: Final = {
+    "double": "float64",
+    "half": "float16",
+    "float": "float64",
+    "int": "int64",
+    "bool_": "bool",
+    "float_": "float64",
+    "int_": "int64",
+    "single": "float32",
+    "str": "string",
+    "str_": "string",
+    "bytes_": "string",
+    "complex": "complex128",
+    "complex_": "complex128",
+    "intp": "int64",
+    "intc": "int32",
+}
+#: What TensorFlow makes of Python numbers.
+PYTHON_TF: Final = {"int": "int32", "float": "float32", "bool": "bool", "str": "string", "complex": "complex128"}
+PYTHON_NP: Final = {"int": "int64", "float": "float64", "bool": "bool", "str": "string", "complex": "complex128"}
+
+SHAPE_KIND: Final = "TensorShape"
+
+
+def dtype_name(name: str, *, tensorflow: bool = True) -> str | None:
+    """The dtype that a name denotes; Python's `float` and `int` mean 32 bits to TensorFlow's `dtype=` arguments."""
+    if name in DTYPES:
+        return name
+    if tensorflow and name in ("float", "int"):
+        return f"{name}32"
+    return _ALIASES.get(name)
+
+
+def dtype_of(value: Value, *, tensorflow: bool = True) -> str | None:
+    """The dtype that an argument names, if it is one."""
+    if len(value) != 1:
+        return None
+    (obj,) = value
+    match obj:
+        case Lit(const=str() as name):
+            return dtype_name(name, tensorflow=tensorflow)
+        case Lib(name=name):
+            python = name.startswith("builtins.")
+            return dtype_name(name.rpartition(".")[2], tensorflow=tensorflow or not python)
+    return None
+
+
+def dim_of(value: Value) -> int:
+    """The dim that a value gives when it is used as one."""
+    if len(value) == 1:
+        (obj,) = value
+        if isinstance(obj, Lit):
+            if isinstance(obj.const, int) and not isinstance(obj.const, bool):
+                return obj.const if obj.const >= 0 else DYNAMIC
+            if obj.const is None:
+                return DYNAMIC
+        if isinstance(obj, Tensor):
+            return obj.content[0] if obj.content and len(obj.content) == 1 else DYNAMIC
+    return UNRESOLVED
+
+
+def shape_of(call: Call, value: Value) -> Shape:
+    """The shape that an argument spells: a list or tuple of dims, a shape, a shape tensor, one int."""
+    if len(value) != 1:
+        return None
+    (obj,) = value
+    match obj:
+        case Tup():
+            return tuple(map(dim_of, obj.items))
+        case Container(kind="list"):
+            if not call.engine.is_exact(call.frame, obj):
+                return None
+            return tuple(dim_of(call.engine.read(call.frame, cell)) for cell in list(obj.fields.values()))
+        case Tensor():
+            return obj.content
+        case Lit() | Prim(kind="int") if obj.kind == "int":
+            return (dim_of(value),)
+    return None
+
+
+def dim_value(dim: int) -> Value:
+    """A dim as Python sees it in `x.shape[i]`."""
+    if dim >= 0:
+        return literal(dim).value
+    return NONE_V if dim == DYNAMIC else INT_V
+
+
+def shape_value(shape: Shape, kind: str = SHAPE_KIND) -> Value:
+    """A shape as a Python value."""
+    if shape is None:
+        return stream(kind, INT_V).value
+    return tup([dim_value(d) for d in shape], kind).value
+
+
+def dtype_of_object(obj: Obj, table: dict[str, str]) -> str | None:
+    """The dtype of a converted object, if it is a scalar or a tensor."""
+    if isinstance(obj, Tensor):
+        return obj.dtype
+    if isinstance(obj, Lit | Prim):
+        return table.get(obj.kind)
+    return None
+
+
+def type_of_value(call: Call, value: Value, table: dict[str, str], depth: int = 0) -> tuple[str | None, Shape]:
+    """(dtype, shape) of a value that is converted to a tensor (or array); unknown parts are None."""
+    if not value or depth > 6:
+        return None, None
+    results = [_type_of_object(call, obj, table, depth) for obj in sorted(value, key=repr)]
+    dtype, shape = results[0]
+    for other_dtype, other_shape in results[1:]:
+        if other_dtype != dtype:
+            dtype = None
+        if other_shape != shape:
+            shape = None
+    return dtype, shape
+
+
+def _type_of_object(call: Call, obj: Obj, table: dict[str, str], depth: int) -> tuple[str | None, Shape]:
+    match obj:
+        case Tensor():
+            return obj.dtype, obj.shape
+        case Lit() | Prim():
+            return table.get(obj.kind), ()
+        case Tup():
+            return _stacked(call, list(obj.items), table, depth)
+        case Container(kind="list"):
+            engine, frame = call.engine, call.frame
+            if engine.is_exact(frame, obj):
+                return _stacked(call, [engine.read(frame, c) for c in list(obj.fields.values())], table, depth)
+            element = engine.elements(frame, obj.value, call.pos)
+            dtype, shape = type_of_value(call, element, table, depth + 1)
+            return dtype, None if shape is None else (UNRESOLVED, *shape)
+        case Stream(kind="tuple" | "range"):
+            dtype, shape = type_of_value(call, obj.element, table, depth + 1)
+            return dtype, None if shape is None else (UNRESOLVED, *shape)
+    return None, None
+
+
+def _stacked(call: Call, items: list[Value], table: dict[str, str], depth: int) -> tuple[str | None, Shape]:
+    if not items:
+        return table["float"], (0,)
+    types = [type_of_value(call, item, table, depth + 1) for item in items]
+    dtypes = {d for d, _ in types}
+    dtype = dtypes.pop() if len(dtypes) == 1 else _mixed(dtypes, table)
+    shapes = {s for _, s in types}
+    shape = shapes.pop() if len(shapes) == 1 else None
+    return dtype, None if shape is None else (len(items), *shape)
+
+
+def _mixed(dtypes: set[str | None], table: dict[str, str]) -> str | None:
+    """A list of ints and floats is a list of floats."""
+    return table["float"] if dtypes == {table["int"], table["float"]} else None
+
+
+def holds_array(value: Value) -> bool:
+    """Whether some object is a NumPy array."""
+    return any(isinstance(o, Tensor) and o.kind == NDARRAY for o in value)
+
+
+def joined(values: list[Value]) -> Value:
+    """The join of values."""
+    return join_all(values) if values else BOTTOM

@@ -1,0 +1,202 @@
+"""What happens where no model says: attributes of modules, calls without a rule, items of library values.
+
+A TensorFlow operation without a rule gives a tensor of unknown shape and has no Python effect; a NumPy function gives an
+array; a class gives an instance. Code of unknown libraries gives an unknown value, and whether it has effects is unknown too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hybridize.domain.objects import (
+    BOTTOM,
+    INT_V,
+    NONE,
+    Bound,
+    Lib,
+    LibInst,
+    Lit,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Unknown,
+    Value,
+    lib,
+    literal,
+    prim,
+    tensor,
+    unknown,
+)
+from hybridize.domain.tensors import DENSE, NDARRAY, UNRESOLVED, Shape
+from hybridize.library import registry
+from hybridize.library.constants import CONSTANTS
+from hybridize.library.index import known_package, lookup
+from hybridize.library.slicing import sliced_tensor
+from hybridize.library.spec import Call
+
+_TENSOR: Final = tensor(DENSE).value
+_ARRAY: Final = tensor(NDARRAY).value
+
+#: Library modules whose every function computes on tensors, by root.
+_OPERATION_ROOTS: Final = frozenset({"tf", "keras"})
+#: Name parts of TensorFlow modules whose functions give no tensors.
+_NO_TENSORS: Final = ("tf.config", "tf.distribute", "tf.train", "tf.saved_model", "tf.profiler", "tf.summary", "tf.io.gfile")
+
+
+def library_module(name: str) -> Value:
+    """The value of an imported module that is not the project's."""
+    return lib(registry.normalize(name)).value
+
+
+def library_attribute(owner: str, name: str, *, only_known: bool = False) -> Value:
+    """An attribute of a library module or class; bottom where `only_known` and the index does not have it."""
+    full = registry.normalize(f"{owner}.{name}")
+    if only_known:
+        known = (
+            registry.function_spec(full) is not None
+            or registry.class_spec(full) is not None
+            or (known_package(full) and lookup(full) is not None)
+        )
+        if not known:
+            return BOTTOM
+    constant = CONSTANTS.get(full)
+    if constant is not None:
+        return constant
+    if known_package(full) and owner not in ("tf", "keras", "np"):
+        entry = lookup(full)
+        if entry is not None and entry.kind == "property":
+            return unknown(f"a property of {owner}").value
+    return lib(full).value
+
+
+def default_call(call: Call) -> Value:
+    """The result of a call of a library function or class without a rule of its own."""
+    name = call.name
+    if known_package(name):
+        return _known_call(call, name)
+    if registry.is_class(name) and registry.root_of(name) in ("builtins", "collections", "typing"):
+        return call.engine.library_instance(call.frame, call.pos, name).value
+    last = name.rpartition(".")[2]
+    if registry.root_of(name) == "builtins":
+        if last[:1].isupper():
+            return call.engine.library_instance(call.frame, call.pos, name).value
+        return unknown(f"the result of `{last}`").value
+    call.effect("foreign_call", name)
+    if last[:1].isupper():
+        return call.engine.library_instance(call.frame, call.pos, name).value
+    return unknown(f"the result of `{name}`").value
+
+
+def _known_call(call: Call, name: str) -> Value:
+    if registry.is_class(name):
+        rule = registry.make_rule(name)
+        if rule is not None:
+            made: Value = rule(call)
+            return made
+        return keep_arguments(call).value
+    root = registry.root_of(name)
+    if root == "np":
+        return _ARRAY
+    if name.startswith(_NO_TENSORS):
+        return unknown(f"the result of `{name}`").value
+    entry = lookup(name)
+    if entry is None or entry.kind == "module":
+        call.effect("foreign_call", name)
+        return unknown(f"the result of `{name}`").value
+    call.frame.ops[call.pos] = name
+    return _TENSOR
+
+
+def keep_arguments(call: Call, cls: str = "") -> LibInst:
+    """An instance of a library class that keeps its arguments by parameter name."""
+    name = cls or call.name
+    inst = call.engine.library_instance(call.frame, call.pos, name)
+    names = registry.parameter_names(name)
+    for i, value in enumerate(call.args):
+        call.keep(inst, names[i] if i < len(names) else f"argument {i}", value)
+    for key, value in call.kwargs.items():
+        call.keep(inst, key, value)
+    return inst
+
+
+def unknown_method(call: Call) -> Value:
+    """A method without a model: harmless on known libraries, unknown on others."""
+    receiver = call.receiver
+    cls = call.name.rpartition(".")[0]
+    if isinstance(receiver, Unknown):
+        call.effect("unknown_call", call.name)
+    elif isinstance(receiver, LibInst) and not known_package(receiver.cls):
+        call.effect("foreign_call", call.name, receiver)
+    elif isinstance(receiver, Tensor):
+        return tensor(receiver.kind if receiver.kind == NDARRAY else DENSE).value
+    elif known_package(cls):
+        return unknown(f"the result of `{call.name}`").value
+    else:
+        call.effect("unknown_call", call.name, receiver)
+    return unknown(f"the result of `{call.name}`").value
+
+
+def operator_item(call: Call) -> Value:
+    """`obj[index]` (`call.name` "getitem") or an element (`iter`) of a value that is no project container."""
+    obj = call.receiver
+    match obj:
+        case Tensor():
+            if call.name == "iter":
+                shape: Shape = obj.shape[1:] if obj.shape else None
+                kind = DENSE if obj.kind == "variable" else obj.kind
+                return tensor(kind, obj.dtype, shape).value
+            call.frame.ops.setdefault(call.pos, "tf.getitem") if obj.kind != NDARRAY else None
+            return sliced_tensor(call, obj, call.arg(0))
+        case Lit(kind="str") | Prim(kind="str"):
+            return prim("str").value
+        case Lit(kind="bytes") | Prim(kind="bytes"):
+            return INT_V
+        case LibInst():
+            found = registry.method_spec(obj.cls, "__getitem__" if call.name == "getitem" else "__iter__")
+            if found is not None and found[1].rule is not None:
+                return found[1].rule(call)
+            return unknown(f"an element of {obj.cls}").value
+        case Stream():
+            return obj.element
+        case Unknown():
+            return unknown(f"an element of {obj.reason}" if len(obj.reason) < 80 else obj.reason).value
+        case Lib():
+            return unknown(f"an element of {obj.name}").value
+        case Bound():
+            return unknown("an element of a method's result").value
+        case _ if obj is NONE:
+            return BOTTOM
+    return unknown("an element").value
+
+
+def context_value(call: Call) -> Value:
+    """What `with x as y` binds for a library object: mostly the object itself."""
+    obj = call.receiver
+    if isinstance(obj, LibInst):
+        found = registry.method_spec(obj.cls, "__enter__")
+        if found is not None:
+            for effect in found[1].effects:
+                call.effect(effect, obj.cls)
+            if found[1].rule is not None:
+                return found[1].rule(call)
+        return obj.value
+    if isinstance(obj, Unknown):
+        call.effect("unknown_call", obj.reason)
+        return unknown(f"a context of {obj.reason}" if len(obj.reason) < 80 else obj.reason).value
+    return obj.value if obj is not None else BOTTOM
+
+
+def unresolved(rank: int) -> Shape:
+    """A shape of known rank whose dims are not known."""
+    return (UNRESOLVED,) * rank
+
+
+def constant_value(const: Any) -> Value:
+    """A constant as a value."""
+    return literal(const).value
+
+
+def is_object(obj: Obj) -> bool:
+    """Whether an abstract object stands for a library object."""
+    return isinstance(obj, LibInst | Lib)

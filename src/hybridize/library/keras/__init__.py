@@ -1,0 +1,1 @@
+"""Models of Keras 2 and 3."""

@@ -1,0 +1,433 @@
+"""Keras' base protocols: calling a layer reaches `build` and `call`; weights; symbolic tensors; functional models."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOOL_V,
+    BOTTOM,
+    NONE_V,
+    STR_V,
+    Container,
+    Inst,
+    LibInst,
+    Obj,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+    lib,
+    literal,
+    prim,
+    tensor,
+    tup,
+    unknown,
+)
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Shape
+from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
+from hybridize.library.defaults import keep_arguments
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+
+
+def nothing(call: Call) -> Value:
+    """A rule for what returns None."""
+    return NONE_V
+
+
+def receiver_value(call: Call) -> Value:
+    """A rule for what returns its receiver."""
+    return call.receiver.value if call.receiver is not None else BOTTOM
+
+
+def is_symbolic(value: Value) -> bool:
+    """Whether a value holds Keras symbolic tensors, in a structure or not."""
+    for obj in value:
+        if isinstance(obj, Tensor):
+            if obj.kind == SYMBOLIC:
+                return True
+        elif isinstance(obj, Tup) and any(is_symbolic(item) for item in obj.items):
+            return True
+    return False
+
+
+def converted_input(call: Call, value: Value) -> Value:
+    """What `call` sees: Keras turns arrays and numbers of the inputs into tensors."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tensor) and obj.kind == NDARRAY:
+            dtype = "float32" if obj.dtype == "float64" else obj.dtype
+            result = join(result, tensor(DENSE, dtype, obj.shape).value)
+        elif isinstance(obj, Tup):
+            result = join(result, tup([converted_input(call, item) for item in obj.items], obj.kind, obj.names).value)
+        else:
+            result = join(result, obj.value)
+    return result
+
+
+def input_shape(call: Call, value: Value) -> Value:
+    """The shape that `build` receives."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tensor):
+            result = join(result, shape_value(obj.shape))
+        elif isinstance(obj, Tup):
+            result = join(result, tup([input_shape(call, item) for item in obj.items]).value)
+        elif isinstance(obj, Container) and obj.kind == "list":
+            result = join(result, call.list_of(input_shape(call, call.elements(obj.value)), "list", "input shapes"))
+    return result or unknown("an input shape").value
+
+
+def call_layer(call: Call) -> Value:
+    """`layer(x)`: `build` first, once, then `call` on converted inputs."""
+    obj = call.receiver
+    assert obj is not None
+    args = [converted_input(call, value) for value in call.args]
+    if isinstance(obj, Inst):
+        if args:
+            call.method(obj, "build", input_shape(call, args[0]), how="build")
+        found = call.engine.find_method(call.frame, obj, "call")
+        if found:
+            if any(is_symbolic(value) for value in args):
+                call.effect("symbolic_call", "a functional model")
+            result = call.engine.call_value(call.frame, call.pos, found, args, call.kwargs, "keras", call.rest)
+            return result
+        if "keras.Sequential" in call.engine.mro_names(obj):
+            return call_sequence(call, obj, args)
+        outputs = call.engine.read(call.frame, obj.cell("$outputs"))
+        if outputs:
+            return concrete(call, outputs)
+    kind = SYMBOLIC if any(is_symbolic(value) for value in args) else DENSE
+    return tensor(kind).value
+
+
+def concrete(call: Call, value: Value) -> Value:
+    """Symbolic outputs as the tensors that calling a functional model gives."""
+    symbolic = any(is_symbolic(v) for v in call.args)
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tensor):
+            result = join(result, tensor(SYMBOLIC if symbolic else DENSE, obj.dtype, obj.shape).value)
+        elif isinstance(obj, Tup):
+            result = join(result, tup([concrete(call, item) for item in obj.items], obj.kind, obj.names).value)
+        elif isinstance(obj, Container):
+            element = concrete(call, call.engine.values_of(call.frame, obj))
+            result = join(result, call.list_of(element, obj.kind, "outputs"))
+        else:
+            result = join(result, obj.value)
+    return result
+
+
+def call_sequence(call: Call, obj: Inst | LibInst, args: list[Value]) -> Value:
+    """Calls the layers of a `Sequential` one after the other."""
+    layers = call.engine.read(call.frame, obj.cell("$layers"))
+    value = args[0] if args else BOTTOM
+    for group in layers:
+        if isinstance(group, Tup):
+            steps = list(group.items)
+        elif isinstance(group, Container) and call.engine.is_exact(call.frame, group):
+            steps = [call.engine.read(call.frame, c) for c in list(group.fields.values())]
+        else:
+            step = call.elements(group.value)
+            kind = SYMBOLIC if is_symbolic(value) else DENSE
+            call.call(step, value, how="keras")
+            call.call(step, tensor(kind).value, how="keras")
+            return tensor(kind).value
+        for step in steps:
+            if step and value:
+                value = call.call(step, value, how="keras")
+    return value or tensor(DENSE).value
+
+
+def _make_model(call: Call) -> Value:
+    """`keras.Model(inputs, outputs)`: a functional model."""
+    made = keep_arguments(call)
+    call.keep(made, "$outputs", call.arg(1, "outputs"))
+    return made.value
+
+
+def _init_model(call: Call) -> Value:
+    """`super().__init__(inputs=..., outputs=...)` of a subclass."""
+    outputs = call.arg(1, "outputs")
+    if outputs and isinstance(call.receiver, Inst):
+        call.engine.write(call.frame, call.receiver.cell("$outputs"), outputs, call.pos)
+    return NONE_V
+
+
+def _make_sequential(call: Call) -> Value:
+    made = keep_arguments(call)
+    layers = call.arg(0, "layers")
+    call.keep(made, "$layers", layers if layers and layers is not NONE_V else call.new("list", "layers").value)
+    return made.value
+
+
+def _init_sequential(call: Call) -> Value:
+    layers = call.arg(0, "layers")
+    if isinstance(call.receiver, Inst):
+        value = layers if layers and layers is not NONE_V else call.new("list", "layers").value
+        call.engine.write(call.frame, call.receiver.cell("$layers"), value, call.pos)
+    return NONE_V
+
+
+def _add(call: Call) -> Value:
+    """`model.add(layer)`."""
+    obj = call.receiver
+    if isinstance(obj, LibInst | Inst):
+        layers = call.engine.read(call.frame, obj.cell("$layers"))
+        for group in layers:
+            if isinstance(group, Container):
+                key = (call.frame.code.path, call.pos)
+                if key not in group.fields:
+                    for reader in group.reshaped:
+                        call.engine.enqueue(reader)
+                call.engine.write(call.frame, group.cell(key), call.arg(0, "layer"), call.pos)
+    call.effect("mutate", "Sequential.add", obj)
+    return NONE_V
+
+
+def _call_library_model(call: Call) -> Value:
+    obj = call.receiver
+    assert isinstance(obj, LibInst)
+    outputs = call.field(obj, "$outputs")
+    if outputs:
+        return concrete(call, outputs)
+    layers = call.field(obj, "$layers")
+    args = [converted_input(call, value) for value in call.args]
+    if layers:
+        return call_sequence(call, obj, args)
+    return tensor(SYMBOLIC if any(is_symbolic(v) for v in args) else DENSE).value
+
+
+def _call_any(call: Call) -> Value:
+    if isinstance(call.receiver, Inst):
+        return call_layer(call)
+    if isinstance(call.receiver, LibInst) and (
+        "$outputs" in call.receiver.fields or "$layers" in call.receiver.fields
+    ):
+        return _call_library_model(call)
+    symbolic = any(is_symbolic(v) for v in call.args)
+    return tensor(SYMBOLIC if symbolic else DENSE).value
+
+
+def _add_weight(call: Call) -> Value:
+    """`self.add_weight(shape, dtype)`; Keras 2 takes `name` first, Keras 3 `shape`."""
+    shape: Shape = None
+    for value in (call.kwargs.get("shape", BOTTOM), *call.args[:2]):
+        if shape is None and value and not any(o in STR_V for o in value):
+            shape = shape_of(call, value)
+    dtype = dtype_of(call.kwargs.get("dtype", BOTTOM)) or ("float32" if "dtype" not in call.kwargs else None)
+    return tensor(VARIABLE, dtype, shape).value
+
+
+def _weights(call: Call) -> Value:
+    return call.list_of(tensor(VARIABLE).value, "list", "weights")
+
+
+def _input(call: Call) -> Value:
+    """`keras.Input(shape, batch_size)`: a symbolic tensor with a batch dim."""
+    given = call.arg(-1, "tensor")
+    if given and given is not NONE_V:
+        return given
+    shape = shape_of(call, call.arg(0, "shape"))
+    batch = call.constant(1, "batch_size")
+    full = None if shape is None else ((batch if isinstance(batch, int) else DYNAMIC), *shape)
+    other = call.kwargs.get("batch_shape") or call.kwargs.get("batch_input_shape")
+    if other:
+        full = shape_of(call, other)
+    dtype = dtype_of(call.arg(3, "dtype")) or "float32"
+    return tensor(SYMBOLIC, dtype, full).value
+
+
+def _wrapped_layer(parameter: str) -> Rule:
+    """A layer that calls another one (`TimeDistributed`, `Bidirectional`, `RNN` with its cell)."""
+
+    def rule(call: Call) -> Value:
+        obj = call.receiver
+        inner = call.engine.read(call.frame, obj.cell(parameter)) if isinstance(obj, LibInst) else BOTTOM
+        for layer in inner:
+            if isinstance(layer, Inst):
+                argument = tensor(DENSE).value
+                call.call(layer.value, argument, how="keras")
+        return tensor(SYMBOLIC if any(is_symbolic(v) for v in call.args) else DENSE).value
+
+    return rule
+
+
+def _lambda_layer(call: Call) -> Value:
+    obj = call.receiver
+    func = call.engine.read(call.frame, obj.cell("function")) if isinstance(obj, LibInst) else BOTTOM
+    args = [converted_input(call, value) for value in call.args]
+    return call.call(func, *args, how="keras") if func else tensor(DENSE).value
+
+
+def _property(name: str) -> Rule:
+    return lambda call: unknown(f"`{name}` of a layer").value
+
+
+def _layers(call: Call) -> Value:
+    obj = call.receiver
+    if isinstance(obj, LibInst | Inst):
+        own = call.engine.read(call.frame, obj.cell("$layers"))
+        if own:
+            return own
+    inst = call.engine.library_instance(call.frame, call.pos, "keras.layers.Layer")
+    return call.list_of(inst.value, "list", "layers")
+
+
+def _dtype(call: Call) -> Value:
+    return literal("float32").value
+
+
+def _class_config(call: Call) -> Value:
+    made = call.new("dict", "config")
+    call.engine.lose_exactness(made)
+    call.engine.write(call.frame, made.rest_cell(), unknown("a configuration value").value, call.pos)
+    return made.value
+
+
+def _symbolic_or_dense(call: Call) -> Value:
+    return tensor(SYMBOLIC if is_symbolic(call.every()) else DENSE).value
+
+
+def _functional_output(call: Call) -> Value:
+    obj = call.receiver
+    outputs = call.engine.read(call.frame, obj.cell("$outputs")) if isinstance(obj, LibInst | Inst) else BOTTOM
+    return outputs or tensor(SYMBOLIC).value
+
+
+def _get_layer(call: Call) -> Value:
+    return call.engine.library_instance(call.frame, call.pos, "keras.layers.Layer").value
+
+
+def _backend(call: Call) -> Value:
+    return _symbolic_or_dense(call)
+
+
+LAYER_PROPERTIES: Final[dict[str, Rule]] = {
+    "trainable_variables": _weights,
+    "trainable_weights": _weights,
+    "non_trainable_variables": _weights,
+    "non_trainable_weights": _weights,
+    "variables": _weights,
+    "weights": _weights,
+    "losses": lambda call: call.list_of(tensor(DENSE, "float32", ()).value, "list", "losses"),
+    "updates": lambda call: call.list_of(tensor(DENSE).value, "list", "updates"),
+    "metrics": lambda call: call.list_of(
+        call.engine.library_instance(call.frame, call.pos, "keras.metrics.Metric").value, "list", "metrics"
+    ),
+    "name": lambda call: STR_V,
+    "dtype": _dtype,
+    "compute_dtype": _dtype,
+    "variable_dtype": _dtype,
+    "_compute_dtype": _dtype,
+    "input_spec": _property("input_spec"),
+    "output_shape": _property("output_shape"),
+    "input_shape": _property("input_shape"),
+    "output": _functional_output,
+    "input": lambda call: tensor(SYMBOLIC).value,
+    "outputs": lambda call: call.list_of(_functional_output(call), "list", "outputs"),
+    "inputs": lambda call: call.list_of(tensor(SYMBOLIC).value, "list", "inputs"),
+}
+_LAYER_METHODS: Final[dict[str, Spec]] = {
+    "__init__": Spec(nothing),
+    "build": Spec(nothing),
+    "call": Spec(_symbolic_or_dense, op=True),
+    "__call__": Spec(_call_any, op=True),
+    "add_weight": Spec(_add_weight),
+    "add_variable": Spec(_add_weight),
+    "add_loss": Spec(nothing),
+    "add_metric": Spec(nothing),
+    "add_update": Spec(nothing),
+    "get_config": Spec(_class_config),
+    "get_weights": Spec(lambda call: call.list_of(tensor(NDARRAY).value, "list", "weights"), effects=("eager_only",)),
+    "set_weights": Spec(nothing, effects=("eager_only",)),
+    "compute_output_shape": Spec(_property("an output shape")),
+    "compute_mask": Spec(lambda call: join(tensor(DENSE, "bool").value, NONE_V)),
+    "count_params": Spec(lambda call: prim("int").value),
+    "from_config": Spec(_get_layer),
+    "get_input_shape_at": Spec(_property("an input shape")),
+}
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    "keras.Input": Spec(_input),
+    "keras.backend.clear_session": Spec(nothing, effects=("state",)),
+    "keras.backend.set_floatx": Spec(nothing, effects=("state",)),
+    "keras.backend.floatx": Spec(lambda call: literal("float32").value),
+    "keras.backend.epsilon": Spec(lambda call: prim("float").value),
+    "keras.backend.image_data_format": Spec(lambda call: STR_V),
+    "keras.backend.set_learning_phase": Spec(nothing, effects=("state",)),
+    "keras.backend.set_value": Spec(nothing, effects=("eager_only",)),
+    "keras.backend.get_value": Spec(lambda call: tensor(NDARRAY).value, effects=("eager_only",)),
+    "keras.backend.int_shape": Spec(lambda call: shape_value(_shape_of_first(call), "tuple")),
+    "keras.backend.is_keras_tensor": Spec(lambda call: BOOL_V),
+    "keras.backend.ndim": Spec(lambda call: prim("int").value),
+    "keras.utils.register_keras_serializable": Spec(
+        lambda call: lib("builtins.identity").value, parameters=("package", "name")
+    ),
+    "builtins.identity": Spec(lambda call: call.arg(0)),
+    "keras.utils.plot_model": Spec(nothing, effects=("io",)),
+    "keras.utils.set_random_seed": Spec(nothing, effects=("random",)),
+    "keras.utils.to_categorical": Spec(lambda call: tensor(NDARRAY, "float32", _one_more(call)).value),
+    "keras.utils.get_file": Spec(lambda call: STR_V, effects=("io",)),
+    "keras.activations.get": Spec(lambda call: _activation(call)),
+    "keras.initializers.get": Spec(lambda call: unknown("an initializer").value),
+    "keras.regularizers.get": Spec(lambda call: unknown("a regularizer").value),
+    "keras.constraints.get": Spec(lambda call: unknown("a constraint").value),
+}
+
+
+def _shape_of_first(call: Call) -> Shape:
+    for obj in call.arg(0, "x"):
+        if isinstance(obj, Tensor):
+            return obj.shape
+    return None
+
+
+def _one_more(call: Call) -> Shape:
+    _, shape = type_of_value(call, call.arg(0), PYTHON_TF)
+    classes = call.constant(1, "num_classes")
+    return None if shape is None else (*shape, classes if isinstance(classes, int) else -2)
+
+
+def _activation(call: Call) -> Value:
+    result = BOTTOM
+    for obj in call.arg(0):
+        text = getattr(obj, "const", obj)
+        if isinstance(text, str):
+            result = join(result, lib(f"keras.activations.{text}").value)
+        else:
+            result = join(result, obj.value)
+    return result
+
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "keras.layers.Layer": ClassSpec(
+        bases=("tf.Module",), methods=_LAYER_METHODS, properties=LAYER_PROPERTIES, call=Spec(_call_any, op=True)
+    ),
+    "keras.Model": ClassSpec(
+        bases=("keras.layers.Layer",),
+        methods={"__init__": Spec(_init_model), "get_layer": Spec(_get_layer)},
+        properties={"layers": _layers},
+        make=_make_model,
+    ),
+    "keras.Sequential": ClassSpec(
+        bases=("keras.Model",),
+        methods={"__init__": Spec(_init_sequential), "add": Spec(_add), "pop": Spec(nothing, effects=("mutate",))},
+        make=_make_sequential,
+    ),
+    "keras.layers.TimeDistributed": ClassSpec(
+        bases=("keras.layers.Layer",), call=Spec(_wrapped_layer("layer"), op=True), parameters=("layer",)
+    ),
+    "keras.layers.Bidirectional": ClassSpec(
+        bases=("keras.layers.Layer",), call=Spec(_wrapped_layer("layer"), op=True), parameters=("layer",)
+    ),
+    "keras.layers.RNN": ClassSpec(
+        bases=("keras.layers.Layer",), call=Spec(_wrapped_layer("cell"), op=True), parameters=("cell",)
+    ),
+    "keras.layers.Lambda": ClassSpec(
+        bases=("keras.layers.Layer",), call=Spec(_lambda_layer, op=True), parameters=("function",)
+    ),
+}
+
+_UNUSED: tuple[type[Obj], ...] = (Stream,)

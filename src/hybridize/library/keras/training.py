@@ -1,0 +1,384 @@
+"""Keras' training protocols: `compile`, `fit`, optimizers, losses, metrics, callbacks, data sets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOTTOM,
+    NONE_V,
+    STR_V,
+    Container,
+    Inst,
+    LibInst,
+    Lit,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+    literal,
+    prim,
+    tensor,
+    tup,
+    unknown,
+)
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY
+from hybridize.library.keras.core import call_layer, nothing
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.tensorflow.data import DATASET
+
+_SCALAR: Final = tensor(DENSE, "float32", ()).value
+
+
+def _compile(call: Call) -> Value:
+    obj = call.receiver
+    names = ("optimizer", "loss", "metrics")
+    if isinstance(obj, Inst | LibInst):
+        for i, name in enumerate(names):
+            value = call.arg(i, name)
+            if value:
+                call.engine.write(call.frame, obj.cell(f"$compiled {name}"), value, call.pos)
+        eager = call.kwargs.get("run_eagerly")
+        if eager:
+            call.engine.write(call.frame, obj.cell("$run_eagerly"), eager, call.pos)
+    return NONE_V
+
+
+def _compiled(call: Call, name: str) -> Value:
+    obj = call.receiver
+    return call.engine.read(call.frame, obj.cell(f"$compiled {name}")) if isinstance(obj, Inst | LibInst) else BOTTOM
+
+
+def _batch_of(call: Call, value: Value) -> Value:
+    """A batch of what is given to `fit`: arrays lose their static first dim, data sets give their elements."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tensor):
+            shape = None if not obj.shape else (DYNAMIC, *obj.shape[1:])
+            dtype = "float32" if obj.dtype == "float64" else obj.dtype
+            result = join(result, tensor(DENSE, dtype, shape).value)
+        elif isinstance(obj, Stream):
+            result = join(result, obj.element)
+        elif isinstance(obj, Tup):
+            result = join(result, tup([_batch_of(call, item) for item in obj.items], obj.kind, obj.names).value)
+        elif isinstance(obj, Container):
+            result = join(result, call.list_of(_batch_of(call, call.elements(obj.value)), obj.kind, "batch"))
+        elif isinstance(obj, Lit):
+            continue
+        else:
+            result = join(result, tensor(DENSE).value)
+    return result
+
+
+def _is_data(value: Value) -> bool:
+    return any(isinstance(o, Stream | Inst) for o in value)
+
+
+def _how(call: Call) -> str:
+    obj = call.receiver
+    eager = call.engine.read(call.frame, obj.cell("$run_eagerly")) if isinstance(obj, Inst | LibInst) else BOTTOM
+    return "keras" if eager and not (eager <= literal(False).value) else "graph"
+
+
+def _step(step: str, *, training: bool) -> Rule:
+    """`fit` and its relatives: the project's step if it defines one, else `call` on a batch."""
+
+    def rule(call: Call) -> Value:
+        x, y = call.arg(0, "x"), call.arg(1, "y") if step != "predict_step" else BOTTOM
+        batch = _batch_of(call, x)
+        if _is_data(x) or not y or y is NONE_V:
+            data = batch
+        else:
+            data = tup([batch, _batch_of(call, y)]).value
+        _callbacks(call)
+        obj = call.receiver
+        if not isinstance(obj, Inst | LibInst) or not data:
+            return _history(call)
+        how = _how(call)
+        found = call.engine.find_method(call.frame, obj, step)
+        if found:
+            call.engine.call_value(call.frame, call.pos, found, [data], {}, how)
+        else:
+            _default_step(call, data, training, how)
+        validation = call.kwargs.get("validation_data", BOTTOM)
+        test = call.engine.find_method(call.frame, obj, "test_step")
+        if validation and validation is not NONE_V and test and training:
+            call.engine.call_value(call.frame, call.pos, test, [_batch_of(call, validation)], {}, how)
+        return _history(call) if training else tensor(NDARRAY).value
+
+    return rule
+
+
+def _default_step(call: Call, data: Value, training: bool, how: str) -> None:
+    obj = call.receiver
+    for element in data:
+        parts = list(element.items) if isinstance(element, Tup) else [element.value]
+        if not parts or not parts[0]:
+            continue
+        inner = Call(call.engine, call.frame, call.pos, "keras.Model.__call__", [parts[0]], {}, obj)
+        found = call.engine.find_method(call.frame, obj, "call") if obj is not None else BOTTOM
+        if found and _takes_training(found):
+            inner.kwargs = {"training": literal(training).value}
+        predicted = call_layer(inner) if isinstance(obj, Inst) else tensor(DENSE).value
+        if len(parts) > 1:
+            _losses(call, parts[1], predicted, how)
+
+
+def _takes_training(found: Value) -> bool:
+    for obj in found:
+        func = getattr(obj, "func", obj)
+        inner = getattr(func, "inner", None)
+        code = getattr(func, "code", None) or (getattr(next(iter(inner)), "code", None) if inner else None)
+        if code is not None and any(p.name == "training" or p.kind == "kwargs" for p in code.params):
+            return True
+    return False
+
+
+def _losses(call: Call, truth: Value, predicted: Value, how: str) -> None:
+    """Losses and metrics of the project that `compile` was given."""
+    for name in ("loss", "metrics"):
+        todo = list(_compiled(call, name))
+        for obj in todo:
+            if isinstance(obj, Container | Tup):
+                todo += list(call.elements(obj.value) if not _is_dict(obj) else call.engine.values_of(call.frame, obj))
+            elif not isinstance(obj, Lit | LibInst) and truth and predicted:
+                call.engine.call_value(call.frame, call.pos, obj.value, [truth, predicted], {}, how)
+
+
+def _is_dict(obj: Container | Tup) -> bool:
+    return isinstance(obj, Container) and obj.kind == "dict"
+
+
+_CALLBACK_METHODS: Final = (
+    "on_train_begin on_train_end on_epoch_begin on_epoch_end on_batch_begin on_batch_end on_train_batch_begin "
+    "on_train_batch_end on_test_begin on_test_end on_test_batch_begin on_test_batch_end on_predict_begin on_predict_end"
+).split()
+
+
+def _callbacks(call: Call) -> None:
+    """Methods of the project's callbacks, called eagerly by Keras."""
+    given = call.kwargs.get("callbacks", BOTTOM)
+    for group in given:
+        for obj in call.elements(group.value) if isinstance(group, Container | Tup) else ():
+            if not isinstance(obj, Inst):
+                continue
+            model = call.receiver.value if call.receiver is not None else BOTTOM
+            call.engine.set_field(call.frame, obj, "model", model, call.pos)
+            logs = call.list_of(prim("float", True).value, "dict", "logs")
+            for name in _CALLBACK_METHODS:
+                args = [logs] if name.endswith(("train_begin", "train_end", "test_begin", "test_end")) else [
+                    prim("int", True).value,
+                    logs,
+                ]
+                call.method(obj, name, *args, how="callback")
+
+
+def _history(call: Call) -> Value:
+    return call.engine.library_instance(call.frame, call.pos, "keras.callbacks.History").value
+
+
+def _train_on_batch(call: Call) -> Value:
+    call.effect("eager_only", call.name)
+    obj = call.receiver
+    step = "test_step" if "test" in call.name else "predict_step" if "predict" in call.name else "train_step"
+    rule = _step(step, training=step == "train_step")
+    if isinstance(obj, Inst | LibInst):
+        rule(call)
+    return tensor(NDARRAY).value if "predict" in call.name else prim("float", True).value
+
+
+def _scalar_loss(call: Call) -> Value:
+    """A loss object called on (y_true, y_pred): the project's `call` for a subclass."""
+    obj = call.receiver
+    if isinstance(obj, Inst):
+        made = call.method(obj, "call", *call.args[:2], how="keras")
+        if made:
+            return made
+    reduction = call.engine.read(call.frame, obj.cell("reduction")) if isinstance(obj, LibInst) else BOTTOM
+    none = any(getattr(o, "const", None) in ("none", None) or getattr(o, "name", "").endswith("NONE") for o in reduction)
+    dtype = None
+    for t in call.arg(1, "y_pred"):
+        if isinstance(t, Tensor) and t.kind != NDARRAY:
+            dtype = t.dtype
+    return tensor(DENSE, dtype or ("float32" if not call.arg(1, "y_pred") else None), None if none else ()).value
+
+
+def _metric_call(call: Call) -> Value:
+    obj = call.receiver
+    if isinstance(obj, Inst):
+        call.method(obj, "update_state", *call.args, how="keras", **call.kwargs)
+        made = call.method(obj, "result", how="keras")
+        if made:
+            return made
+    return _SCALAR
+
+
+def _update_state(call: Call) -> Value:
+    return NONE_V
+
+
+def _minimize(call: Call) -> Value:
+    loss = call.arg(0, "loss")
+    for obj in loss:
+        if not isinstance(obj, Tensor):
+            call.call(obj.value)
+    variables = call.arg(1, "var_list")
+    for obj in variables:
+        if not isinstance(obj, Tensor | Container | Tup | Stream):
+            call.call(obj.value)
+    return NONE_V
+
+
+def _schedule(call: Call) -> Value:
+    obj = call.receiver
+    if isinstance(obj, Inst):
+        made = call.method(obj, "__call__", tensor(DENSE, "int64", ()).value, how="keras")
+        if made:
+            return made
+    return _SCALAR
+
+
+def _apply(call: Call) -> Value:
+    """`apply_gradients`: the project's learning-rate schedule is called with the step."""
+    obj = call.receiver
+    if isinstance(obj, LibInst):
+        rate = join(call.field(obj, "learning_rate"), call.field(obj, "lr"))
+        for schedule in rate:
+            if isinstance(schedule, Inst):
+                call.call(schedule.value, tensor(DENSE, "int64", ()).value, how="keras")
+    return NONE_V
+
+
+def _rate(call: Call) -> Value:
+    obj = call.receiver
+    if isinstance(obj, LibInst):
+        stored = call.field(obj, "learning_rate")
+        if stored and not all(isinstance(o, Lit) for o in stored):
+            return stored
+    return tensor("variable", "float32", ()).value
+
+
+def _iterations(call: Call) -> Value:
+    return tensor("variable", "int64", ()).value
+
+
+def _arrays(*shapes: tuple[int, ...]) -> Rule:
+    """`load_data()`: two pairs of arrays."""
+
+    def rule(call: Call) -> Value:
+        x, y = (tensor(NDARRAY, "uint8", shape).value for shape in (shapes[0], shapes[1]))
+        xt, yt = (tensor(NDARRAY, "uint8", shape).value for shape in (shapes[2], shapes[3]))
+        return tup([tup([x, y]).value, tup([xt, yt]).value]).value
+
+    return rule
+
+
+def _sequences(call: Call) -> Value:
+    pair = tup([tensor(NDARRAY).value, tensor(NDARRAY, "int64").value]).value
+    return tup([pair, pair]).value
+
+
+def _housing(call: Call) -> Value:
+    pairs = [
+        tup([tensor(NDARRAY, "float64", (n, 13)).value, tensor(NDARRAY, "float64", (n,)).value]).value
+        for n in (404, 102)
+    ]
+    return tup(pairs).value
+
+
+_OPTIMIZER: Final = {
+    "apply_gradients": Spec(_apply, op=True),
+    "apply": Spec(_apply, op=True),
+    "minimize": Spec(_minimize, op=True),
+    "get_gradients": Spec(lambda call: call.list_of(tensor(DENSE).value, "list", "gradients"), op=True),
+    "compute_gradients": Spec(lambda call: unknown("gradients and variables").value, op=True),
+    "get_scaled_loss": Spec(lambda call: call.arg(0), op=True),
+    "get_unscaled_gradients": Spec(lambda call: call.arg(0), op=True),
+    "get_config": Spec(lambda call: unknown("a configuration").value),
+    "build": Spec(nothing),
+    "get_weights": Spec(lambda call: call.list_of(tensor(NDARRAY).value, "list", "weights"), effects=("eager_only",)),
+    "set_weights": Spec(nothing, effects=("eager_only",)),
+    "__init__": Spec(nothing),
+}
+_METRIC: Final = {
+    "update_state": Spec(_update_state, op=True),
+    "result": Spec(lambda call: _SCALAR, op=True),
+    "reset_state": Spec(nothing),
+    "reset_states": Spec(nothing),
+    "__init__": Spec(nothing),
+    "add_weight": Spec(lambda call: tensor("variable", "float32", ()).value),
+    "get_config": Spec(lambda call: unknown("a configuration").value),
+}
+_MODEL: Final = {
+    "compile": Spec(_compile, effects=("eager_only",)),
+    "fit": Spec(_step("train_step", training=True), effects=("eager_only", "print")),
+    "fit_generator": Spec(_step("train_step", training=True), effects=("eager_only", "print")),
+    "evaluate": Spec(_step("test_step", training=False), effects=("eager_only", "print")),
+    "predict": Spec(_step("predict_step", training=False), effects=("eager_only", "print")),
+    "train_on_batch": Spec(_train_on_batch),
+    "test_on_batch": Spec(_train_on_batch),
+    "predict_on_batch": Spec(_train_on_batch),
+    "summary": Spec(nothing, effects=("print",)),
+    "save": Spec(nothing, effects=("io",)),
+    "save_weights": Spec(nothing, effects=("io",)),
+    "export": Spec(nothing, effects=("io",)),
+    "load_weights": Spec(lambda call: unknown("a load status").value, effects=("io",)),
+    "reset_states": Spec(nothing),
+    "reset_metrics": Spec(nothing),
+    "to_json": Spec(lambda call: STR_V),
+    "compute_loss": Spec(lambda call: _SCALAR, op=True),
+    "compute_metrics": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
+    "compiled_loss": Spec(lambda call: _SCALAR, op=True),
+    "train_step": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
+    "test_step": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
+    "predict_step": Spec(lambda call: tensor(DENSE).value, op=True),
+    "make_train_function": Spec(lambda call: unknown("a train function").value),
+    "get_metrics_result": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
+}
+
+_DATASETS: Final = {
+    "mnist": _arrays((60000, 28, 28), (60000,), (10000, 28, 28), (10000,)),
+    "fashion_mnist": _arrays((60000, 28, 28), (60000,), (10000, 28, 28), (10000,)),
+    "cifar10": _arrays((50000, 32, 32, 3), (50000, 1), (10000, 32, 32, 3), (10000, 1)),
+    "imdb": _sequences,
+    "reuters": _sequences,
+    "boston_housing": _housing,
+}
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    **{f"keras.datasets.{name}.load_data": Spec(rule, effects=("io",)) for name, rule in _DATASETS.items()},
+    "keras.models.load_model": Spec(
+        lambda call: call.engine.library_instance(call.frame, call.pos, "keras.Model").value, effects=("io",)
+    ),
+    "keras.models.clone_model": Spec(lambda call: call.arg(0)),
+    "keras.losses.get": Spec(lambda call: unknown("a loss").value),
+    "keras.optimizers.get": Spec(
+        lambda call: call.engine.library_instance(call.frame, call.pos, "keras.optimizers.Optimizer").value
+    ),
+}
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "keras.Model": ClassSpec(methods=_MODEL),
+    "keras.optimizers.Optimizer": ClassSpec(
+        methods=_OPTIMIZER,
+        properties={"learning_rate": _rate, "lr": _rate, "iterations": _iterations, "variables": lambda call: call.list_of(
+            tensor("variable").value, "list", "variables")},
+    ),
+    "tf.compat.v1.train.Optimizer": ClassSpec(methods=_OPTIMIZER),
+    "keras.losses.Loss": ClassSpec(
+        methods={"__init__": Spec(nothing), "call": Spec(lambda call: tensor(DENSE).value, op=True)},
+        call=Spec(_scalar_loss, op=True),
+    ),
+    "keras.metrics.Metric": ClassSpec(methods=_METRIC, call=Spec(_metric_call, op=True)),
+    "keras.optimizers.schedules.LearningRateSchedule": ClassSpec(
+        methods={"__init__": Spec(nothing)}, call=Spec(_schedule, op=True)
+    ),
+    "keras.callbacks.Callback": ClassSpec(methods={"__init__": Spec(nothing), "set_model": Spec(nothing)}),
+    "keras.callbacks.History": ClassSpec(
+        properties={"history": lambda call: call.list_of(
+            call.list_of(prim("float").value, "list", "values"), "dict", "history")}
+    ),
+}
+
+_UNUSED = DATASET

@@ -1,0 +1,372 @@
+"""Python's operators on abstract values: numbers, strings, containers, tensors, arrays, objects with special methods."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOOL_V,
+    BOTTOM,
+    NONE,
+    STR_V,
+    Bound,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Mod,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Unknown,
+    Value,
+    literal,
+    prim,
+    tensor,
+    tup,
+    unknown,
+)
+from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+from hybridize.library.arithmetic import binary_tensor, compare_tensor
+from hybridize.library.spec import Call
+
+_FOLD: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "|": operator.or_,
+    "&": operator.and_,
+    "^": operator.xor,
+}
+_COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+SPECIAL: Final = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "@": "matmul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+    "<<": "lshift",
+    ">>": "rshift",
+    "|": "or",
+    "&": "and",
+    "^": "xor",
+    "==": "eq",
+    "!=": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+}
+_NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
+_LIMIT: Final = 2**63
+
+
+def binary(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
+    """`a op b`."""
+    result = BOTTOM
+    for x in a:
+        for y in b:
+            result = join(result, _binary(engine, frame, op, x, y, pos))
+    return result
+
+
+def _binary(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+    if isinstance(x, Tensor) or isinstance(y, Tensor):
+        if isinstance(x, Inst):
+            found = _special(engine, frame, x, f"__{SPECIAL[op]}__", [y.value], pos)
+            if found is not None:
+                return found
+        return binary_tensor(Call(engine, frame, pos, op, [x.value, y.value], {}), op, x, y)
+    if isinstance(x, Lit | Prim) and isinstance(y, Lit | Prim):
+        return _scalars(op, x, y)
+    if isinstance(x, Inst):
+        found = _special(engine, frame, x, f"__{SPECIAL[op]}__", [y.value], pos)
+        if found is not None:
+            return found
+    if isinstance(y, Inst):
+        found = _special(engine, frame, y, f"__r{SPECIAL[op]}__", [x.value], pos)
+        if found is not None:
+            return found
+    return _containers(engine, frame, op, x, y, pos)
+
+
+def _special(engine: Any, frame: Any, obj: Inst, name: str, args: list[Value], pos: int) -> Value | None:
+    method = engine.find_method(frame, obj, name)
+    if not method:
+        return None
+    result: Value = engine.call_value(frame, pos, method, args, {}, "operator")
+    return result
+
+
+def _scalars(op: str, x: Lit | Prim, y: Lit | Prim) -> Value:
+    if isinstance(x, Lit) and isinstance(y, Lit) and op in _FOLD:
+        return _fold(op, x.const, y.const)
+    varies = (isinstance(x, Prim) and x.varies) or (isinstance(y, Prim) and y.varies)
+    if x is NONE or y is NONE:
+        return BOTTOM
+    if x.kind == "str":
+        return STR_V
+    if x.kind == "bytes" or y.kind == "bytes":
+        return prim("bytes").value
+    if y.kind == "str":
+        return STR_V
+    if x.kind not in _NUMBERS or y.kind not in _NUMBERS:
+        return unknown("the result of an operator").value
+    kinds = {x.kind, y.kind}
+    if "complex" in kinds:
+        return prim("complex", varies).value
+    if "float" in kinds or op == "/":
+        return prim("float", varies).value
+    if kinds == {"bool"} and op in "|&^":
+        return BOOL_V
+    return prim("int", varies).value
+
+
+def _fold(op: str, x: Any, y: Any) -> Value:
+    """Constant folding, within bounds: results never grow beyond what a program would write."""
+    if isinstance(x, str | bytes) or isinstance(y, str | bytes):
+        if op == "%" or not isinstance(x, str) or len(x) > 200:
+            return STR_V if isinstance(x, str) else prim("bytes").value
+    elif op in ("**", "<<") and (abs(x) > 4096 or abs(y) > 64 if isinstance(y, int | float) else True):
+        return prim("float" if isinstance(x, float) or isinstance(y, float) else "int").value
+    try:
+        result = _FOLD[op](x, y)
+    except (ArithmeticError, TypeError, ValueError):
+        return BOTTOM
+    if isinstance(result, int) and abs(result) > _LIMIT:
+        return prim("int").value
+    if isinstance(result, str) and len(result) > 200:
+        return STR_V
+    return literal(result).value
+
+
+def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+    if isinstance(x, Tup) and isinstance(y, Tup) and op == "+":
+        kind = x.kind if x.kind == y.kind else "tuple"
+        return tup(x.items + y.items, kind).value if len(x.items) + len(y.items) <= 64 else BOTTOM
+    if op == "*" and isinstance(x, Tup) and isinstance(y, Lit) and isinstance(y.const, int):
+        return tup(x.items * min(max(y.const, 0), 16)).value
+    sides = [s for s in (x, y) if isinstance(s, Container | Stream | Tup)]
+    if sides and op in ("+", "*", "|", "&", "-", "^"):
+        first = sides[0]
+        kind = first.kind if isinstance(first, Container) else "tuple" if isinstance(first, Tup) else first.kind
+        if kind == "list" and op == "+":
+            return _concatenated(engine, frame, sides, pos)
+        if kind == "list" and op == "*":
+            return _repeated(engine, frame, x, y, pos)
+        element = BOTTOM
+        for side in sides:
+            element = join(element, engine.elements(frame, side.value, pos))
+        if kind == "tuple" or not isinstance(first, Container):
+            from hybridize.domain.objects import stream
+
+            return stream("tuple", element).value
+        made = engine.container(frame, pos, kind, "binary")
+        engine.lose_exactness(made)
+        engine.write(frame, made.rest_cell(), element, pos)
+        result: Value = made.value
+        return result
+    if isinstance(x, Class | Lib | Lit) and isinstance(y, Class | Lib | Lit) and op == "|":
+        return unknown("a union type").value
+    if isinstance(x, Unknown) or isinstance(y, Unknown):
+        return _unknown_operand(op, x, y)
+    return unknown(f"the result of `{op}`").value
+
+
+def _unknown_operand(op: str, x: Obj, y: Obj) -> Value:
+    """An operator with one unknown operand: the string case aside, nothing is known."""
+    if op == "%" and isinstance(x, Lit | Prim) and x.kind == "str":
+        return STR_V
+    reason = x.reason if isinstance(x, Unknown) else y.reason if isinstance(y, Unknown) else "an operand"
+    return unknown(reason).value
+
+
+def _concatenated(engine: Any, frame: Any, sides: list[Any], pos: int) -> Value:
+    made = engine.container(frame, pos, "list", "concatenation")
+    exact = len(sides) == 2
+    index = 0
+    for side in sides:
+        if exact and isinstance(side, Tup):
+            cells = list(side.items)
+        elif exact and isinstance(side, Container) and engine.is_exact(frame, side):
+            cells = [engine.read(frame, c) for c in list(side.fields.values())]
+        else:
+            exact = False
+            break
+        for value in cells:
+            engine.write(frame, made.cell(index), value, pos)
+            index += 1
+    if not exact or index > 64:
+        engine.lose_exactness(made)
+        for side in sides:
+            engine.write(frame, made.rest_cell(), engine.elements(frame, side.value, pos), pos)
+    result: Value = made.value
+    return result
+
+
+def _repeated(engine: Any, frame: Any, x: Obj, y: Obj, pos: int) -> Value:
+    sequence, count = (x, y) if isinstance(x, Container) else (y, x)
+    made = engine.container(frame, pos, "list", "repetition")
+    assert isinstance(sequence, Container)
+    if isinstance(count, Lit) and isinstance(count.const, int) and engine.is_exact(frame, sequence):
+        cells = list(sequence.fields.values())
+        if 0 < len(cells) * count.const <= 64:
+            for i in range(len(cells) * count.const):
+                engine.write(frame, made.cell(i), engine.read(frame, cells[i % len(cells)]), pos)
+            exact: Value = made.value
+            return exact
+    engine.lose_exactness(made)
+    engine.write(frame, made.rest_cell(), engine.elements(frame, sequence.value, pos), pos)
+    result: Value = made.value
+    return result
+
+
+def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
+    """`a op= b`: mutates lists, sets, dicts, arrays and objects that say so; else as `a op b`."""
+    result = BOTTOM
+    for x in a:
+        if isinstance(x, Container):
+            frame.effect("mutate", x, x.kind, pos)
+            engine.lose_exactness(x)
+            engine.write(frame, x.rest_cell(), engine.elements(frame, b, pos), pos)
+            result = join(result, x.value)
+            continue
+        if isinstance(x, Inst):
+            found = _special(engine, frame, x, f"__i{SPECIAL[op]}__", [b], pos)
+            if found is not None:
+                result = join(result, found)
+                continue
+        if isinstance(x, Tensor) and x.kind == NDARRAY and x.shape != ():
+            frame.effect("item", x, "array", pos)
+        for y in b:
+            result = join(result, _binary(engine, frame, op, x, y, pos))
+    return result
+
+
+def unary(engine: Any, frame: Any, op: str, value: Value, pos: int) -> Value:
+    """`-a`, `+a`, `~a`."""
+    result = BOTTOM
+    for obj in value:
+        match obj:
+            case Lit(const=int() | float() | complex() as const):
+                folded = {"-": lambda c: -c, "+": lambda c: +c}.get(op)
+                made = literal(folded(const)).value if folded else prim("int").value
+                result = join(result, made)
+            case Prim():
+                result = join(result, prim("int" if obj.kind == "bool" else obj.kind, obj.varies).value)
+            case Tensor():
+                kind = DENSE if obj.kind == VARIABLE else obj.kind
+                if kind != NDARRAY:
+                    frame.ops[pos] = "tf.math.negative"
+                result = join(result, tensor(kind, obj.dtype, obj.shape).value)
+            case Inst():
+                name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[op]
+                found = _special(engine, frame, obj, name, [], pos)
+                result = join(result, found if found is not None else unknown("the result of an operator").value)
+            case _:
+                result = join(result, unknown("the result of an operator").value)
+    return result
+
+
+def compare(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
+    """`a op b` for a comparison, identity or membership test."""
+    result = BOTTOM
+    for x in a:
+        for y in b:
+            result = join(result, _compare(engine, frame, op, x, y, pos))
+    return result
+
+
+def _compare(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+    if op in ("is", "is not"):
+        answer = _identical(x, y)
+        return BOOL_V if answer is None else literal(answer == (op == "is")).value
+    if op in ("in", "not in"):
+        return _membership(engine, frame, op, x, y, pos)
+    if isinstance(x, Tensor) or isinstance(y, Tensor):
+        if x is NONE or y is NONE:
+            return literal(op == "!=").value
+        return compare_tensor(Call(engine, frame, pos, op, [x.value, y.value], {}), x, y)
+    if isinstance(x, Lit) and isinstance(y, Lit):
+        try:
+            return literal(_COMPARE[op](x.const, y.const)).value
+        except TypeError:
+            return BOTTOM
+    for obj, other, name in ((x, y, f"__{SPECIAL[op]}__"), (y, x, f"__{SPECIAL[op]}__")):
+        if isinstance(obj, Inst):
+            found = _special(engine, frame, obj, name, [other.value], pos)
+            if found is not None:
+                return found
+    if op in ("==", "!="):
+        answer = _equal(x, y)
+        if answer is not None:
+            return literal(answer == (op == "==")).value
+    return BOOL_V
+
+
+def _equal(x: Obj, y: Obj) -> bool | None:
+    if isinstance(x, Lib) and isinstance(y, Lib):
+        return x is y
+    if (x is NONE or y is NONE) and not isinstance(x, Unknown) and not isinstance(y, Unknown):
+        return x is y
+    return None
+
+
+_DISTINCT = (Lit, Prim, Tensor, Tup, Container, Inst, Func, Class, Mod, LibInst, Bound, Stream)
+
+
+def _identical(x: Obj, y: Obj) -> bool | None:
+    if x is NONE or y is NONE:
+        if x is y:
+            return True
+        other = y if x is NONE else x
+        return False if isinstance(other, _DISTINCT) else None
+    if isinstance(x, Lit) and isinstance(y, Lit) and x.kind == y.kind == "bool":
+        return x is y
+    if isinstance(x, Class | Lib) and isinstance(y, Class | Lib):
+        return x is y
+    return None
+
+
+def _membership(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+    if isinstance(y, Inst):
+        found = _special(engine, frame, y, "__contains__", [x.value], pos)
+        return BOOL_V if found is None else found
+    if isinstance(x, Lit):
+        members: list[Value] | None = None
+        if isinstance(y, Tup):
+            members = list(y.items)
+        elif isinstance(y, Container) and engine.is_exact(frame, y):
+            if y.kind == "dict":
+                return literal((x.const in y.fields) == (op == "in")).value
+            members = [engine.read(frame, c) for c in list(y.fields.values())] if y.kind == "list" else None
+        elif isinstance(y, Lit) and isinstance(y.const, str) and isinstance(x.const, str):
+            return literal((x.const in y.const) == (op == "in")).value
+        if members is not None and all(len(m) == 1 and isinstance(next(iter(m)), Lit) for m in members):
+            consts = [next(iter(m)).const for m in members]  # type: ignore[attr-defined]
+            return literal((x.const in consts) == (op == "in")).value
+    return BOOL_V

@@ -1,0 +1,1 @@
+"""Models of Python itself: built-in functions and types, the standard library, and well-known other packages."""

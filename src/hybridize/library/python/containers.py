@@ -1,0 +1,332 @@
+"""Methods of built-in types: which ones mutate, and what they give."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOOL_V,
+    BOTTOM,
+    INT_V,
+    NONE_V,
+    STR_V,
+    Container,
+    Lit,
+    Stream,
+    Tup,
+    Value,
+    literal,
+    prim,
+    stream,
+    tup,
+    unknown,
+)
+from hybridize.library.python.functions import give
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+
+_NOTHING: Final = give(NONE_V)
+
+
+def _self(call: Call) -> Container:
+    assert isinstance(call.receiver, Container)
+    return call.receiver
+
+
+def _add(index: int) -> Rule:
+    """Puts an argument among the elements."""
+
+    def rule(call: Call) -> Value:
+        owner = _self(call)
+        call.engine.lose_exactness(owner)
+        call.engine.write(call.frame, owner.rest_cell(), call.arg(index), call.pos)
+        return NONE_V
+
+    return rule
+
+
+def _extend(call: Call) -> Value:
+    owner = _self(call)
+    call.engine.lose_exactness(owner)
+    for value in call.args:
+        call.engine.write(call.frame, owner.rest_cell(), call.elements(value), call.pos)
+    return NONE_V
+
+
+def _element(call: Call) -> Value:
+    owner = _self(call)
+    call.engine.lose_exactness(owner)
+    found: Value = call.engine.values_of(call.frame, owner)
+    return join(found, call.arg(1)) if owner.kind == "dict" else found
+
+
+def _pop(call: Call) -> Value:
+    owner = _self(call)
+    if owner.kind == "dict":
+        index = call.arg(0)
+        found = call.engine.get_item(call.frame, owner.value, index, call.pos)
+        call.engine.lose_exactness(owner)
+        return join(found, call.arg(1, "default"))
+    call.engine.lose_exactness(owner)
+    return call.engine.values_of(call.frame, owner)
+
+
+def _clear(call: Call) -> Value:
+    call.engine.lose_exactness(_self(call))
+    return NONE_V
+
+
+def _copy(call: Call) -> Value:
+    owner = _self(call)
+    made = call.new(owner.kind, "copy")
+    engine, frame = call.engine, call.frame
+    for key, cell in list(owner.fields.items()):
+        engine.write(frame, made.cell(key), engine.read(frame, cell), call.pos)
+    if not engine.is_exact(frame, owner):
+        engine.lose_exactness(made)
+        engine.write(frame, made.rest_cell(), engine.read(frame, owner.rest_cell()), call.pos)
+    return made.value
+
+
+def _keys(call: Call) -> Value:
+    owner = _self(call)
+    if call.engine.is_exact(call.frame, owner) and len(owner.fields) <= 16:
+        return tup([literal(key).value for key in owner.fields]).value
+    return stream("keys", call.engine.keys_of(call.frame, owner)).value
+
+
+def _values(call: Call) -> Value:
+    owner = _self(call)
+    if call.engine.is_exact(call.frame, owner) and len(owner.fields) <= 16:
+        return tup([call.engine.read(call.frame, cell) for cell in list(owner.fields.values())]).value
+    return stream("values", call.engine.values_of(call.frame, owner)).value
+
+
+def _items(call: Call) -> Value:
+    owner = _self(call)
+    engine, frame = call.engine, call.frame
+    if engine.is_exact(frame, owner) and len(owner.fields) <= 16:
+        pairs = [(literal(key).value, engine.read(frame, cell)) for key, cell in list(owner.fields.items())]
+        return tup([tup(pair).value for pair in pairs if pair[1]]).value
+    keys, values = engine.keys_of(frame, owner), engine.values_of(frame, owner)
+    if not values:
+        return stream("items", BOTTOM).value
+    return stream("items", tup([keys or unknown("a key").value, values]).value).value
+
+
+def _get(call: Call) -> Value:
+    owner = _self(call)
+    index = call.arg(0)
+    found = call.engine.get_item(call.frame, owner.value, index, call.pos)
+    const = call.constant(0, "")
+    if const is not None and const in owner.fields and call.engine.is_exact(call.frame, owner):
+        return found
+    return join(found, call.arg(1, "default", NONE_V))
+
+
+def _setdefault(call: Call) -> Value:
+    owner = _self(call)
+    value = call.arg(1, "default", NONE_V)
+    call.engine.set_item_quietly(call.frame, owner, call.arg(0), value, call.pos)
+    return join(value, call.engine.get_item(call.frame, owner.value, call.arg(0), call.pos))
+
+
+def _update(call: Call) -> Value:
+    owner = _self(call)
+    engine, frame, pos = call.engine, call.frame, call.pos
+    for obj in call.arg(0):
+        if isinstance(obj, Container) and obj.kind == "dict":
+            for key, cell in list(obj.fields.items()):
+                engine.set_item_quietly(frame, owner, literal(key).value, engine.read(frame, cell), pos)
+            if not engine.is_exact(frame, obj):
+                engine.lose_exactness(owner)
+                engine.write(frame, owner.rest_cell(), engine.read(frame, obj.rest_cell()), pos)
+        else:
+            engine.lose_exactness(owner)
+            element = engine.elements(frame, obj.value, pos)
+            for pair in element:
+                known = isinstance(pair, Tup) and len(pair.items) == 2
+                value = pair.items[1] if known and owner.kind == "dict" else pair.value  # type: ignore[attr-defined]
+                engine.write(frame, owner.rest_cell(), value, pos)
+    for key, value in call.kwargs.items():
+        engine.set_item_quietly(frame, owner, literal(key).value, value, pos)
+    return NONE_V
+
+
+def _sort(call: Call) -> Value:
+    owner = _self(call)
+    values = call.engine.values_of(call.frame, owner)
+    key = call.arg(-1, "key")
+    if key and key is not NONE_V and values:
+        call.call(key, values)
+    call.engine.lose_exactness(owner)
+    call.engine.write(call.frame, owner.rest_cell(), values, call.pos)
+    return NONE_V
+
+
+def _join_sets(call: Call) -> Value:
+    element = call.engine.values_of(call.frame, _self(call))
+    for value in call.args:
+        element = join(element, call.elements(value))
+    return call.list_of(element, "set", "set")
+
+
+def _mutates(rule: Rule) -> Spec:
+    return Spec(rule, effects=("mutate",))
+
+
+_LIST: Final = {
+    "append": _mutates(_add(0)),
+    "insert": _mutates(_add(1)),
+    "extend": _mutates(_extend),
+    "pop": _mutates(_pop),
+    "remove": _mutates(_clear),
+    "clear": _mutates(_clear),
+    "sort": _mutates(_sort),
+    "reverse": _mutates(_clear),
+    "copy": Spec(_copy),
+    "index": Spec(give(INT_V)),
+    "count": Spec(give(INT_V)),
+    "__len__": Spec(give(INT_V)),
+}
+_DEQUE: Final = {**_LIST, "appendleft": _mutates(_add(0)), "extendleft": _mutates(_extend), "popleft": _mutates(_pop),
+                 "rotate": _mutates(_clear)}
+_SET: Final = {
+    "add": _mutates(_add(0)),
+    "discard": _mutates(_clear),
+    "remove": _mutates(_clear),
+    "pop": _mutates(_pop),
+    "clear": _mutates(_clear),
+    "update": _mutates(_extend),
+    "difference_update": _mutates(_clear),
+    "intersection_update": _mutates(_clear),
+    "symmetric_difference_update": _mutates(_extend),
+    "copy": Spec(_copy),
+    "issubset": Spec(give(BOOL_V)),
+    "issuperset": Spec(give(BOOL_V)),
+    "isdisjoint": Spec(give(BOOL_V)),
+    **{name: Spec(_join_sets) for name in ("union", "intersection", "difference", "symmetric_difference")},
+}
+_DICT: Final = {
+    "keys": Spec(_keys),
+    "values": Spec(_values),
+    "items": Spec(_items),
+    "get": Spec(_get),
+    "copy": Spec(_copy),
+    "pop": _mutates(_pop),
+    "popitem": _mutates(lambda call: tup([unknown("a key").value, _element(call)]).value),
+    "clear": _mutates(_clear),
+    "update": _mutates(_update),
+    "setdefault": _mutates(_setdefault),
+    "move_to_end": _mutates(_clear),
+    "most_common": Spec(lambda call: call.list_of(
+        tup([call.engine.keys_of(call.frame, _self(call)) or unknown("a key").value, INT_V]).value, "list", "common")),
+    "elements": Spec(lambda call: stream("keys", call.engine.keys_of(call.frame, _self(call))).value),
+    "subtract": _mutates(_clear),
+}
+
+
+def _text(call: Call) -> Value:
+    const = call.receiver.const if isinstance(call.receiver, Lit) else None
+    name = call.name.rpartition(".")[2]
+    if isinstance(const, str) and name in ("lower", "upper", "strip", "title") and not call.args:
+        return literal(getattr(const, name)()).value
+    return STR_V
+
+
+def _texts(call: Call) -> Value:
+    return call.list_of(STR_V, "list", "split")
+
+
+_TEXT_METHODS: Final = (
+    "lower upper strip lstrip rstrip title capitalize replace format join zfill center ljust rjust casefold decode "
+    "expandtabs swapcase translate removeprefix removesuffix format_map"
+).split()
+_TEXT_TESTS: Final = (
+    "startswith endswith isdigit isalpha isalnum isnumeric isspace isupper islower isidentifier isdecimal istitle"
+).split()
+_STR: Final = {
+    **{name: Spec(_text) for name in _TEXT_METHODS},
+    **{name: Spec(give(BOOL_V)) for name in _TEXT_TESTS},
+    **{name: Spec(give(INT_V)) for name in ("find", "rfind", "index", "rindex", "count")},
+    **{name: Spec(_texts) for name in ("split", "rsplit", "splitlines")},
+    "partition": Spec(give(tup([STR_V] * 3).value)),
+    "rpartition": Spec(give(tup([STR_V] * 3).value)),
+    "encode": Spec(give(prim("bytes").value)),
+}
+_TUPLE: Final = {
+    "index": Spec(give(INT_V)),
+    "count": Spec(give(INT_V)),
+    "_replace": Spec(lambda call: _replaced(call)),
+    "_asdict": Spec(lambda call: unknown("a named tuple's dictionary").value),
+}
+
+
+def _replaced(call: Call) -> Value:
+    receiver = call.receiver
+    assert isinstance(receiver, Tup)
+    names = receiver.names or ()
+    items = [call.kwargs.get(name, item) for name, item in zip(names, receiver.items, strict=False)]
+    return tup(items, receiver.kind, receiver.names).value
+
+
+def _advance(call: Call) -> Value:
+    call.effect("iterator", "next()", call.receiver)
+    receiver = call.receiver
+    return receiver.element if isinstance(receiver, Stream) else call.elements(receiver.value) if receiver else BOTTOM
+
+
+_GENERATOR: Final = {
+    "__next__": Spec(_advance),
+    "send": Spec(_advance),
+    "throw": Spec(_advance),
+    "close": Spec(_NOTHING),
+}
+_NUMBER: Final = {
+    "bit_length": Spec(give(INT_V)),
+    "is_integer": Spec(give(BOOL_V)),
+    "conjugate": Spec(lambda call: call.receiver.value if call.receiver else BOTTOM),
+    "to_bytes": Spec(give(prim("bytes").value)),
+    "item": Spec(lambda call: call.receiver.value if call.receiver else BOTTOM),
+}
+_OBJECT: Final = {
+    "__init__": Spec(_NOTHING),
+    "__setattr__": Spec(lambda call: _object_setattr(call)),
+    "__delattr__": Spec(_NOTHING, effects=("mutate",)),
+    "__init_subclass__": Spec(_NOTHING),
+    "__enter__": Spec(lambda call: call.receiver.value if call.receiver else BOTTOM),
+    "__exit__": Spec(_NOTHING),
+    "__repr__": Spec(give(STR_V)),
+    "__str__": Spec(give(STR_V)),
+    "__eq__": Spec(give(BOOL_V)),
+    "__hash__": Spec(give(INT_V)),
+    "__new__": Spec(lambda call: unknown("an object made by `object.__new__`").value),
+    "__getattribute__": Spec(lambda call: call.engine.get_attrs(
+        call.frame, call.receiver.value if call.receiver else BOTTOM, str(call.constant(0, "", "")), call.pos)),
+    "__subclasses__": Spec(lambda call: unknown("subclasses").value),
+}
+
+
+def _object_setattr(call: Call) -> Value:
+    name = call.constant(0, "")
+    if call.receiver is not None and isinstance(name, str):
+        call.engine.set_attr(call.frame, call.receiver, name, call.arg(1), call.pos)
+    return NONE_V
+
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "builtins.object": ClassSpec(methods=_OBJECT),
+    "builtins.list": ClassSpec(bases=("builtins.object",), methods=_LIST),
+    "builtins.deque": ClassSpec(bases=("builtins.object",), methods=_DEQUE),
+    "builtins.set": ClassSpec(bases=("builtins.object",), methods=_SET),
+    "builtins.dict": ClassSpec(bases=("builtins.object",), methods=_DICT),
+    "builtins.str": ClassSpec(bases=("builtins.object",), methods=_STR),
+    "builtins.bytes": ClassSpec(bases=("builtins.object",), methods=_STR),
+    "builtins.tuple": ClassSpec(bases=("builtins.object",), methods=_TUPLE),
+    "builtins.generator": ClassSpec(bases=("builtins.object",), methods=_GENERATOR),
+    "builtins.iterator": ClassSpec(bases=("builtins.object",), methods=_GENERATOR),
+    **{
+        f"builtins.{kind}": ClassSpec(bases=("builtins.object",), methods=_NUMBER)
+        for kind in ("int", "float", "bool", "complex")
+    },
+}

@@ -1,0 +1,546 @@
+"""Built-in functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOOL_V,
+    BOTTOM,
+    INT_V,
+    NONE,
+    NONE_V,
+    STR_V,
+    Bound,
+    Class,
+    Container,
+    Func,
+    Inst,
+    LibInst,
+    Lit,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Unknown,
+    Value,
+    Wrapper,
+    bound,
+    lib,
+    literal,
+    prim,
+    stream,
+    tup,
+    unknown,
+    wrapper,
+)
+from hybridize.domain.tensors import DYNAMIC
+from hybridize.library import registry
+from hybridize.library.spec import ClassSpec, Call, Rule, Spec
+
+
+def give(value: Value) -> Rule:
+    """A rule that always gives the same value."""
+    return lambda call: value
+
+
+def _len(call: Call) -> Value:
+    result = BOTTOM
+    for obj in call.arg(0):
+        result = join(result, _length(call, obj))
+    return result
+
+
+def _length(call: Call, obj: Obj) -> Value:
+    match obj:
+        case Tup():
+            return literal(len(obj.items)).value
+        case Container() if obj.kind in ("list", "dict") and call.engine.is_exact(call.frame, obj):
+            return literal(len(obj.fields)).value
+        case Lit(const=str() | bytes() as text):
+            return literal(len(text)).value
+        case Tensor(shape=tuple() as shape) if shape and shape[0] >= 0:
+            return literal(shape[0]).value
+        case Inst():
+            method = call.engine.find_method(call.frame, obj, "__len__")
+            if method:
+                return call.call(method, how="operator")
+    return INT_V
+
+
+def _range(call: Call) -> Value:
+    consts = [call.constant(i, "") for i in range(len(call.args))]
+    if consts and all(isinstance(c, int) for c in consts) and not call.kwargs:
+        try:
+            values = range(*consts)
+        except (TypeError, ValueError):
+            return stream("range", prim("int", True).value).value
+        if len(values) == 0:
+            return tup([]).value
+        if len(values) == 1:
+            return tup([literal(values[0]).value]).value
+    return stream("range", prim("int", True).value).value
+
+
+def _enumerate(call: Call) -> Value:
+    element = call.elements(call.arg(0))
+    if not element:
+        return stream("enumerate", BOTTOM).value
+    return stream("enumerate", tup([prim("int", True).value, element]).value).value
+
+
+def _zip(call: Call) -> Value:
+    if call.rest:
+        return stream("zip", stream("tuple", call.elements(call.rest)).value).value
+    items = [call.elements(a) for a in call.args]
+    rows = _rows(call)
+    if rows is not None:
+        return tup(rows).value
+    if not all(items):
+        return stream("zip", BOTTOM).value
+    return stream("zip", tup(items).value).value
+
+
+def _rows(call: Call) -> list[Value] | None:
+    """The tuples of a zip over sequences whose items are all known by position."""
+    columns: list[list[Value]] = []
+    for arg in call.args:
+        if len(arg) != 1:
+            return None
+        (obj,) = arg
+        if isinstance(obj, Tup):
+            columns.append(list(obj.items))
+        elif isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
+            columns.append([call.engine.read(call.frame, c) for c in list(obj.fields.values())])
+        else:
+            return None
+    if not columns or max(map(len, columns)) > 16:
+        return None
+    return [tup(row).value for row in zip(*columns, strict=False) if all(row)]
+
+
+def _map(call: Call) -> Value:
+    items = [call.elements(a) for a in call.args[1:]]
+    if not items or not all(items):
+        return stream("map", BOTTOM).value
+    return stream("map", call.call(call.arg(0), *items)).value
+
+
+def _filter(call: Call) -> Value:
+    element = call.elements(call.arg(1))
+    if element and call.arg(0) is not NONE_V:
+        call.call(call.arg(0), element)
+    return stream("filter", element).value
+
+
+def _sorted(call: Call) -> Value:
+    element = call.elements(call.arg(0))
+    key = call.arg(-1, "key")
+    if key and key is not NONE_V and element:
+        call.call(key, element)
+    return call.list_of(element, "list", "sorted")
+
+
+def _reversed(call: Call) -> Value:
+    result = BOTTOM
+    for obj in call.arg(0):
+        if isinstance(obj, Tup):
+            result = join(result, tup(tuple(reversed(obj.items))).value)
+        else:
+            result = join(result, stream("reversed", call.elements(obj.value)).value)
+    return result
+
+
+def _iter(call: Call) -> Value:
+    result = BOTTOM
+    for obj in call.arg(0):
+        if isinstance(obj, Stream) and ("Iterator" in obj.kind or obj.kind == "generator"):
+            result = join(result, obj.value)
+        elif isinstance(obj, Stream) and obj.kind.startswith("tf."):
+            result = join(result, stream("tf.data.Iterator", call.elements(obj.value)).value)
+        else:
+            made = call.new("iterator", "iter")
+            call.engine.lose_exactness(made)
+            call.engine.write(call.frame, made.rest_cell(), call.elements(obj.value), call.pos)
+            result = join(result, made.value)
+    return result
+
+
+def _next(call: Call) -> Value:
+    result = call.arg(1)
+    for obj in call.arg(0):
+        if isinstance(obj, Inst):
+            method = call.engine.find_method(call.frame, obj, "__next__")
+            if method:
+                result = join(result, call.call(method, how="operator"))
+                continue
+        if not (isinstance(obj, Stream) and obj.kind == "tf.data.Iterator"):
+            call.effect("iterator", "next()", obj)
+        result = join(result, call.elements(obj.value))
+    return result
+
+
+def _reduce_numbers(call: Call) -> Value:
+    """`sum`, `min`, `max`: of tensors a tensor, of numbers a number."""
+    name = call.name.rpartition(".")[2]
+    single = len(call.args) == 1 or name == "sum"
+    values = call.elements(call.arg(0)) if single else call.every()
+    key = call.arg(-1, "key")
+    if key and key is not NONE_V and values:
+        call.call(key, values)
+    result = BOTTOM
+    for obj in values:
+        if isinstance(obj, Tensor):
+            if obj.kind != "ndarray":
+                call.frame.ops[call.pos] = call.name
+            result = join(result, obj.value)
+        elif isinstance(obj, Lit) and isinstance(obj.const, int | float) and obj is not NONE:
+            result = join(result, _folded(call, name, obj) or prim(obj.kind if obj.kind != "bool" else "int").value)
+        else:
+            result = join(result, obj.value)
+    if name in ("min", "max"):
+        default = call.arg(-1, "default")
+        result = join(result, default)
+    return result or INT_V
+
+
+def _folded(call: Call, name: str, obj: Lit) -> Value | None:
+    if name == "sum":
+        return None
+    consts = [call.constant(i, "") for i in range(len(call.args))]
+    if len(consts) > 1 and all(isinstance(c, int | float) for c in consts):
+        return literal((min if name == "min" else max)(consts)).value
+    return None
+
+
+def _number(kind: str) -> Rule:
+    def rule(call: Call) -> Value:
+        const = call.constant(0, "")
+        result = BOTTOM
+        for obj in call.arg(0):
+            if isinstance(obj, Prim) and obj.varies:
+                result = join(result, prim(kind, True).value)
+            elif isinstance(obj, Tensor) and obj.kind != "ndarray":
+                call.effect("eager_only", f"{kind}()", obj)
+                result = join(result, prim(kind, True).value)
+        if const is not None and isinstance(const, int | float | str) and len(call.args) == 1:
+            try:
+                return literal({"int": int, "float": float}[kind](const)).value
+            except (ValueError, OverflowError):
+                return BOTTOM
+        return result or (literal({"int": 0, "float": 0.0}[kind]).value if not call.args else prim(kind).value)
+
+    return rule
+
+
+
+
+def _sequence(kind: str) -> Rule:
+    def rule(call: Call) -> Value:
+        result = BOTTOM
+        if not call.args:
+            return tup([]).value if kind == "tuple" else call.new(kind, "made").value
+        for obj in call.arg(0):
+            result = join(result, _as_sequence(call, obj, kind))
+        return result
+
+    return rule
+
+
+def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:
+    items: list[Value] | None = None
+    if isinstance(obj, Tup):
+        items = list(obj.items)
+    elif isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
+        items = [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
+    if items is not None and kind == "tuple":
+        return tup(items).value
+    if kind == "tuple":
+        return stream("tuple", call.elements(obj.value)).value
+    made = call.new(kind, "made")
+    if items is not None and kind == "list" and len(items) <= 64:
+        for i, item in enumerate(items):
+            call.engine.write(call.frame, made.cell(i), item, call.pos)
+    else:
+        call.engine.lose_exactness(made)
+        call.engine.write(call.frame, made.rest_cell(), call.elements(obj.value), call.pos)
+    return made.value
+
+
+def _dict(call: Call) -> Value:
+    made = call.new("dict", "made")
+    engine, frame, pos = call.engine, call.frame, call.pos
+    for obj in call.arg(0):
+        if isinstance(obj, Container) and obj.kind == "dict":
+            for key, cell in list(obj.fields.items()):
+                engine.write(frame, made.cell(key), engine.read(frame, cell), pos)
+            if not engine.is_exact(frame, obj):
+                engine.lose_exactness(made)
+                engine.write(frame, made.rest_cell(), engine.read(frame, obj.rest_cell()), pos)
+        else:
+            engine.lose_exactness(made)
+            pairs = engine.elements(frame, obj.value, pos)
+            for pair in pairs:
+                if isinstance(pair, Tup) and len(pair.items) == 2:
+                    engine.set_item_quietly(frame, made, pair.items[0], pair.items[1], pos)
+                else:
+                    engine.write(frame, made.rest_cell(), engine.elements(frame, pair.value, pos), pos)
+    for key, value in call.kwargs.items():
+        if key != "**":
+            engine.write(frame, made.cell(key), value, pos)
+        else:
+            engine.lose_exactness(made)
+            engine.write(frame, made.rest_cell(), value, pos)
+    return made.value
+
+
+def _getattr(call: Call) -> Value:
+    result = call.arg(2)
+    name = call.constant(1, "")
+    if isinstance(name, str):
+        found = call.engine.get_attrs(call.frame, call.arg(0), name, call.pos)
+        if result and any(isinstance(o, Unknown) for o in found):
+            return join(found, result)
+        return found or result
+    names = [o.const for o in call.arg(1) if isinstance(o, Lit) and isinstance(o.const, str)]
+    if names and len(names) == len(call.arg(1)):
+        for each in names:
+            result = join(result, call.engine.get_attrs(call.frame, call.arg(0), each, call.pos))
+        return result
+    return join(result, unknown("a computed attribute (`getattr`)").value)
+
+
+def _setattr(call: Call) -> Value:
+    name = call.constant(1, "")
+    for obj in call.arg(0):
+        if isinstance(name, str):
+            call.engine.set_attr(call.frame, obj, name, call.arg(2), call.pos)
+        elif isinstance(obj, Inst):
+            call.engine.write(call.frame, obj.rest_cell(), call.arg(2), call.pos)
+            call.effect("attribute", "a computed attribute", obj)
+    return NONE_V
+
+
+def _super(call: Call) -> Value:
+    frame = call.frame
+    if call.args:
+        starts = [o for o in call.arg(0) if isinstance(o, Class)]
+        receivers = list(call.arg(1))
+    else:
+        func = frame.func
+        while func is not None and func.owner is None:
+            return unknown("super() outside a method").value
+        starts = [func.owner] if func is not None and func.owner is not None else []
+        receivers = list(frame.args[0]) if frame.args else []
+        if not receivers and func is not None:
+            return unknown("super() in a nested function").value
+    result = BOTTOM
+    for start in starts:
+        for receiver in receivers:
+            result = join(result, wrapper("super", BOTTOM, start, receiver).value)
+    return result or unknown("super()").value
+
+
+def _isinstance(call: Call) -> Value:
+    value = call.arg(0)
+    yes = call.engine.narrow(call.frame, value, call.arg(1), True)
+    no = call.engine.narrow(call.frame, value, call.arg(1), False)
+    if yes and no:
+        return BOOL_V
+    return literal(bool(yes)).value if value else BOTTOM
+
+
+def _hasattr(call: Call) -> Value:
+    name = call.constant(1, "")
+    answers: set[bool | None] = set()
+    for obj in call.arg(0):
+        if isinstance(obj, Inst) and isinstance(name, str):
+            has = name in obj.fields or bool(call.engine.find_method(call.frame, obj, name))
+            answers.add(None if has or obj.cls.foreign else None)
+        else:
+            answers.add(None)
+    return BOOL_V
+
+
+def _property(call: Call) -> Value:
+    return wrapper("property", call.arg(0, "fget"), call.arg(1, "fset")).value
+
+
+def _type(call: Call) -> Value:
+    if len(call.args) == 3:
+        return unknown("a class made by `type`").value
+    result = BOTTOM
+    for obj in call.arg(0):
+        if isinstance(obj, Inst):
+            result = join(result, obj.cls.value)
+        elif isinstance(obj, LibInst):
+            result = join(result, lib(obj.cls).value)
+        elif isinstance(obj, Lit | Prim):
+            result = join(result, lib("types.NoneType" if obj is NONE else f"builtins.{obj.kind}").value)
+        elif isinstance(obj, Container):
+            result = join(result, lib(f"builtins.{obj.kind}").value)
+        else:
+            result = join(result, unknown("a type").value)
+    return result
+
+
+def _wrap(kind: str) -> Rule:
+    return lambda call: wrapper(kind, call.arg(0)).value
+
+
+def _abs(call: Call) -> Value:
+    result = BOTTOM
+    for obj in call.arg(0):
+        if isinstance(obj, Lit) and isinstance(obj.const, int | float):
+            result = join(result, literal(abs(obj.const)).value)
+        elif isinstance(obj, Tensor):
+            if obj.kind != "ndarray":
+                call.frame.ops[call.pos] = "tf.math.abs"
+            result = join(result, obj.value)
+        else:
+            result = join(result, obj.value)
+    return result
+
+
+def _round(call: Call) -> Value:
+    result = BOTTOM
+    for obj in call.arg(0):
+        if isinstance(obj, Tensor):
+            result = join(result, obj.value)
+        else:
+            result = join(result, INT_V if len(call.args) == 1 else prim("float").value)
+    return result
+
+
+def _divmod(call: Call) -> Value:
+    return tup([INT_V, INT_V]).value
+
+
+def _string(call: Call) -> Value:
+    for obj in call.arg(0):
+        if isinstance(obj, Lit):
+            return literal(str(obj.const)).value if len(call.arg(0)) == 1 else STR_V
+        method = call.engine.find_method(call.frame, obj, "__str__") if isinstance(obj, Inst) else BOTTOM
+        if method:
+            call.call(method, how="operator")
+    return STR_V
+
+
+def _vars(call: Call) -> Value:
+    return unknown("a namespace dictionary").value
+
+
+def _callable(call: Call) -> Value:
+    return BOOL_V
+
+
+def _truth(call: Call) -> Value:
+    return BOOL_V
+
+
+_NOTHING: Final = give(NONE_V)
+_TEXT: Final = give(STR_V)
+
+_RULES: Final[dict[str, Callable[[Call], Value]]] = {
+    "len": _len,
+    "range": _range,
+    "xrange": _range,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "map": _map,
+    "filter": _filter,
+    "sorted": _sorted,
+    "reversed": _reversed,
+    "iter": _iter,
+    "next": _next,
+    "sum": _reduce_numbers,
+    "min": _reduce_numbers,
+    "max": _reduce_numbers,
+    "int": _number("int"),
+    "float": _number("float"),
+    "bool": _truth,
+    "str": _string,
+    "repr": _string,
+    "format": _TEXT,
+    "ascii": _TEXT,
+    "chr": _TEXT,
+    "bin": _TEXT,
+    "hex": _TEXT,
+    "oct": _TEXT,
+    "ord": give(INT_V),
+    "hash": give(INT_V),
+    "id": give(INT_V),
+    "bytes": give(prim("bytes").value),
+    "bytearray": give(prim("bytes").value),
+    "complex": give(prim("complex").value),
+    "list": _sequence("list"),
+    "tuple": _sequence("tuple"),
+    "set": _sequence("set"),
+    "frozenset": _sequence("set"),
+    "dict": _dict,
+    "getattr": _getattr,
+    "setattr": _setattr,
+    "hasattr": _hasattr,
+    "super": _super,
+    "isinstance": _isinstance,
+    "issubclass": give(BOOL_V),
+    "callable": _callable,
+    "property": _property,
+    "staticmethod": _wrap("staticmethod"),
+    "classmethod": _wrap("classmethod"),
+    "type": _type,
+    "object": lambda call: call.engine.library_instance(call.frame, call.pos, "builtins.object").value,
+    "abs": _abs,
+    "round": _round,
+    "pow": lambda call: prim("int").value,
+    "divmod": _divmod,
+    "any": give(BOOL_V),
+    "all": give(BOOL_V),
+    "slice": lambda call: wrapper(
+        "slice", BOTTOM, *((NONE_V, *call.args, NONE_V) if len(call.args) == 1 else (*call.args, NONE_V)[:3])
+    ).value,
+    "vars": _vars,
+    "locals": _vars,
+    "globals": _vars,
+    "dir": give(stream("tuple", STR_V).value),
+    "memoryview": give(unknown("a memory view").value),
+}
+_EFFECTS: Final[dict[str, tuple[str, Rule]]] = {
+    "print": ("print", _NOTHING),
+    "input": ("io", _TEXT),
+    "open": ("io", lambda call: call.engine.library_instance(call.frame, call.pos, "io.TextIOWrapper").value),
+    "exec": ("unknown_call", _NOTHING),
+    "eval": ("unknown_call", give(unknown("the result of `eval`").value)),
+    "compile": ("unknown_call", give(unknown("compiled code").value)),
+    "__import__": ("unknown_call", give(unknown("a computed import").value)),
+    "exit": ("io", give(BOTTOM)),
+    "quit": ("io", give(BOTTOM)),
+    "breakpoint": ("io", _NOTHING),
+    "help": ("io", _NOTHING),
+    "delattr": ("unknown_call", _NOTHING),
+}
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    **{f"builtins.{name}": Spec(rule) for name, rule in _RULES.items()},
+    **{f"builtins.{name}": Spec(rule, effects=(effect,)) for name, (effect, rule) in _EFFECTS.items()},
+}
+
+
+def _property_setter(call: Call) -> Value:
+    old = call.receiver
+    assert isinstance(old, Wrapper)
+    if call.name.endswith("setter"):
+        return wrapper("property", old.inner, call.arg(0)).value
+    return old.value if call.name.endswith("deleter") else wrapper("property", call.arg(0), *old.extra).value
+
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "wrapper.property": ClassSpec(
+        methods={f"property.{name}": Spec(_property_setter) for name in ("setter", "getter", "deleter")}
+    ),
+}
+
+_UNUSED: tuple[Any, ...] = (registry, Bound, Func, DYNAMIC, bound)

@@ -1,0 +1,166 @@
+"""Finding the model of a library name.
+
+Names are canonical (see `hybridize.library.index`): roots `tf.`, `keras.`, `np.` whatever the import. The tables of a root
+are gathered when its first name is asked for, so that libraries that a project does not use cost nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from hybridize.library.index import canonical, known_package, lookup
+from hybridize.library.spec import ClassSpec, Spec
+
+_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "tf": (
+        "hybridize.library.tensorflow.core",
+        "hybridize.library.tensorflow.math",
+        "hybridize.library.tensorflow.data",
+        "hybridize.library.tensorflow.control",
+    ),
+    "tensor": ("hybridize.library.tensorflow.values",),
+    "keras": ("hybridize.library.keras.core", "hybridize.library.keras.training", "hybridize.library.keras.layers"),
+    "np": ("hybridize.library.numpy_models",),
+    "builtins": ("hybridize.library.python.functions", "hybridize.library.python.containers"),
+    "wrapper": ("hybridize.library.tensorflow.control", "hybridize.library.python.functions"),
+}
+_STANDARD: Final = ("hybridize.library.python.stdlib", "hybridize.library.python.other")
+
+
+@cache
+def normalize(name: str) -> str:
+    """The canonical spelling of a dotted name."""
+    return canonical(name) if known_package(name) else name
+
+
+def root_of(name: str) -> str:
+    """The first part of a dotted name."""
+    return name.partition(".")[0]
+
+
+@cache
+def _table(root: str, attribute: str) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for module in _TABLES.get(root, _STANDARD):
+        try:
+            loaded = importlib.import_module(module)
+        except ModuleNotFoundError:
+            continue
+        for name, spec in getattr(loaded, attribute, {}).items():
+            key = normalize(name)
+            old = table.get(key)
+            table[key] = merged(old, spec) if isinstance(old, ClassSpec) else spec
+    return table
+
+
+def merged(first: ClassSpec, second: ClassSpec) -> ClassSpec:
+    """Two parts of the model of one class as one."""
+    return ClassSpec(
+        bases=first.bases + tuple(b for b in second.bases if b not in first.bases),
+        methods={**first.methods, **second.methods},
+        properties={**first.properties, **second.properties},
+        make=second.make or first.make,
+        call=second.call or first.call,
+        parameters=second.parameters or first.parameters,
+        effects=first.effects + second.effects,
+    )
+
+
+@cache
+def function_spec(name: str) -> Spec | None:
+    """The model of a library function."""
+    found: Spec | None = _table(root_of(name), "FUNCTIONS").get(name)
+    return found
+
+
+@cache
+def class_spec(name: str) -> ClassSpec | None:
+    """The model of a library class."""
+    found: ClassSpec | None = _table(root_of(name), "CLASSES").get(name)
+    return found
+
+
+@cache
+def class_chain(name: str) -> tuple[str, ...]:
+    """A library class and its bases, nearest first: by its model, and by the index."""
+    chain = [name]
+    spec = class_spec(name)
+    for base in spec.bases if spec else ():
+        chain += [b for b in class_chain(normalize(base)) if b not in chain]
+    if known_package(name):
+        entry = lookup(name)
+        if entry is not None:
+            for base in entry.mro:
+                chain += [b for b in class_chain(base) if b not in chain]
+    return tuple(chain)
+
+
+@cache
+def method_spec(cls: str, method: str) -> tuple[str, Spec] | None:
+    """The model of a method of a library class, with the class that defines it."""
+    for name in class_chain(cls):
+        spec = class_spec(name)
+        if spec is not None and method in spec.methods:
+            return name, spec.methods[method]
+    return None
+
+
+@cache
+def property_rule(cls: str, name: str) -> Any:
+    """The rule of a property of a library class, or None."""
+    for base in class_chain(cls):
+        spec = class_spec(base)
+        if spec is not None and name in spec.properties:
+            return spec.properties[name]
+    return None
+
+
+@cache
+def call_spec(cls: str) -> Spec | None:
+    """What calling an instance of a library class does."""
+    for base in class_chain(cls):
+        spec = class_spec(base)
+        if spec is not None and spec.call is not None:
+            return spec.call
+    return None
+
+
+@cache
+def make_rule(name: str) -> Any:
+    """What constructing a library class gives, by the nearest model that says so; None for a plain instance."""
+    for base in class_chain(name):
+        spec = class_spec(base)
+        if spec is not None and spec.make is not None:
+            return spec.make
+    return None
+
+
+@cache
+def is_class(name: str) -> bool:
+    """Whether a library name denotes a class, as far as models, the index and naming tell."""
+    if class_spec(name) is not None:
+        return True
+    if function_spec(name) is not None:
+        return False
+    if known_package(name):
+        entry = lookup(name)
+        if entry is not None:
+            return entry.kind == "class"
+    last = name.rpartition(".")[2]
+    return last[:1].isupper() and not last.isupper()
+
+
+@cache
+def parameter_names(name: str) -> tuple[str, ...]:
+    """The names of the positional parameters of a library callable, as far as the model or the index knows them."""
+    spec = class_spec(name) or function_spec(name)
+    if spec is not None and spec.parameters:
+        return spec.parameters
+    if known_package(name):
+        entry = lookup(name)
+        if entry is not None and entry.parameters is not None:
+            return tuple(p.name for p in entry.parameters if p.kind in ("positional", "positional_only"))
+    return ()

@@ -1,0 +1,131 @@
+"""The type of `tensor[index]`: ints drop a dim, slices keep one, None adds one, an ellipsis fills up, masks and index
+tensors gather (TensorFlow guide "Introduction to tensor slicing"; NumPy "Indexing on ndarrays")."""
+
+from __future__ import annotations
+
+from hybridize.domain.objects import (
+    BOTTOM,
+    NONE,
+    Container,
+    Lit,
+    Obj,
+    Prim,
+    Tensor,
+    Tup,
+    Value,
+    Wrapper,
+    prim,
+    tensor,
+)
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.library.spec import Call
+
+
+def sliced_tensor(call: Call, owner: Tensor, index: Value) -> Value:
+    """The value of `owner[index]`."""
+    kind = DENSE if owner.kind == VARIABLE else owner.kind
+    if len(index) != 1:
+        return tensor(kind, owner.dtype).value
+    (key,) = index
+    keys = [next(iter(item)) if len(item) == 1 else None for item in key.items] if isinstance(key, Tup) else [key]
+    shape = _sliced(owner.shape, keys)
+    content = _content(owner.content, key)
+    if shape == () and kind == NDARRAY and owner.dtype not in (None, "string"):
+        return tensor(NDARRAY, owner.dtype, ()).value
+    return tensor(kind, owner.dtype, shape, content).value
+
+
+def _content(content: Shape, key: Obj) -> Shape:
+    """The known elements of a slice of a shape vector."""
+    if content is None:
+        return None
+    if isinstance(key, Lit) and isinstance(key.const, int) and -len(content) <= key.const < len(content):
+        return (content[key.const],)
+    if isinstance(key, Wrapper) and key.kind == "slice":
+        bounds = _constant_bounds(key)
+        if bounds is not None:
+            return content[slice(*bounds)]
+    return None
+
+
+def _constant_bounds(key: Wrapper) -> list[int | None] | None:
+    bounds: list[int | None] = []
+    for part in key.extra:
+        if not part or part is NONE.value:
+            bounds.append(None)
+            continue
+        (obj,) = part if len(part) == 1 else (prim("int"),)
+        if not isinstance(obj, Lit) or not (obj.const is None or isinstance(obj.const, int)):
+            return None
+        bounds.append(obj.const)
+    return bounds
+
+
+def _sliced(shape: Shape, keys: list[Obj | None]) -> Shape:
+    if shape is None or any(k is None or _is_gather(k) for k in keys):
+        return _gathered(shape, keys)
+    consumed = sum(1 for k in keys if not _is_new_axis(k) and not _is_ellipsis(k))
+    if consumed > len(shape):
+        return None
+    result: list[Dim] = []
+    position = 0
+    for key in keys:
+        if _is_new_axis(key):
+            result.append(1)
+        elif _is_ellipsis(key):
+            count = len(shape) - consumed
+            result += shape[position : position + count]
+            position += count
+        else:
+            if isinstance(key, Wrapper):
+                result.append(_slice_dim(shape[position], key))
+            position += 1
+    return tuple(result) + shape[position:]
+
+
+def _is_new_axis(key: Obj | None) -> bool:
+    return key is NONE
+
+
+def _is_ellipsis(key: Obj | None) -> bool:
+    return isinstance(key, Lit) and key.kind == "ellipsis"
+
+
+def _is_gather(key: Obj | None) -> bool:
+    """Whether a key is neither an int, a slice, None nor an ellipsis."""
+    if isinstance(key, Tensor):
+        return key.shape != ()
+    return not isinstance(key, Lit | Prim | Wrapper)
+
+
+def _gathered(shape: Shape, keys: list[Obj | None]) -> Shape:
+    """Indexing by an index array or mask, alone; more is not computed."""
+    if shape is None or len(keys) != 1:
+        return None
+    key = keys[0]
+    if isinstance(key, Tensor) and key.shape is not None:
+        if key.dtype == "bool":
+            return (DYNAMIC, *shape[len(key.shape) :])
+        if key.dtype is not None:
+            return (*key.shape, *shape[1:])
+    if isinstance(key, Container):
+        return (UNRESOLVED, *shape[1:]) if shape else None
+    return None
+
+
+def _slice_dim(dim: Dim, key: Wrapper) -> Dim:
+    bounds = _constant_bounds(key)
+    if bounds is None:
+        return DYNAMIC if _has_tensor(key) else UNRESOLVED
+    start, stop, step = bounds
+    if start is None and stop is None and step in (None, 1, -1):
+        return dim
+    if dim < 0:
+        if start in (None, 0) and step in (None, 1) and stop is not None and stop >= 0:
+            return dim  # at most `stop`, but a smaller dim stays as it is
+        return dim
+    return len(range(*slice(start, stop, step).indices(dim)))
+
+
+def _has_tensor(key: Wrapper) -> bool:
+    return any(isinstance(o, Tensor) for part in key.extra for o in (part or BOTTOM))

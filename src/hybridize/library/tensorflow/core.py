@@ -1,0 +1,382 @@
+"""TensorFlow's core: `tf.function`, variables, modules, tapes, constants, shapes and contexts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOOL_V,
+    BOTTOM,
+    INT_V,
+    NONE_V,
+    STR_V,
+    Container,
+    LibInst,
+    Obj,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+    tensor,
+    tup,
+    unknown,
+    wrapper,
+)
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, VARIABLE
+from hybridize.library.convert import (
+    PYTHON_TF,
+    dtype_of,
+    shape_of,
+    shape_value,
+    type_of_value,
+)
+from hybridize.library.defaults import keep_arguments
+from hybridize.library.spec import Call, ClassSpec, Spec
+
+_FUNCTION_PARAMETERS: Final = (
+    "func",
+    "input_signature",
+    "autograph",
+    "jit_compile",
+    "reduce_retracing",
+    "experimental_implements",
+    "experimental_autograph_options",
+    "experimental_attributes",
+    "experimental_relax_shapes",
+    "experimental_compile",
+    "experimental_follow_type_hints",
+)
+
+
+def _function(call: Call) -> Value:
+    """`tf.function(f)` makes a hybrid function; `tf.function(jit_compile=True)` a decorator that does."""
+    options = {name: value for name, value in zip(_FUNCTION_PARAMETERS, call.args, strict=False)}
+    options.update(call.kwargs)
+    func = options.pop("func", BOTTOM)
+    if not func or func is NONE_V:
+        return wrapper("decorator", BOTTOM, call.name, tuple(sorted(options.items()))).value
+    call.frame.effect("hybridize", None, call.name, call.pos)
+    result = BOTTOM
+    for obj in func:
+        result = join(result, wrapper("hybrid", obj.value, call.pos).value)
+    call.engine.note_hybrid(call.frame, call.pos, func, options)
+    return result
+
+
+def _identity(call: Call) -> Value:
+    return call.arg(0)
+
+
+def _constant(call: Call) -> Value:
+    dtype = dtype_of(call.arg(1, "dtype"))
+    inferred, shape = type_of_value(call, call.arg(0, "value"), PYTHON_TF)
+    given = shape_of(call, call.arg(2, "shape")) if call.given(2, "shape") else None
+    return tensor(DENSE, dtype or inferred, given if given is not None else shape).value
+
+
+def _convert(call: Call) -> Value:
+    dtype = dtype_of(call.arg(1, "dtype"))
+    value = call.arg(0, "value")
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tensor) and obj.kind not in (NDARRAY, VARIABLE):
+            result = join(result, obj.value if dtype in (None, obj.dtype) else tensor(DENSE, dtype, obj.shape).value)
+        else:
+            inferred, shape = type_of_value(call, obj.value, PYTHON_TF)
+            result = join(result, tensor(DENSE, dtype or inferred, shape).value)
+    return result or tensor(DENSE, dtype).value
+
+
+def _variable(call: Call) -> Value:
+    """A variable keeps the type of its initial value, which may be a function."""
+    call.effect("create_variable", call.name)
+    initial = call.arg(0, "initial_value")
+    functions = [o for o in initial if not isinstance(o, Tensor | Container | Tup) and _is_callable(o)]
+    if functions and len(functions) == len(initial):
+        initial = call.call(initial)
+    dtype = dtype_of(call.arg(5, "dtype"))
+    inferred, shape = type_of_value(call, initial, PYTHON_TF)
+    given = shape_of(call, call.kwargs.get("shape", BOTTOM)) if call.kwargs.get("shape") else None
+    return tensor(VARIABLE, dtype or inferred, given if given is not None else shape).value
+
+
+def _is_callable(obj: Obj) -> bool:
+    from hybridize.domain.objects import Bound, Func, Wrapper
+
+    return isinstance(obj, Func | Bound | Wrapper)
+
+
+def _gradient(call: Call) -> Value:
+    """Gradients have the structure and types of the sources."""
+    return _like(call, call.arg(1, "sources"), "gradient")
+
+
+def _like(call: Call, value: Value, tag: str) -> Value:
+    result = BOTTOM
+    for obj in value:
+        match obj:
+            case Tensor():
+                result = join(result, tensor(DENSE, obj.dtype, obj.shape).value)
+            case Tup():
+                result = join(result, tup([_like(call, item, tag) for item in obj.items], obj.kind, obj.names).value)
+            case Container(kind="dict"):
+                result = join(result, obj.value)
+            case Container() | Stream():
+                element = _like(call, call.elements(obj.value), tag)
+                result = join(result, call.list_of(element or tensor(DENSE).value, "list", tag))
+            case _:
+                result = join(result, unknown("a gradient").value)
+    return result or tensor(DENSE).value
+
+
+def _watched(call: Call) -> Value:
+    return call.list_of(tensor(VARIABLE).value, "tuple" if False else "list", "watched")
+
+
+def _tensor_spec(call: Call) -> Value:
+    return keep_arguments(call).value
+
+
+def _module_variables(call: Call) -> Value:
+    return call.list_of(tensor(VARIABLE).value, "list", "variables")
+
+
+def _nothing(call: Call) -> Value:
+    return NONE_V
+
+
+def _receiver(call: Call) -> Value:
+    return call.receiver.value if call.receiver is not None else BOTTOM
+
+
+def _shape_function(call: Call) -> Value:
+    """`tf.shape(x)`: a vector whose elements are the dims of x."""
+    result = BOTTOM
+    dtype = dtype_of(call.arg(1, "out_type")) or "int32"
+    for obj in call.arg(0, "input"):
+        if isinstance(obj, Tensor):
+            shape = obj.shape
+        else:
+            _, shape = type_of_value(call, obj.value, PYTHON_TF)
+        rank = (DYNAMIC,) if shape is None else (len(shape),)
+        result = join(result, tensor(DENSE, dtype, rank, shape).value)
+    return result
+
+
+def _tensor_shape(call: Call) -> Value:
+    return shape_value(shape_of(call, call.arg(0)))
+
+
+def _map_structure(call: Call) -> Value:
+    func = call.arg(0, "func")
+    result = BOTTOM
+    for obj in call.arg(1):
+        result = join(result, _map_one(call, func, obj, 0))
+    return result
+
+
+def _map_one(call: Call, func: Value, obj: Obj, depth: int) -> Value:
+    def each(value: Value) -> Value:
+        made = BOTTOM
+        for item in value:
+            made = join(made, _map_one(call, func, item, depth + 1))
+        return made
+
+    if isinstance(obj, Tup) and depth < 4:
+        return tup([each(item) for item in obj.items], obj.kind, obj.names).value
+    if isinstance(obj, Container) and depth < 4:
+        return call.list_of(each(call.elements(obj.value)), obj.kind, "mapped")
+    return call.call(func, *[obj.value for _ in call.args[1:]])
+
+
+def _flatten(call: Call) -> Value:
+    leaves = BOTTOM
+    todo = list(call.arg(0))
+    seen: set[Obj] = set()
+    while todo:
+        obj = todo.pop()
+        if obj in seen:
+            continue
+        seen.add(obj)
+        if isinstance(obj, Tup):
+            todo += [o for item in obj.items for o in item]
+        elif isinstance(obj, Container):
+            values = call.engine.values_of(call.frame, obj)
+            todo += list(values)
+        else:
+            leaves = join(leaves, obj.value)
+    return call.list_of(leaves, "list", "flat")
+
+
+def _set_field(name: str) -> Spec:
+    return Spec(lambda call: NONE_V, effects=("state",))
+
+
+def _tensor_array(call: Call) -> Value:
+    return keep_arguments(call, "tf.TensorArray").value
+
+
+def _array_write(call: Call) -> Value:
+    receiver = call.receiver
+    if isinstance(receiver, LibInst):
+        call.keep(receiver, "elements", call.arg(1, "value"))
+    return _receiver(call)
+
+
+def _array_element(call: Call) -> Value:
+    receiver = call.receiver
+    if isinstance(receiver, LibInst):
+        stored = call.field(receiver, "elements")
+        dtype = dtype_of(call.field(receiver, "dtype"))
+        shapes = [o.shape for o in stored if isinstance(o, Tensor)]
+        return tensor(DENSE, dtype, shapes[0] if len(shapes) == 1 else None).value
+    return tensor(DENSE).value
+
+
+def _array_stack(call: Call) -> Value:
+    (element,) = _array_element(call)
+    assert isinstance(element, Tensor)
+    shape = None if element.shape is None else (DYNAMIC, *element.shape)
+    return tensor(DENSE, element.dtype, shape).value
+
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    "tf.function": Spec(_function),
+    "tf.constant": Spec(_constant),
+    "tf.convert_to_tensor": Spec(_convert),
+    "tf.shape": Spec(_shape_function, op=True),
+    "tf.is_tensor": Spec(lambda call: BOOL_V),
+    "tf.nest.map_structure": Spec(_map_structure),
+    "tf.nest.flatten": Spec(_flatten),
+    "tf.nest.pack_sequence_as": Spec(lambda call: call.arg(0, "structure")),
+    "tf.nest.assert_same_structure": Spec(_nothing),
+    "tf.autograph.experimental.do_not_convert": Spec(_identity),
+    "tf.autograph.experimental.set_loop_options": Spec(_nothing),
+    "tf.autograph.set_verbosity": Spec(_nothing, effects=("state",)),
+    "tf.executing_eagerly": Spec(lambda call: BOOL_V),
+    "tf.print": Spec(_nothing, op=True),
+    "tf.no_op": Spec(_nothing),
+    "tf.get_static_value": Spec(lambda call: unknown("a static value").value),
+    "tf.broadcast_static_shape": Spec(lambda call: shape_value(None)),
+    "tf.get_logger": Spec(lambda call: call.engine.library_instance(call.frame, call.pos, "logging.Logger").value),
+    "tf.random.set_seed": Spec(_nothing, effects=("random",)),
+    "tf.keras.utils.set_random_seed": Spec(_nothing, effects=("random",)),
+    "tf.config.run_functions_eagerly": Spec(_nothing, effects=("state",)),
+    "tf.config.experimental_run_functions_eagerly": Spec(_nothing, effects=("state",)),
+    "tf.config.list_physical_devices": Spec(lambda call: call.list_of(unknown("a device").value, "list", "devices")),
+    "tf.config.experimental.set_memory_growth": Spec(_nothing, effects=("state",)),
+    "tf.config.set_visible_devices": Spec(_nothing, effects=("state",)),
+    "tf.debugging.set_log_device_placement": Spec(_nothing, effects=("state",)),
+    "tf.compat.v1.enable_eager_execution": Spec(_nothing, effects=("state",)),
+    "tf.compat.v1.disable_eager_execution": Spec(_nothing, effects=("state",)),
+    "tf.summary.create_file_writer": Spec(
+        lambda call: call.engine.library_instance(call.frame, call.pos, "tf.summary.SummaryWriter").value
+    ),
+    **{
+        f"tf.summary.{name}": Spec(lambda call: tensor(DENSE, "bool", ()).value)
+        for name in ("scalar", "image", "histogram", "text", "audio", "write", "graph")
+    },
+    "tf.summary.trace_on": Spec(_nothing, effects=("state",)),
+    "tf.summary.trace_export": Spec(_nothing, effects=("io",)),
+    "tf.saved_model.save": Spec(_nothing, effects=("io",)),
+    "tf.io.gfile.makedirs": Spec(_nothing, effects=("io",)),
+    "tf.io.gfile.exists": Spec(lambda call: BOOL_V),
+    "tf.io.gfile.glob": Spec(lambda call: call.list_of(STR_V, "list", "glob")),
+    "tf.io.gfile.listdir": Spec(lambda call: call.list_of(STR_V, "list", "listdir")),
+    "tf.io.gfile.remove": Spec(_nothing, effects=("io",)),
+    "tf.io.gfile.rmtree": Spec(_nothing, effects=("io",)),
+    "tf.io.gfile.copy": Spec(_nothing, effects=("io",)),
+    "tf.io.write_file": Spec(_nothing, op=True),
+}
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "tf.Variable": ClassSpec(make=_variable),
+    "tf.Tensor": ClassSpec(make=_convert),
+    "tf.TensorShape": ClassSpec(make=_tensor_shape),
+    "tf.TensorSpec": ClassSpec(make=_tensor_spec, parameters=("shape", "dtype", "name")),
+    "tf.GradientTape": ClassSpec(
+        methods={
+            "gradient": Spec(_gradient, op=True),
+            "jacobian": Spec(lambda call: tensor(DENSE).value, op=True),
+            "batch_jacobian": Spec(lambda call: tensor(DENSE).value, op=True),
+            "watch": Spec(_nothing),
+            "watched_variables": Spec(_watched),
+            "stop_recording": Spec(_receiver),
+            "reset": Spec(_nothing),
+            "__enter__": Spec(_receiver),
+        },
+        parameters=("persistent", "watch_accessed_variables"),
+    ),
+    "tf.Module": ClassSpec(
+        methods={
+            "__init__": Spec(_nothing),
+            "with_name_scope": Spec(_identity),
+            "_flatten": Spec(lambda call: unknown("the parts of a module").value),
+        },
+        properties={
+            "variables": _module_variables,
+            "trainable_variables": _module_variables,
+            "non_trainable_variables": _module_variables,
+            "submodules": lambda call: unknown("submodules").value,
+            "name": lambda call: STR_V,
+            "name_scope": lambda call: unknown("a name scope").value,
+        },
+    ),
+    "tf.TensorArray": ClassSpec(
+        make=_tensor_array,
+        methods={
+            "write": Spec(_array_write, op=True),
+            "unstack": Spec(_array_write, op=True),
+            "scatter": Spec(_array_write, op=True),
+            "read": Spec(_array_element, op=True),
+            "stack": Spec(_array_stack, op=True),
+            "concat": Spec(lambda call: tensor(DENSE).value, op=True),
+            "gather": Spec(_array_stack, op=True),
+            "size": Spec(lambda call: tensor(DENSE, "int32", ()).value, op=True),
+            "mark_used": Spec(_nothing),
+        },
+        parameters=("dtype", "size"),
+    ),
+    "tf.random.Generator": ClassSpec(
+        methods={name: Spec(lambda call: tensor(DENSE).value, op=True) for name in ("normal", "uniform")}
+    ),
+    "tf.summary.SummaryWriter": ClassSpec(
+        methods={
+            "as_default": Spec(_receiver),
+            "set_as_default": Spec(_nothing, effects=("state",)),
+            "flush": Spec(_nothing),
+            "close": Spec(_nothing, effects=("io",)),
+            "__enter__": Spec(_receiver),
+        }
+    ),
+    "tf.train.Checkpoint": ClassSpec(
+        methods={
+            "save": Spec(lambda call: STR_V, effects=("io",)),
+            "write": Spec(lambda call: STR_V, effects=("io",)),
+            "restore": Spec(lambda call: unknown("a restore status").value, effects=("io",)),
+            "read": Spec(lambda call: unknown("a restore status").value, effects=("io",)),
+        }
+    ),
+    "tf.train.CheckpointManager": ClassSpec(
+        methods={
+            "save": Spec(lambda call: STR_V, effects=("io",)),
+            "restore_or_initialize": Spec(lambda call: STR_V, effects=("io",)),
+        },
+        properties={"latest_checkpoint": lambda call: join(STR_V, NONE_V), "checkpoints": lambda call: STR_V},
+    ),
+    "wrapper.hybrid": ClassSpec(
+        methods={
+            "get_concrete_function": Spec(lambda call: _concrete(call)),
+            "experimental_get_tracing_count": Spec(lambda call: INT_V),
+            "pretty_printed_concrete_signatures": Spec(lambda call: STR_V),
+            "experimental_get_compiler_ir": Spec(lambda call: unknown("compiler output").value),
+        }
+    ),
+}
+
+
+def _concrete(call: Call) -> Value:
+    """A concrete function: calling it runs the same code."""
+    call.effect("concrete_function", "get_concrete_function", call.receiver)
+    return _receiver(call)

@@ -1,0 +1,243 @@
+"""Methods and properties of tensors, variables, sparse and ragged tensors."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import (
+    BOOL_V,
+    BOTTOM,
+    INT_V,
+    NONE_V,
+    STR_V,
+    Prim,
+    Tensor,
+    Tup,
+    Value,
+    lib,
+    literal,
+    prim,
+    tensor,
+    tup,
+    unknown,
+)
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE, SYMBOLIC, VARIABLE
+from hybridize.library.convert import SHAPE_KIND, shape_of, shape_value
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+
+_SCALARS: Final = {"float": "float", "int": "int", "uint": "int", "bool": "bool", "string": "bytes"}
+
+
+def receiver(call: Call) -> Tensor:
+    """The tensor whose method is called."""
+    assert isinstance(call.receiver, Tensor)
+    return call.receiver
+
+
+def _shape(call: Call) -> Value:
+    return shape_value(receiver(call).shape)
+
+
+def _get_shape(call: Call) -> Value:
+    return shape_value(receiver(call).shape)
+
+
+def _dtype(call: Call) -> Value:
+    name = receiver(call).dtype
+    return lib(f"tf.{name}").value if name else unknown("a dtype").value
+
+
+def _numpy(call: Call) -> Value:
+    t = receiver(call)
+    call.effect("eager_only", ".numpy()", t)
+    return tensor(NDARRAY, t.dtype, t.shape).value
+
+
+def _rank(call: Call) -> Value:
+    shape = receiver(call).shape
+    return INT_V if shape is None else literal(len(shape)).value
+
+
+def _assign(call: Call) -> Value:
+    """Variable assignment happens through TensorFlow: no Python effect."""
+    return receiver(call).value
+
+
+def _read(call: Call) -> Value:
+    t = receiver(call)
+    return tensor(DENSE, t.dtype, t.shape).value
+
+
+def _set_shape(call: Call) -> Value:
+    return NONE_V
+
+
+def _transpose(call: Call) -> Value:
+    t = receiver(call)
+    return tensor(DENSE, t.dtype, None if t.shape is None else tuple(reversed(t.shape))).value
+
+
+def _same(call: Call) -> Value:
+    return receiver(call).value
+
+
+def _item(call: Call) -> Value:
+    dtype = receiver(call).dtype or ""
+    call.effect("eager_only", f".{call.name.rpartition('.')[2]}()", receiver(call))
+    for start, kind in _SCALARS.items():
+        if dtype.startswith(start):
+            return prim(kind, True).value
+    return unknown("an item of a tensor").value
+
+
+def _lists(call: Call) -> Value:
+    call.effect("eager_only", f".{call.name.rpartition('.')[2]}()", receiver(call))
+    return call.list_of(unknown("an element of a list made from a tensor").value, "list", "tolist")
+
+
+def _dense(dtype: str | None = None, *, keep: bool = False) -> Rule:
+    def rule(call: Call) -> Value:
+        t = receiver(call)
+        return tensor(DENSE, dtype or (t.dtype if keep else None)).value
+
+    return rule
+
+
+_TENSOR_METHODS: Final = {
+    "numpy": Spec(_numpy),
+    "get_shape": Spec(_get_shape),
+    "set_shape": Spec(_set_shape),
+    "eval": Spec(_numpy),
+    "ref": Spec(lambda call: unknown("a reference of a tensor").value),
+    "experimental_ref": Spec(lambda call: unknown("a reference of a tensor").value),
+    "item": Spec(_item),
+    "tolist": Spec(_lists),
+    "__len__": Spec(lambda call: INT_V),
+    "gpu": Spec(_same),
+    "cpu": Spec(_same),
+    "consumers": Spec(lambda call: unknown("operations").value),
+}
+_TENSOR_PROPERTIES: Final[dict[str, Rule]] = {
+    "shape": _shape,
+    "dtype": _dtype,
+    "ndim": _rank,
+    "name": lambda call: STR_V,
+    "device": lambda call: STR_V,
+    "op": lambda call: unknown("an operation").value,
+    "graph": lambda call: unknown("a graph").value,
+    "T": _transpose,
+}
+_VARIABLE_METHODS: Final = {
+    **{
+        name: Spec(_assign, op=True)
+        for name in (
+            "assign assign_add assign_sub scatter_add scatter_sub scatter_update scatter_nd_add scatter_nd_update "
+            "scatter_nd_sub scatter_max scatter_min scatter_mul scatter_div batch_scatter_update"
+        ).split()
+    },
+    "value": Spec(_read),
+    "read_value": Spec(_read),
+    "initialized_value": Spec(_read),
+    "sparse_read": Spec(_dense(keep=True), op=True),
+    "gather_nd": Spec(_dense(keep=True), op=True),
+    "is_initialized": Spec(_dense("bool")),
+    "count_up_to": Spec(_read),
+    "load": Spec(lambda call: NONE_V),
+}
+_VARIABLE_PROPERTIES: Final[dict[str, Rule]] = {
+    "trainable": lambda call: BOOL_V,
+    "initializer": lambda call: unknown("an initializer").value,
+    "handle": _read,
+    "path": lambda call: STR_V,
+}
+
+
+def _with_rank(rank: int, dtype: str | None = None) -> Rule:
+    def rule(call: Call) -> Value:
+        t = receiver(call)
+        dims = (DYNAMIC,) * rank
+        return tensor(DENSE, dtype or t.dtype, dims).value
+
+    return rule
+
+
+_SPARSE_PROPERTIES: Final[dict[str, Rule]] = {
+    "values": _with_rank(1),
+    "indices": lambda call: tensor(DENSE, "int64", (DYNAMIC, _rank_of(call))).value,
+    "dense_shape": _with_rank(1, "int64"),
+}
+
+
+def _rank_of(call: Call) -> int:
+    shape = receiver(call).shape
+    return len(shape) if shape is not None else DYNAMIC
+
+
+_RAGGED_PROPERTIES: Final[dict[str, Rule]] = {
+    "values": _dense(keep=True),
+    "flat_values": _dense(keep=True),
+    "row_splits": lambda call: tensor(DENSE, "int64", (DYNAMIC,)).value,
+    "ragged_rank": lambda call: INT_V,
+}
+_RAGGED_METHODS: Final = {
+    "to_tensor": Spec(_dense(keep=True), op=True),
+    "to_sparse": Spec(lambda call: tensor(SPARSE, receiver(call).dtype).value, op=True),
+    "to_list": Spec(_lists),
+    "bounding_shape": Spec(_dense("int64"), op=True),
+    "row_lengths": Spec(_dense("int64"), op=True),
+    "nrows": Spec(lambda call: tensor(DENSE, "int64", ()).value, op=True),
+    "value_rowids": Spec(_dense("int64"), op=True),
+    "with_values": Spec(_same, op=True),
+    "with_flat_values": Spec(_same, op=True),
+    "merge_dims": Spec(lambda call: tensor(RAGGED, receiver(call).dtype).value, op=True),
+}
+
+
+def _as_list(call: Call) -> Value:
+    shape = call.receiver
+    if isinstance(shape, Tup):
+        made = call.new("list", "as_list")
+        for i, item in enumerate(shape.items):
+            call.engine.write(call.frame, made.cell(i), item, call.pos)
+        return made.value
+    return call.list_of(INT_V, "list", "as_list")
+
+
+def _shape_rank(call: Call) -> Value:
+    return literal(len(call.receiver.items)).value if isinstance(call.receiver, Tup) else INT_V
+
+
+def _concatenate(call: Call) -> Value:
+    other = shape_of(call, call.arg(0))
+    if isinstance(call.receiver, Tup) and other is not None:
+        items = [item for o in call.arg(0) if isinstance(o, Tup) for item in o.items]
+        return tup((*call.receiver.items, *items), SHAPE_KIND).value
+    return shape_value(None)
+
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "tensor.dense": ClassSpec(methods=_TENSOR_METHODS, properties=_TENSOR_PROPERTIES),
+    "tensor.symbolic": ClassSpec(methods=_TENSOR_METHODS, properties=_TENSOR_PROPERTIES),
+    "tensor.variable": ClassSpec(
+        methods={**_TENSOR_METHODS, **_VARIABLE_METHODS}, properties={**_TENSOR_PROPERTIES, **_VARIABLE_PROPERTIES}
+    ),
+    "tensor.sparse": ClassSpec(methods=_TENSOR_METHODS, properties={**_TENSOR_PROPERTIES, **_SPARSE_PROPERTIES}),
+    "tensor.ragged": ClassSpec(
+        methods={**_TENSOR_METHODS, **_RAGGED_METHODS}, properties={**_TENSOR_PROPERTIES, **_RAGGED_PROPERTIES}
+    ),
+    "tensor.TensorShape": ClassSpec(
+        methods={
+            "as_list": Spec(_as_list),
+            "concatenate": Spec(_concatenate),
+            "num_elements": Spec(lambda call: INT_V),
+            "is_compatible_with": Spec(lambda call: BOOL_V),
+            "is_fully_defined": Spec(lambda call: BOOL_V),
+            "assert_is_compatible_with": Spec(lambda call: NONE_V),
+            "merge_with": Spec(lambda call: call.receiver.value if call.receiver else BOTTOM),
+            "with_rank": Spec(lambda call: call.receiver.value if call.receiver else BOTTOM),
+        },
+        properties={"rank": _shape_rank, "ndims": _shape_rank, "dims": _as_list},
+    ),
+}
+
+_UNUSED = (SYMBOLIC, VARIABLE, Prim)

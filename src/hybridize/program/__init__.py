@@ -1,0 +1,1 @@
+"""Modules -> program: scopes, imports across files, lowering of the syntax tree to the intermediate representation."""

@@ -1,0 +1,94 @@
+"""Files -> program: reads, parses and lowers every module of a project."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hybridize.program.ir import Code
+from hybridize.program.lowering import lower_module, walk_codes
+from hybridize.source import FileRef, ImportTable, ModuleInfo, SourceError, SourceText, parse, read_source
+
+#: Syntax trees that Python accepts may nest deeper than a recursive walk of default depth.
+_RECURSION_LIMIT = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSource:
+    """A module of the project: its identity, its text and its code. A namespace package has neither file nor text."""
+
+    info: ModuleInfo
+    text: SourceText | None
+    code: Code
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """All modules of a project, by identifier, with what could not be read."""
+
+    modules: dict[str, ModuleSource]
+    imports: ImportTable
+    errors: tuple[SourceError, ...]
+    lines: int
+
+    def functions(self) -> list[tuple[ModuleSource, Code]]:
+        """Every `def` of the program with its module, by path and line."""
+        found = [
+            (module, code)
+            for module in self.modules.values()
+            for code in walk_codes(module.code)
+            if code.kind == "function"
+        ]
+        found.sort(key=lambda pair: (pair[1].path, pair[1].position))
+        return found
+
+
+def build_program(
+    files: Sequence[FileRef], imports: ImportTable, progress: Callable[[int], None] | None = None
+) -> Program:
+    """Reads and lowers files; what cannot be read or parsed becomes an error and stops nothing else."""
+    if sys.getrecursionlimit() < _RECURSION_LIMIT:
+        sys.setrecursionlimit(_RECURSION_LIMIT)
+    modules: dict[str, ModuleSource] = {}
+    errors: list[SourceError] = []
+    lines = 0
+    enabled = gc.isenabled()
+    gc.disable()  # nothing that is made here dies young: collections would only walk it
+    try:
+        for done, ref in enumerate(sorted(files, key=lambda f: f.relative)):
+            if progress is not None:
+                progress(done)
+            text = read_source(ref)
+            if isinstance(text, SourceError):
+                errors.append(text)
+                continue
+            errors += text.problems
+            lines += text.text.count("\n") + (not text.text.endswith("\n"))
+            info = imports.module_of(ref)
+            module = _lower(text, info)
+            if isinstance(module, SourceError):
+                errors.append(module)
+            else:
+                modules[info.id] = module
+    finally:
+        if enabled:
+            gc.enable()
+    for id_, info in imports.modules.items():
+        if info.file is None:
+            empty = lower_module(ast.Module([], []), info.directory or ".", id_)
+            modules.setdefault(id_, ModuleSource(info, None, empty))
+    return Program(modules, imports, tuple(errors), lines)
+
+
+def _lower(text: SourceText, info: ModuleInfo) -> ModuleSource | SourceError:
+    tree = parse(text)
+    if isinstance(tree, SourceError):
+        return tree
+    try:
+        code = lower_module(tree, text.ref.relative, info.id)
+    except RecursionError:
+        return SourceError(text.ref.relative, 1, "nests too deeply to be analyzed")
+    return ModuleSource(info, text, code)
