@@ -1,9 +1,11 @@
 """The paper's filter for bug-fixing changesets, on subject and body.
 
-Source: the published method (gitcproc's `if_bug`): lower case; "error handl" and "error cod" deleted; stop words dropped;
+Source: the published method (gitcproc's `if_bug`): lower case; "error handl" and "error cod" deleted; stop words
+dropped;
 each whitespace token lemmatized; "bug= " and "bug=none" rejected; then one of the words below, as a whole word.
 
-Difference: the original lemmatizes with WordNet and drops English stop words. Only plurals of the filter's own words can
+Difference: the original lemmatizes with WordNet and drops English stop words. Only plurals of the filter's own words
+can
 change its answer, and none of these words is a stop word; so the plurals are a table here, and stop words stay.
 As there, a plural with punctuation attached ("bugs.") is not lemmatized.
 """

@@ -1,6 +1,7 @@
 """Pairs the functions of a changeset's two sides and says what happened to each one's uses.
 
-A function is the same on both sides if it has the same qualified name in the same file (git's renames followed), or, where
+A function is the same on both sides if it has the same qualified name in the same file (git's renames followed), or,
+where
 that name has gone, if its name and body are alike anywhere in the changeset: moved, re-indented, renamed.
 """
 
@@ -49,7 +50,8 @@ class Place:
 class Event:
     """What happened to the uses of one function, wrapped expression or alias.
 
-    `existed` and `exists` say whether that function (or, for a wrapped expression, the scope around it) was there before
+    `existed` and `exists` say whether that function (or, for a wrapped expression, the scope around it) was there
+    before
     and is there after. `weak` marks aliases and mentions, which make nothing hybrid by themselves.
     """
 
@@ -151,7 +153,8 @@ def _threshold(pair: tuple[Function, Function, int]) -> float:
     return OTHER_NAME_SIMILARITY if lines >= SMALLEST_RENAMED else 2.0
 
 
-def _greedy(before: _Side, after: _Side, olds: list[Place], news: list[Place], threshold) -> list[tuple[Place, Place]]:  # type: ignore[no-untyped-def]
+def _greedy(before: _Side, after: _Side, olds: list[Place], news: list[Place], threshold) -> list[tuple[Place, Place]]:
+    # type: ignore[no-untyped-def]
     """The most alike first; nearness of place breaks ties."""
     if len(olds) * len(news) > 200_000:
         return []
@@ -216,9 +219,7 @@ def _loose_events(pairs: Sequence[FilePair], scopes: dict[tuple[int, str], tuple
                 here = back.get((new[0], new[1].scope), (new[0], new[1].scope))
                 same_place = here == (old[0], old[1].scope)
                 alike = _is_weak(old[1]) == _is_weak(new[1])
-                alike = alike and (
-                    old[1].owner == new[1].owner if same_text else old[1].arguments == new[1].arguments
-                )
+                alike = alike and (old[1].owner == new[1].owner if same_text else old[1].arguments == new[1].arguments)
                 if alike and (same_place or any_place):
                     olds.remove(old)
                     news.remove(new)

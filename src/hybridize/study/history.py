@@ -1,6 +1,7 @@
 """Reads git histories by the `git` command line: one `log -G` for candidates, one `cat-file --batch` for contents.
 
-Nothing here writes to a repository, runs its hooks, filters or diff drivers, or touches the network: partial clones miss
+Nothing here writes to a repository, runs its hooks, filters or diff drivers, or touches the network: partial clones
+miss
 objects, and a missing object is reported as missing.
 """
 
@@ -159,7 +160,8 @@ def web_address(remote: str) -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """The environment of every git command: plain locale (its regular expressions are faster), no prompts, no network."""
+    """The environment of every git command: plain locale (its regular expressions are faster), no prompts, no
+    network."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     extra = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
     kept_git = {name: os.environ[name] for name in ("GIT_CONFIG_GLOBAL", "GIT_EXEC_PATH") if name in os.environ}
@@ -181,7 +183,8 @@ def log_with_gaps(
 ) -> Iterator[RawCommit | str]:
     """The same for a clone with missing or broken objects, where `log` dies at the first.
 
-    A commit that git cannot search is yielded with all its files within `paths`, for the caller to search those that can
+    A commit that git cannot search is yielded with all its files within `paths`, for the caller to search those that
+    can
     be read; one whose files cannot even be listed is yielded as its bare name. Commits in `skip` are left out.
 
     Raises:
@@ -421,7 +424,8 @@ def decode(data: bytes) -> str:
 
 
 def decode_path(data: bytes) -> str:
-    """A path for showing: bytes that are no UTF-8 appear as `\\xNN`. Contents are read by object name, never by path."""
+    """A path for showing: bytes that are no UTF-8 appear as `\\xNN`. Contents are read by object name, never by
+    path."""
     return data.decode("utf-8", "backslashreplace")
 
 

@@ -148,8 +148,8 @@ class Keyword:
 
     @cached_property
     def literal_pattern(self) -> re.Pattern[str]:
-        """The literal in running text, with its period, not as a part of a longer word."""
-        return re.compile(r"(?<![\w.])(?:" + re.escape(self.text) + r")(?!\w)", re.IGNORECASE)
+        """The literal in running text, with its period, not as a part of a longer word; a plural s may follow."""
+        return re.compile(r"(?<![\w.])(?:" + re.escape(self.text) + r")(?:s\b|(?!\w))", re.IGNORECASE)
 
 
 DEFAULT: Final = Keyword()

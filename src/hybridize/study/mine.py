@@ -388,7 +388,8 @@ def _keep_file(connection: sqlite3.Connection, changeset_id: int, file: MinedFil
 
 
 def function_changes(before: FileUses, after: FileUses) -> tuple[FunctionChange, ...]:
-    """Per function of one file, by name: uses gained and lost. A decorator belongs to the function that it decorates."""
+    """Per function of one file, by name: uses gained and lost. A decorator belongs to the function that it
+    decorates."""
     olds, news = _by_place(before), _by_place(after)
     result = []
     for name in sorted({*olds, *news}):

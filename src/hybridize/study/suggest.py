@@ -1,6 +1,7 @@
 """What a changeset did to hybridization, read off the syntax trees before and after.
 
-The answer is a pre-fill for raters, with its evidence; it never counts as a rating. Several kinds may hold; one is primary,
+The answer is a pre-fill for raters, with its evidence; it never counts as a rating. Several kinds may hold; one is
+primary,
 by an order that follows how people read a diff:
 
 1. What happened to functions that are there on both sides tells more than code that came or went as a whole.
@@ -251,9 +252,7 @@ def suggest_item(
     for file in file_changes(connection, row["id"]):
         path = file.path_after or file.path_before or ""
         if requirements.is_requirements(path) or path.endswith("setup.py"):
-            for name, old, new, line in requirements.differences(
-                file.before or "", file.after or "", keyword.packages
-            ):
+            for name, old, new, line in requirements.differences(file.before or "", file.after or "", keyword.packages):
                 upgrades.append(Evidence(f"{name} {old} becomes {new}", path, line))
         if requirements.is_requirements(path):
             continue
@@ -333,7 +332,9 @@ def suggest_all(
 ) -> int:
     """Suggest on every mined changeset that has none yet (or on all, `again`); says how many."""
     where = "" if again else " AND NOT EXISTS (SELECT 1 FROM suggestion s WHERE s.item = i.id)"
-    items = [row[0] for row in connection.execute(f"SELECT i.id FROM item i WHERE i.kind = 'commit'{where} ORDER BY i.id")]
+    items = [
+        row[0] for row in connection.execute(f"SELECT i.id FROM item i WHERE i.kind = 'commit'{where} ORDER BY i.id")
+    ]
     for number, item in enumerate(items, 1):
         replace_suggestions(connection, item, suggest_item(connection, item, keyword, rules))
         if progress:
