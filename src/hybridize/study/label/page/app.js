@@ -134,7 +134,7 @@ class Editing {
       if (error.status === 409) this.#conflict(error.current);
       else {
         this.offline = true;
-        status(`not saved yet: ${error.error} Kept in this browser.`, true);
+        status(`not saved yet, kept in this browser: ${error.error}`, true);
         clearTimeout(this.timer);
         if (error.status === 0 || error.status >= 500) this.timer = setTimeout(() => { this.offline = false; this.save(); }, 1500);
         else failed(error);
@@ -400,7 +400,7 @@ function drawCompare() {
     status("not saved yet: kept in this browser");
   };
   c.views = c.rows.map((form, place) => {
-    const view = new FormView(S.info.book, remember, { prefix: `r${place + 1}-`, keys: false });
+    const view = new FormView(S.info.book, remember, { prefix: `r${place + 1}-`, keys: false, comments: false });
     view.show(form);
     return view;
   });

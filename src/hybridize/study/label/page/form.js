@@ -42,10 +42,11 @@ function options(book, facet, chosen) {
 
 // A form in the page: `read` and `show` move between it and plain data; `change(field, kind)` is called on every input.
 export class FormView {
-  constructor(book, change, { prefix = "", keys = true } = {}) {
+  constructor(book, change, { prefix = "", keys = true, comments = true } = {}) {
     this.book = book;
     this.change = change;
     this.prefix = prefix;
+    this.comments = comments;
     this.inputs = {};
     this.problems = {};
     this.element = h("div", { class: "form" }, this.#decision(keys), FACETS.map((facet) => this.#facet(facet, keys)), this.#rest(keys));
@@ -74,7 +75,7 @@ export class FormView {
     const definition = h("p", { class: "definition" });
     Object.assign(this.inputs, { [facet]: select, [`${facet}-new`]: fresh, [`${facet}-comment`]: comment, [`${facet}-definition`]: definition });
     const label = h("label", { class: "label", for: this.#id(facet) }, facet[0].toUpperCase() + facet.slice(1), keys && h("kbd", {}, KEYS[facet]));
-    return h("fieldset", { class: "field" }, label, select, definition, h("div", { class: "pair" }, fresh, comment), this.#problem(facet));
+    return h("fieldset", { class: "field" }, label, select, definition, this.comments ? h("div", { class: "pair" }, fresh, comment) : fresh, this.#problem(facet));
   }
 
   #rest(keys) {
