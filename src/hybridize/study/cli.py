@@ -11,8 +11,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "study",
         help="repeat the empirical study: mine, label, agree, tables, figures",
-        description="From git histories and issue threads to labels, agreement, tables and figures, in one database
-        file.",
+        description="From git histories and issue threads to labels, agreement, tables and figures; one database file.",
     )
     add_commands(parser)
     return parser

@@ -121,9 +121,7 @@ def run_mine(args: argparse.Namespace) -> int:
                     name = path.name
                 label = f"[{number}/{len(paths)}]"
                 miner = Miner(connection, Repository(path), name, options)
-                result = miner.run(
-                    lambda n, seen, kept, label=label: bar.show(f"{label} {n}: {seen} looked at, {kept} kept")
-                )
+                result = miner.run(_progress(bar, label))
                 results.append(result)
                 bar.clear()
                 if result.error:
@@ -145,6 +143,13 @@ def run_mine(args: argparse.Namespace) -> int:
     if results and all(r.error for r in results):
         return 2
     return int(any(r.error or r.lost for r in results))
+
+
+def _progress(bar: Bar, label: str) -> Callable[[str, int, int], None]:
+    def show(name: str, seen: int, kept: int) -> None:
+        bar.show(f"{label} {name}: {seen} looked at, {kept} kept")
+
+    return show
 
 
 def expand(arguments: list[str]) -> list[Path]:

@@ -289,7 +289,8 @@ def _keep(connection: sqlite3.Connection, thread: Thread, source: str, selected:
     }
     names = list(values)
     row = connection.execute(
-        f"INSERT INTO issue ({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) ON CONFLICT (url) DO UPDATE SET "
+        f"INSERT INTO issue ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+        + " ON CONFLICT (url) DO UPDATE SET "
         + ", ".join(f"{name} = excluded.{name}" for name in names if name != "url")
         + " RETURNING id",
         list(values.values()),

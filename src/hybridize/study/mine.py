@@ -363,8 +363,8 @@ def _keep_file(connection: sqlite3.Connection, changeset_id: int, file: MinedFil
         if oid and text is not None:
             put_text(connection, oid, text)
     row = connection.execute(
-        "INSERT INTO file_change (changeset_id, status, path_before, path_after, oid_before, oid_after, is_test, method)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        "INSERT INTO file_change (changeset_id, status, path_before, path_after, oid_before, oid_after, is_test,"
+        " method) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         (
             *(changeset_id, raw.status, raw.path_before, raw.path_after, raw.oid_before, raw.oid_after),
             *(int("test" in raw.path.lower()), file.method),

@@ -74,7 +74,8 @@ _MAIL: Final = re.compile(
     r"(?:^On .{5,120} wrote:|-{4,}\s*(?:Original Message|原始邮件)|^—\s*$|&mdash;).*", re.M | re.S
 )
 _CODE: Final = re.compile(
-    r"```|`[^`\n]+`|^(?: {4}|\t)\S|Traceback \(most|https?://|\w+_\w+|\w+\.\w+\(|\b[a-z]+[A-Z]\w+|\bFile \"|=\s*\w|\d+\.\d+",
+    r"```|`[^`\n]+`|^(?: {4}|\t)\S|Traceback \(most|https?://|\w+_\w+|\w+\.\w+\(|\b[a-z]+[A-Z]\w+|\bFile \"|=\s*\w"
+    r"|\d+\.\d+",
     re.MULTILINE,
 )
 _CLOSING: Final = re.compile(r"(?:thanks|thank you|thx|cheers)(?: (?:a lot|so much|in advance|again))?\W*$")
