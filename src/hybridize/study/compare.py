@@ -8,7 +8,7 @@ that name has gone, if its name and body are alike anywhere in the changeset: mo
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
@@ -153,8 +153,13 @@ def _threshold(pair: tuple[Function, Function, int]) -> float:
     return OTHER_NAME_SIMILARITY if lines >= SMALLEST_RENAMED else 2.0
 
 
-def _greedy(before: _Side, after: _Side, olds: list[Place], news: list[Place], threshold) -> list[tuple[Place, Place]]:
-    # type: ignore[no-untyped-def]
+def _greedy(
+    before: _Side,
+    after: _Side,
+    olds: list[Place],
+    news: list[Place],
+    threshold: Callable[[tuple[Function, Function, int]], float],
+) -> list[tuple[Place, Place]]:
     """The most alike first; nearness of place breaks ties."""
     if len(olds) * len(news) > 200_000:
         return []

@@ -99,8 +99,7 @@ CREATE TABLE issue (                        -- an issue thread (pull requests co
     closed_at TEXT,
     has_keyword INTEGER NOT NULL CHECK (has_keyword IN (0, 1)), -- the literal, with its period
     has_code INTEGER NOT NULL CHECK (has_code IN (0, 1)),
-    sampled INTEGER                         -- place in the draw, from 1; negative: drawn, but beyond the size; null:
-    no draw
+    sampled INTEGER                         -- place in the draw, from 1; negative: beyond its size
 );
 
 CREATE TABLE issue_comment (
