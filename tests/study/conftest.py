@@ -12,6 +12,11 @@ from hybridize.study import codebook, codebook_store
 from hybridize.study.label import ratings
 from hybridize.study.store import SuggestionRow, connect, put_text, replace_suggestions
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "browser: drives a real headless browser")
+
+
 HOSTILE = "<script>window.pwned=1</script><img src=x onerror=window.pwned=2>"
 
 BEFORE = f"""import tensorflow as tf

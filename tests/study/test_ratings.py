@@ -10,7 +10,7 @@ import pytest
 from hybridize.study import agree, codebook, codebook_store, tally
 from hybridize.study.counts import Where
 from hybridize.study.label import items as views
-from hybridize.study.label import ratings, reconcile
+from hybridize.study.label import ratings, reconcile, rounds
 from hybridize.study.label.forms import Form, FormError, parse, problems
 from hybridize.study.label.ratings import Conflict, Invalid, Refused
 from hybridize.study.store import connect
@@ -174,6 +174,26 @@ def test_the_queue_tells_how_many_rated_but_not_what(study: sqlite3.Connection, 
 def submit_all(study: sqlite3.Connection, item: str, **answers: Form) -> None:
     for rater, answer in answers.items():
         ratings.save(study, item, rater, answer, 0, submit=True)
+
+
+def test_a_round_draws_unassigned_items_at_random_and_again_the_same(
+    study: sqlite3.Connection, items: list[str]
+) -> None:
+    def order(name: str) -> list[str]:
+        rows = study.execute("SELECT id FROM item WHERE round = ? ORDER BY queue_position", (name,))
+        return [row[0] for row in rows]
+
+    draws = []
+    for _ in range(2):
+        study.execute("UPDATE item SET round = NULL, queue_position = NULL")
+        assert rounds.make_round(study, "a", 2, seed=3) == 2
+        assert rounds.make_round(study, "b", seed=3) == 3
+        assert rounds.make_round(study, "b", seed=3) == 0
+        draws.append((order("a"), order("b")))
+    assert draws[0] == draws[1]
+    assert sorted(draws[0][0] + draws[0][1]) == sorted(items)
+    with pytest.raises(Refused):
+        rounds.make_round(study, " ")
 
 
 def test_reconciling_stores_one_or_several_problems(study: sqlite3.Connection, items: list[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hybridize.study import codebook, codebook_store
 from hybridize.study.codebook import CodebookError
-from hybridize.study.label import ratings, reconcile, sheet
+from hybridize.study.label import ratings, reconcile, rounds, sheet
 from hybridize.study.label.ratings import Refused
 from hybridize.study.label.sheet import SheetError
 from hybridize.study.store import DatabaseError, connect, record_provenance
@@ -38,6 +38,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--accept-agreed", action="store_true", help="make final what enough raters submitted with the same labels"
     )
+    parser.add_argument("--make-round", metavar="NAME", help="give items that are in no round yet to this round")
+    parser.add_argument("--size", type=int, metavar="N", help="how many items, drawn at random (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="of that draw (default 0)")
     parser.set_defaults(study_run=run)
 
 
@@ -49,9 +52,11 @@ def run(args: argparse.Namespace) -> int:
         with closing(connect(args.database, create=False)) as connection:
             if args.codebook or not connection.execute("SELECT 1 FROM codebook").fetchone():
                 codebook_store.save(connection, codebook.load(args.codebook))
-            if args.export_csv or args.import_csv or args.accept_agreed:
+            if args.export_csv or args.import_csv or args.accept_agreed or args.make_round is not None:
                 return _without_page(args, connection)
         return _serve(args)
+    except BrokenPipeError:
+        raise
     except SheetError as error:
         print(f"error: nothing was imported\n{error}", file=sys.stderr)
     except (DatabaseError, CodebookError, Refused, OSError, UnicodeDecodeError) as error:
@@ -60,9 +65,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _without_page(args: argparse.Namespace, connection: Any) -> int:
-    if not args.rater:
-        raise Refused("--rater NAME is needed: whose ratings are they?")
-    ratings.add_rater(connection, args.rater)
+    if args.make_round is not None:
+        number = rounds.make_round(connection, args.make_round, args.size, args.seed)
+        print(f"{number} items given to round {args.make_round}")
+    if args.export_csv or args.import_csv or args.accept_agreed:
+        if not args.rater:
+            raise Refused("--rater NAME is needed: whose ratings are they?")
+        ratings.add_rater(connection, args.rater)
     if args.import_csv:
         content = args.import_csv.read_bytes().decode("utf-8-sig")
         done = sheet.read(connection, content, args.rater)

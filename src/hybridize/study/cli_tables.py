@@ -36,7 +36,11 @@ def add_parser(subparsers: Any) -> None:
         "--breakdown", action="append", default=[], metavar="CATEGORY:FACET",
         help="one more table: a category by cause, symptom or fix (repeatable)",
     )  # fmt: skip
-    parser.add_argument("--count-lines", action="store_true", help="count Python lines in the mined clones for Table 1")
+    parser.add_argument(
+        "--count-lines",
+        action="store_true",
+        help="count the lines of Python files (blank ones too) in the mined clones for Table 1",
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="one file per table (default: standard output)")
     parser.set_defaults(study_run=run_tables)
     parser = subparsers.add_parser(
@@ -80,6 +84,8 @@ def run_tables(args: argparse.Namespace) -> int:
             path = args.out / (table.name + tables.FORMATS[args.format])
             path.write_text(tables.page(table.title, [text]) if args.format == "html" else text, encoding="utf-8")
             print(path)
+    except BrokenPipeError:
+        raise
     except (_Mistake, DatabaseError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -124,6 +130,8 @@ def run_figures(args: argparse.Namespace) -> int:
                 print(path)
             for mark in figure.marks:
                 print(f"  ‡ {mark}")
+    except BrokenPipeError:
+        raise
     except (_Mistake, DatabaseError, figures.MissingMatplotlib, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -58,7 +58,7 @@ QUESTIONS: Final = (
     ),
     Question(
         3,
-        "Only {0} of performance problems were fixed by adding a decorator; the remaining {1} were due to using it.",
+        "{0} of performance problems were fixed by adding a decorator; the remaining {1} were due to using one.",
         (
             Share(Where("performance", fix=_any("add-decorator")), _PRF),
             Share(Where("performance", fix=_any("add-decorator")), _PRF, complement=True),

@@ -8,6 +8,7 @@ const ODD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u
 export function visible(text) {
   const parts = [];
   let last = 0;
+  text = text.replace(/\r\n/g, "\n");
   for (const match of text.matchAll(ODD)) {
     parts.push(text.slice(last, match.index));
     const code = match[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
