@@ -124,6 +124,26 @@ def test_a_rating_from_draft_to_reconciled(server: LabelServer, items: list[str]
     assert ask(server, "/api/agreement?round=one")[1]["ratings"] == 2
 
 
+def test_two_raters_saving_at_once_lose_nothing(server: LabelServer, items: list[str]) -> None:
+    join(server, "ana", "bo")
+    codes: list[int] = []
+
+    def type_text(rater: str) -> None:
+        for revision in range(25):
+            data = {"item": items[0], "rater": rater, "form": blank(comment="x" * (revision + 1)), "revision": revision}
+            codes.append(ask(server, "/api/draft", data)[0])
+
+    raters = [threading.Thread(target=type_text, args=(rater,)) for rater in ("ana", "bo")]
+    for thread in raters:
+        thread.start()
+    for thread in raters:
+        thread.join()
+    assert codes == [200] * 50
+    for rater in ("ana", "bo"):
+        rating = ask(server, f"/api/item?rater={rater}&id={quote(items[0])}")[1]["rating"]
+        assert (rating["revision"], rating["form"]["comment"]) == (25, "x" * 25)
+
+
 def test_nobody_sees_anothers_answer_in_queue_item_or_state(server: LabelServer, items: list[str]) -> None:
     join(server, "ana", "bo")
     form = blank(is_fix=False, comment="SECRET")

@@ -16,7 +16,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import accumulate, permutations
 from statistics import NormalDist
 from typing import Final
 
@@ -186,9 +186,12 @@ def bootstrap(
     if total == 0 or resamples < 1:
         return None
     generator = random.Random(seed)
+    # Numbers instead of patterns: hashing those would cost more than drawing.
+    places, borders = range(len(population)), list(accumulate(weights))
     values: list[float] = []
     for _ in range(resamples):
-        value = statistic(Counter(generator.choices(population, weights, k=total)))
+        drawn = Counter(generator.choices(places, cum_weights=borders, k=total))
+        value = statistic({population[place]: count for place, count in drawn.items()})
         if value is not None:
             values.append(value)
     if len(values) < _USABLE_SHARE * resamples:
