@@ -205,7 +205,7 @@ class Func(Heap):
 class Class(Heap):
     """A class of the project: `bases` in order, `mro` once they are known (project and library classes)."""
 
-    __slots__ = ("bases", "code", "foreign", "module", "mro", "name", "subclasses")
+    __slots__ = ("bases", "code", "derives_container", "foreign", "module", "mro", "name", "subclasses")
 
     def __init__(self, code: Any, module: Mod, site: tuple[Any, int], frame: int) -> None:
         super().__init__(site, frame)
@@ -214,6 +214,7 @@ class Class(Heap):
         self.name = code.name
         self.bases: tuple[Obj, ...] = ()
         self.mro: tuple[Obj, ...] = (self,)
+        self.derives_container: bool | None = None
         self.foreign = False  # some base is unknown
         self.subclasses: list[Class] = []
 

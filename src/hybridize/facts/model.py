@@ -88,10 +88,20 @@ class Hybridization:
 
 
 @dataclass(frozen=True, slots=True)
+class Hazard:
+    """A construct that raises, silently differs or retraces under tracing; `name` is the pattern."""
+
+    name: str
+    message: str
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionFacts:
     """Everything known about one `def` (the paper's five facts, coverage, tensor computation).
 
-    `line` and `column` are those of `def` (from 1); `id` is `package.module:Class.method`, with `#2` for a second
+    `retraces` says whether literals that differ from call to call reach a parameter. `line` and `column` are those of
+    `def` (from 1); `id` is `package.module:Class.method`, with `#2` for a second
     definition of the same name in one scope.
     """
 
@@ -113,4 +123,6 @@ class FunctionFacts:
     recursive: Fact
     tensor_computation: Fact
     covered_by_hybrid_callers: Fact
+    retraces: Fact = Fact(Ternary.NO)
+    hazards: tuple[Hazard, ...] = ()
     assumptions: tuple[Evidence, ...] = ()

@@ -107,6 +107,8 @@ class Calls(HeapAccess):
             case Unknown():
                 frame.effect("unknown_call", obj, obj.reason, pos)
                 self.escape(frame, args, kwargs, pos)
+                if len(args) == 1 and not kwargs and _is_definition(args[0]):
+                    return args[0]  # an unknown decorator: what it wraps is called all the same
                 return unknown(f"the result of a call of {obj.reason}" if len(obj.reason) < 60 else obj.reason).value
         return unknown("the result of calling a value that is not callable").value
 
@@ -396,9 +398,7 @@ class Calls(HeapAccess):
         if made is not None:
             for effect in made.effects:
                 frame.effect(effect, None, name, pos)
-            if made.make is not None:
-                return made.make(call)
-            return self.make_library_instance(call, made.parameters).value
+            return default_call(call)
         head, _, method = name.rpartition(".")
         if args and registry.method_spec(head, method) is not None:
             return self._unbound_method(frame, pos, head, method, args, kwargs, rest)
@@ -413,16 +413,6 @@ class Calls(HeapAccess):
             made = Bound(f"{cls}:{method}", receiver)
             result = join(result, self._library_method(frame, pos, made, args[1:], kwargs, rest))
         return result
-
-    def make_library_instance(self, call: Call, parameters: tuple[str, ...]) -> LibInst:
-        """An instance of a library class that keeps its arguments by name."""
-        inst = self.library_instance(call.frame, call.pos, call.name)
-        for i, value in enumerate(call.args):
-            name = parameters[i] if i < len(parameters) else f"argument {i}"
-            self.write(call.frame, inst.cell(name), value, call.pos)
-        for name, value in call.kwargs.items():
-            self.write(call.frame, inst.cell(name), value, call.pos)
-        return inst
 
     def _library_method(
         self, frame: Frame, pos: int, method: Bound, args: list[Value], kwargs: Mapping[str, Value], rest: Value
@@ -526,6 +516,10 @@ class Calls(HeapAccess):
                     kwargs["**"] = join(kwargs.get("**", BOTTOM), self.read(frame, obj.rest_cell()))
             elif not isinstance(obj, Lit):
                 kwargs["**"] = join(kwargs.get("**", BOTTOM), unknown("an unpacked mapping").value)
+
+
+def _is_definition(value: Value) -> bool:
+    return bool(value) and all(isinstance(o, Func | Class) for o in value)
 
 
 def keyword(name: str) -> Value:

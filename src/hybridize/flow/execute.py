@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     Lit,
     Obj,
     Stream,
+    Tensor,
     Tup,
     Unknown,
     Value,
@@ -31,6 +32,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.calls import Calls
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import join_items
@@ -114,7 +116,7 @@ def _set_cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
     if cell is not None:
         engine.write(frame, cell, vals[src] or BOTTOM, pos)
         if name not in frame.code.cells:
-            frame.effect("closure", None, name, pos)
+            frame.effect("closure", None, name, pos).cell = cell
 
 
 def _set_name(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
@@ -173,7 +175,10 @@ def _set_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
     _, _, owner, index, src, pos = instr
     key, value = vals[index] or BOTTOM, vals[src] or BOTTOM
     for obj in vals[owner] or BOTTOM:
-        engine.set_item(frame, obj, key, value, pos)
+        if isinstance(obj, Tensor):
+            frame.effect("item", obj, obj.kind, pos).slot = owner
+        else:
+            engine.set_item(frame, obj, key, value, pos)
 
 
 def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
@@ -204,6 +209,9 @@ def _inplace(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> Non
     _, dst, op, left, right, pos = instr
     a, b = vals[left], vals[right]
     vals[dst] = inplace(engine, frame, op, a, b, pos) if a and b else _missing(frame)
+    for obj in a or BOTTOM:
+        if isinstance(obj, Tensor) and obj.kind == NDARRAY and obj.shape != ():
+            frame.effect("item", obj, "array", pos).slot = left
 
 
 def _unary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:

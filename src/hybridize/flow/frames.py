@@ -37,13 +37,15 @@ PATIENCE: Final = 10
 class Effect:
     """A change that outlives a statement: what kind, of which object (None: of the outside world), where."""
 
-    __slots__ = ("detail", "kind", "position", "target")
+    __slots__ = ("cell", "detail", "kind", "position", "slot", "target")
 
     def __init__(self, kind: str, target: Obj | None, detail: str, position: int) -> None:
         self.kind = kind
         self.target = target
         self.detail = detail
         self.position = position
+        self.slot = -1  # where the changed array was, for values that have no identity
+        self.cell: Cell | None = None  # the captured variable that was written
 
 
 class Frame:
@@ -123,11 +125,13 @@ class Frame:
             self.grown += 1
         return changed
 
-    def effect(self, kind: str, target: Obj | None, detail: str, position: int) -> None:
+    def effect(self, kind: str, target: Obj | None, detail: str, position: int) -> Effect:
         """Notes an effect of this frame's own instructions."""
         key = (kind, target, position)
-        if key not in self.effects:
-            self.effects[key] = Effect(kind, target, detail, position)
+        found = self.effects.get(key)
+        if found is None:
+            found = self.effects[key] = Effect(kind, target, detail, position)
+        return found
 
     def __repr__(self) -> str:
         return f"<frame {self.uid} {self.code.qualname}>"

@@ -88,6 +88,24 @@ class HeapAccess:
         assert isinstance(found, Container)
         return found
 
+    def backing(self, obj: Obj, method: str) -> Container:
+        """The container behind an instance of a class that derives from a built-in one (`class C(dict)`)."""
+        key = (obj, "backing")
+        found = self.world.allocated.get(key)
+        if found is None:
+            kind = next((n for n in self.mro_names(obj) if n in _CONTAINERS), method).removeprefix("builtins.")
+            site = obj.site if isinstance(obj, Heap) else (None, 0)
+            found = self.world.allocated[key] = Container(kind.partition(".")[0], site, 0)
+            found.exact = False
+        assert isinstance(found, Container)
+        return found
+
+    def container_behind(self, obj: Inst) -> Container | None:
+        """The container behind an instance, if its class derives from a built-in one."""
+        if obj.cls.derives_container is None:
+            obj.cls.derives_container = any(n in _CONTAINERS for n in self.mro_names(obj))
+        return self.backing(obj, "dict") if obj.cls.derives_container else None
+
     def library_instance(self, frame: Frame, pos: int, cls: str) -> LibInst:
         """The instance of a library class that a site allocates in a frame."""
         key = (cls, frame, pos, "instance")
@@ -449,6 +467,9 @@ class HeapAccess:
                 if method:
                     bound_method = self.bind_all(frame, method, obj, pos)
                     return self.call_value(frame, pos, bound_method, [index], {}, "operator")
+                behind = self.container_behind(obj)
+                if behind is not None:
+                    return self._container_item(frame, behind, index, pos)
                 for base in obj.cls.mro:
                     if isinstance(base, Lib) and registry.method_spec(base.name, "__getitem__"):
                         return self.call_value(frame, pos, bound("__getitem__", obj).value, [index], {}, "operator")
@@ -540,8 +561,11 @@ class HeapAccess:
                 if method:
                     bound_method = self.bind_all(frame, method, obj, pos)
                     self.call_value(frame, pos, bound_method, [index, value], {}, "operator")
-                else:
-                    frame.effect("item", obj, "item", pos)
+                    return
+                frame.effect("item", obj, "item", pos)
+                behind = self.container_behind(obj)
+                if behind is not None:
+                    self.set_item_quietly(frame, behind, index, value, pos)
             case Tensor():
                 frame.effect("item", obj, obj.kind, pos)
             case Heap() | Unknown():
@@ -597,6 +621,9 @@ class HeapAccess:
                 if getter:
                     bound_method = self.bind_all(frame, getter, obj, pos)
                     return self.call_value(frame, pos, bound_method, [prim("int", True).value], {}, "operator")
+                behind = self.container_behind(obj)
+                if behind is not None:
+                    return self._elements(frame, behind, pos)
                 for name in self.mro_names(obj):
                     if registry.method_spec(name, "__iter__"):
                         return self.call_value(frame, pos, bound("__iter__", obj).value, [], {}, "operator")
@@ -621,6 +648,7 @@ class HeapAccess:
         return result
 
 
+_CONTAINERS = frozenset({"builtins.dict", "builtins.list", "builtins.set", "collections.OrderedDict"})
 _OBJECT_METHODS = frozenset(
     {"__init__", "__setattr__", "__getattribute__", "__delattr__", "__init_subclass__", "__new__", "__repr__", "__str__"}
     | {"__eq__", "__hash__", "__enter__", "__exit__", "__post_init__"}

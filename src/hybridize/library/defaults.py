@@ -13,6 +13,7 @@ from hybridize.domain.objects import (
     INT_V,
     NONE,
     Bound,
+    Func,
     Lib,
     LibInst,
     Lit,
@@ -75,6 +76,10 @@ def default_call(call: Call) -> Value:
     name = call.name
     if known_package(name):
         return _known_call(call, name)
+    if registry.class_spec(name) is not None:
+        rule = registry.make_rule(name)
+        made: Value = rule(call) if rule is not None else keep_arguments(call).value
+        return made
     if registry.is_class(name) and registry.root_of(name) in ("builtins", "collections", "typing"):
         return call.engine.library_instance(call.frame, call.pos, name).value
     last = name.rpartition(".")[2]
@@ -82,6 +87,8 @@ def default_call(call: Call) -> Value:
         if last[:1].isupper():
             return call.engine.library_instance(call.frame, call.pos, name).value
         return unknown(f"the result of `{last}`").value
+    if len(call.args) == 1 and not call.kwargs and any(isinstance(o, Func) for o in call.args[0]):
+        return call.args[0]  # an unknown decorator: what it wraps is called all the same
     call.effect("foreign_call", name)
     if last[:1].isupper():
         return call.engine.library_instance(call.frame, call.pos, name).value

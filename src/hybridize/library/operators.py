@@ -151,7 +151,7 @@ def _fold(op: str, x: Any, y: Any) -> Value:
     if isinstance(x, str | bytes) or isinstance(y, str | bytes):
         if op == "%" or not isinstance(x, str) or len(x) > 200:
             return STR_V if isinstance(x, str) else prim("bytes").value
-    elif op in ("**", "<<") and (abs(x) > 4096 or abs(y) > 64 if isinstance(y, int | float) else True):
+    elif op in ("**", "<<") and not _small(x, y):
         return prim("float" if isinstance(x, float) or isinstance(y, float) else "int").value
     try:
         result = _FOLD[op](x, y)
@@ -162,6 +162,11 @@ def _fold(op: str, x: Any, y: Any) -> Value:
     if isinstance(result, str) and len(result) > 200:
         return STR_V
     return literal(result).value
+
+
+def _small(x: Any, y: Any) -> bool:
+    numbers = isinstance(x, int | float) and isinstance(y, int | float)
+    return numbers and abs(x) <= 4096 and abs(y) <= 64
 
 
 def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
@@ -260,8 +265,6 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
             if found is not None:
                 result = join(result, found)
                 continue
-        if isinstance(x, Tensor) and x.kind == NDARRAY and x.shape != ():
-            frame.effect("item", x, "array", pos)
         for y in b:
             result = join(result, _binary(engine, frame, op, x, y, pos))
     return result

@@ -86,15 +86,20 @@ def class_spec(name: str) -> ClassSpec | None:
 @cache
 def class_chain(name: str) -> tuple[str, ...]:
     """A library class and its bases, nearest first: by its model, and by the index."""
-    chain = [name]
-    spec = class_spec(name)
-    for base in spec.bases if spec else ():
-        chain += [b for b in class_chain(normalize(base)) if b not in chain]
-    if known_package(name):
-        entry = lookup(name)
-        if entry is not None:
-            for base in entry.mro:
-                chain += [b for b in class_chain(base) if b not in chain]
+    chain: dict[str, None] = {}
+    todo = [name]
+    while todo:
+        current = todo.pop(0)
+        if current in chain:
+            continue
+        chain[current] = None
+        spec = class_spec(current)
+        bases = [normalize(base) for base in spec.bases] if spec else []
+        if known_package(current):
+            entry = lookup(current)
+            if entry is not None:
+                bases += entry.mro
+        todo = bases + todo
     return tuple(chain)
 
 

@@ -29,8 +29,10 @@ _NOTHING: Final = give(NONE_V)
 
 
 def _self(call: Call) -> Container:
-    assert isinstance(call.receiver, Container)
-    return call.receiver
+    """The container of the call; an instance of a class derived from one has a container behind it."""
+    receiver = call.receiver
+    assert receiver is not None
+    return receiver if isinstance(receiver, Container) else call.engine.backing(receiver, call.name)
 
 
 def _add(index: int) -> Rule:

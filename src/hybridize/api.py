@@ -1,0 +1,110 @@
+"""The library interface: from paths to a report.
+
+    from pathlib import Path
+    from hybridize.api import analyze
+    from hybridize.config import Config
+
+    report = analyze([Path("my_project")], Config())
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from hybridize.config import Config
+from hybridize.decide.model import Assumption, FileError, FunctionReport, ProjectInfo, Report
+from hybridize.decide.preconditions import Options, decide
+from hybridize.source import ImportTable, discover, find_src_roots
+
+if TYPE_CHECKING:
+    from hybridize.flow.solve import Solution
+    from hybridize.program.build import Program
+
+#: Called with a phase, how much of it is done, and how much there is (0: not known).
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+def analyze(paths: Sequence[Path], config: Config, *, progress: Progress | None = None) -> Report:
+    """Decides about every function below some paths; never imports or runs what it reads.
+
+    Args:
+        paths: files and folders; names that are not Python files or notebooks are taken as given.
+        config: the options in force.
+        progress: told about phases, for a progress line.
+
+    Returns:
+        Facts, decisions and statuses by function; what could not be read is in `errors`, paths that do not exist in
+        `missing`.
+    """
+    started = time.perf_counter()
+    program, missing, errors, root = _load(paths, config, progress)
+    enabled = gc.isenabled()
+    gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
+    try:
+        functions = _functions(program, config, progress)
+    finally:
+        if enabled:
+            gc.enable()
+    assumptions = tuple(
+        Assumption(f.facts.id, said.message, said.path, said.line) for f in functions for said in f.facts.assumptions
+    )
+    info = ProjectInfo(str(root), len(program.modules), program.lines, time.perf_counter() - started)
+    return Report(info, tuple(functions), (), assumptions, tuple(errors), missing)
+
+
+def debug(paths: Sequence[Path], config: Config, what: str) -> str:
+    """A listing for people who work on hybridize: `ir`, `flow` or `facts`."""
+    from hybridize.debugging import listing
+
+    program, _, _, _ = _load(paths, config, None)
+    return listing(program, config, what)
+
+
+def _load(
+    paths: Sequence[Path], config: Config, progress: Progress | None
+) -> tuple[Program, tuple[str, ...], list[FileError], Path]:
+    from hybridize.program.build import build_program
+
+    found = discover(paths, exclude=config.exclude, exclude_base=config.directory)
+    table = ImportTable(found.files, find_src_roots(found.root, config.src), external=_external())
+    total = len(found.files)
+    program = build_program(
+        found.files, table, None if progress is None else lambda done: progress("reading", done, total)
+    )
+    errors = [FileError(e.path, e.line, e.message) for e in (*found.errors, *program.errors)]
+    errors.sort(key=lambda e: (e.path, e.line))
+    return program, tuple(str(p) for p in found.missing), errors, found.root
+
+
+def _external() -> frozenset[str]:
+    """Top-level names that are libraries even where a folder of the project is called the same."""
+    import sys
+
+    return frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "numpy"}
+
+
+def _functions(program: Program, config: Config, progress: Progress | None) -> list[FunctionReport]:
+    from hybridize.facts.collect import Collector, FactOptions
+    from hybridize.flow.solve import FlowOptions, Solver
+
+    options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
+    decisions = Options(config.strict_literals, config.all_safe)
+    solver = Solver(program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
+    if progress is not None:
+        progress("solving", 0, 0)
+    first = solver.solve_entries()
+    pairs = program.functions()
+    reports: dict[int, FunctionReport] = {}
+    for solution in (first, None):
+        solved: Solution = solution or solver.solve_rest(first)
+        if progress is not None:
+            progress("deciding", len(reports), len(pairs))
+        collector = Collector(solved, options)
+        for i, (module, code) in enumerate(pairs):
+            if (code in first.reached) == (solution is not None):
+                reports[i] = decide(collector.facts(module, code), decisions)
+    return [reports[i] for i in sorted(reports)]

@@ -1,0 +1,99 @@
+"""The preconditions and statuses in words: what `hybridize rules` lists and `hybridize explain CODE` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.decide.model import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """A precondition or status: its readable name, one sentence, and a page of Markdown."""
+
+    name: str
+    summary: str
+    severity: Severity | None = None
+    details: str = ""
+
+
+PRECONDITION_DOCS: Final[Mapping[str, Doc]] = {
+    "P1": Doc(
+        "convert-to-hybrid",
+        "An eager function with a tensor parameter, no literal that retraces, no Python side effect, no recursion, "
+        "and some tensor computation is converted to hybrid.",
+        details="The paper, Table I. With `strict-literals` any literal argument blocks; without it only literals that "
+        "differ from call to call, because a literal that is always the same costs one trace.",
+    ),
+    "P2": Doc(
+        "convert-to-eager-no-tensor",
+        "A hybrid function without tensor parameter and without Python side effect is converted to eager.",
+        details="The paper, Table II: without tensors there is little for a graph to gain, and every distinct Python "
+        "argument costs a trace.",
+    ),
+    "P3": Doc(
+        "convert-to-eager-retracing",
+        "A hybrid function with tensor and retracing literal parameters and without side effect is converted to eager.",
+        details="The paper, Table II and Listing 5: each distinct literal makes a new graph.",
+    ),
+}
+
+STATUS_DOCS: Final[Mapping[str, Doc]] = {
+    "HY001": Doc("no-tensor-parameter", "No parameter receives a tensor.", Severity.INFO),
+    "HY002": Doc(
+        "primitive-parameter",
+        "A parameter receives Python literals that would retrace the function.",
+        Severity.ERROR,
+        "Each distinct Python value of an argument makes a graph of its own. Pass a tensor (`tf.constant(n)`), or "
+        "keep the function eager.",
+    ),
+    "HY003": Doc(
+        "python-side-effects",
+        "The function changes something by Python that outlives the call.",
+        Severity.ERROR,
+        "A traced function runs its Python code once per trace, not once per call: prints, appends, counters and "
+        "random draws would happen once. Use TensorFlow's own state (`tf.Variable`, `tf.print`, `tf.random`).",
+    ),
+    "HY004": Doc("recursive", "The function calls itself, directly or through others.", Severity.ERROR),
+    "HY005": Doc("no-tensor-computation", "No TensorFlow operation happens in the function.", Severity.INFO),
+    "HY006": Doc(
+        "undetermined",
+        "A fact that the decision needs is not known, so the function stays as it is.",
+        Severity.INFO,
+        "Only a determinate yes or no decides. The evidence says where the analysis lost sight.",
+    ),
+    "HY007": Doc("no-primitive-parameter", "No literal retraces this hybrid function: it stays hybrid.", Severity.INFO),
+    "HY008": Doc(
+        "hybrid-side-effects",
+        "A hybrid function has Python side effects: they happen once per trace only.",
+        Severity.WARNING,
+        "Left as it is, because making it eager would change what the program does; but it is likely a bug.",
+    ),
+    "HY009": Doc(
+        "hybrid-recursive", "A hybrid function is recursive: tracing may not end.", Severity.WARNING
+    ),
+    "HY010": Doc(
+        "covered", "Every known caller is a graph already: nothing to gain from a decorator of its own.", Severity.INFO
+    ),
+    "HY011": Doc("eager-only-call", "Uses something that works only eagerly.", Severity.ERROR),
+    "HY012": Doc("generator", "Generators cannot be traced.", Severity.ERROR),
+    "HY013": Doc("async-function", "Coroutines cannot be traced.", Severity.ERROR),
+    "HY014": Doc("abstract-function", "The function only raises.", Severity.INFO),
+    "HY015": Doc(
+        "symbolic-argument", "Keras symbolic tensors reach the function: it builds a functional model.", Severity.ERROR
+    ),
+    "HY016": Doc(
+        "graph-dependants",
+        "Something depends on the graph (a concrete function, `jit_compile`, `input_signature`, an export).",
+        Severity.INFO,
+    ),
+    "HY017": Doc(
+        "explicit-hybrid",
+        "Made hybrid by a call of `tf.function`, not by a decorator: shown, not rewritten.",
+        Severity.INFO,
+    ),
+}
+
+CODES: Final[Mapping[str, str]] = {doc.name: code for code, doc in STATUS_DOCS.items()}

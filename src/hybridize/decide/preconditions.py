@@ -1,0 +1,199 @@
+"""The preconditions as a table: for each, the facts that must hold and the action that follows.
+
+CONVERT EAGER FUNCTION TO HYBRID (P1) and OPTIMIZE HYBRID FUNCTION (P2, P3) of the paper, Tables I and II. A condition is a
+fact, the answer that is asked for, and the status that says why it failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from hybridize.decide.documentation import CODES, STATUS_DOCS
+from hybridize.decide.model import Action, Decision, FunctionReport, Severity, Status
+from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary
+
+FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user can switch about decisions."""
+
+    strict_literals: bool = False
+    all_safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A fact with the answer that a precondition asks for; `status` names the failure, `said` words it."""
+
+    fact: FactOf
+    wanted: Ternary
+    status: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """A row of the table."""
+
+    name: str
+    mode: Mode
+    action: Action
+    conditions: tuple[Condition, ...]
+
+
+def _tensor(facts: FunctionFacts) -> Fact:
+    return facts.tensor_parameter
+
+
+def _literal(facts: FunctionFacts) -> Fact:
+    return facts.primitive_parameter
+
+
+def _retraces(facts: FunctionFacts) -> Fact:
+    return facts.retraces
+
+
+def _effects(facts: FunctionFacts) -> Fact:
+    return facts.python_side_effects
+
+
+def _recursive(facts: FunctionFacts) -> Fact:
+    return facts.recursive
+
+
+def _computes(facts: FunctionFacts) -> Fact:
+    return facts.tensor_computation
+
+
+YES, NO = Ternary.YES, Ternary.NO
+
+_HAS_TENSOR: Final = Condition(_tensor, YES, "no-tensor-parameter", "no parameter receives a tensor")
+_NO_TENSOR: Final = Condition(_tensor, NO, "no-primitive-parameter", "has a tensor parameter")
+_NO_EFFECT: Final = Condition(_effects, NO, "python-side-effects", "has Python side effects")
+_NOT_RECURSIVE: Final = Condition(_recursive, NO, "recursive", "is recursive")
+_COMPUTES: Final = Condition(_computes, YES, "no-tensor-computation", "computes nothing with TensorFlow")
+
+
+def table(options: Options) -> tuple[Precondition, ...]:
+    """The preconditions in force."""
+    literal = _literal if options.strict_literals else _retraces
+    no_literal = Condition(literal, NO, "primitive-parameter", "a parameter receives literals")
+    literals = Condition(literal, YES, "no-primitive-parameter", "no literal retraces it")
+    return (
+        Precondition(
+            "P1",
+            Mode.EAGER,
+            Action.CONVERT_TO_HYBRID,
+            (_HAS_TENSOR, no_literal, _NO_EFFECT, _NOT_RECURSIVE, _COMPUTES),
+        ),
+        Precondition("P2", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_NO_TENSOR, _NO_EFFECT)),
+        Precondition("P3", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_HAS_TENSOR, literals, _NO_EFFECT)),
+    )
+
+
+def decide(facts: FunctionFacts, options: Options) -> FunctionReport:
+    """The decision about one function, with the statuses that say why."""
+    rows = [row for row in table(options) if row.mode is facts.mode]
+    failures: list[Status] = []
+    for row in rows:
+        failed = [c for c in row.conditions if c.fact(facts).value is not c.wanted]
+        if not failed:
+            blocked = _blocked(facts, row)
+            if blocked:
+                return _report(facts, Decision(Action.KEEP), blocked)
+            return _passed(facts, row, options)
+        failures += [_failure(facts, condition) for condition in failed]
+    if facts.mode is Mode.EAGER:
+        return _report(facts, Decision(Action.KEEP), failures + _hazards(facts))
+    return _report(facts, Decision(Action.KEEP), _hybrid_failures(failures))
+
+
+def _passed(facts: FunctionFacts, row: Precondition, options: Options) -> FunctionReport:
+    if row.name == "P1" and facts.covered_by_hybrid_callers.value is YES and not options.all_safe:
+        status = _status(facts, "covered", facts.covered_by_hybrid_callers.evidence, "every caller is a graph already")
+        return _report(facts, Decision(Action.KEEP, row.name), [status])
+    return _report(facts, Decision(row.action, row.name), [])
+
+
+def _blocked(facts: FunctionFacts, row: Precondition) -> list[Status]:
+    """What stands against a change whose precondition holds."""
+    if row.mode is Mode.EAGER:
+        return _hazards(facts)
+    made = facts.hybridization
+    if made is None:
+        return []
+    needs_graph = [(n, v) for n, v in made.arguments if n in _GRAPH_ARGUMENTS and v not in ("None", "False")]
+    needs_graph += [(n, v) for n, v in made.arguments if n == "autograph" and v == "False"]
+    if needs_graph:
+        name, value = needs_graph[0]
+        here = Evidence(f"`{name}={value}`", facts.path, made.line)
+        return [_status(facts, "graph-dependants", (here,), f"the decorator says `{name}={value}`")]
+    dependants = [h for h in facts.hazards if h.name == "graph-dependants"]
+    if dependants:
+        return [_status(facts, "graph-dependants", dependants[0].evidence, dependants[0].message)]
+    if not made.is_decorator:
+        here = Evidence("made hybrid by a call of `tf.function`", facts.path, made.line)
+        return [_status(facts, "explicit-hybrid", (here,), here.message)]
+    return []
+
+
+_GRAPH_ARGUMENTS: Final = frozenset({"jit_compile", "experimental_compile", "input_signature"})
+
+
+def _hazards(facts: FunctionFacts) -> list[Status]:
+    return [_status(facts, h.name, h.evidence, h.message) for h in facts.hazards if h.name in CODES]
+
+
+def _hybrid_failures(failures: list[Status]) -> list[Status]:
+    """A hybrid function that stays: side effects and recursion are warned about, the rest is information."""
+    renamed = {"python-side-effects": "hybrid-side-effects", "recursive": "hybrid-recursive"}
+    out: dict[str, Status] = {}
+    for status in failures:
+        name = renamed.get(status.name, status.name)
+        code = CODES[name]
+        severity = STATUS_DOCS[code].severity or Severity.INFO
+        if severity is Severity.ERROR:
+            severity = Severity.INFO
+        out.setdefault(
+            name,
+            Status(code, name, severity, status.message, status.path, status.line, status.column, status.evidence),
+        )
+    return list(out.values())
+
+
+def _failure(facts: FunctionFacts, condition: Condition) -> Status:
+    fact = condition.fact(facts)
+    if fact.value is Ternary.UNKNOWN:
+        cause = fact.evidence[-1].message if fact.evidence else "the analysis cannot tell"
+        return _status(facts, "undetermined", fact.evidence, f"not known whether it {_asked(condition)}: {cause}")
+    cause = fact.evidence[-1].message if fact.evidence and fact.value is YES else condition.said
+    return _status(facts, condition.status, fact.evidence, cause)
+
+
+def _asked(condition: Condition) -> str:
+    return {
+        "no-tensor-parameter": "has a tensor parameter",
+        "no-primitive-parameter": "has retracing parameters",
+        "primitive-parameter": "has retracing parameters",
+        "python-side-effects": "has Python side effects",
+        "recursive": "is recursive",
+        "no-tensor-computation": "computes with TensorFlow",
+    }[condition.status]
+
+
+def _status(facts: FunctionFacts, name: str, evidence: tuple[Evidence, ...], message: str) -> Status:
+    code = CODES[name]
+    severity = STATUS_DOCS[code].severity or Severity.INFO
+    return Status(code, name, severity, message, facts.path, facts.line, facts.column, evidence)
+
+
+def _report(facts: FunctionFacts, decision: Decision, statuses: list[Status]) -> FunctionReport:
+    extra: list[Status] = []
+    if facts.mode is Mode.HYBRID and facts.recursive.value is YES and decision.action is Action.KEEP:
+        if not any(s.name == "hybrid-recursive" for s in statuses):
+            extra.append(_status(facts, "hybrid-recursive", facts.recursive.evidence, "hybrid and recursive"))
+    return FunctionReport(facts, decision, tuple(statuses + extra))

@@ -1,0 +1,158 @@
+"""The call graph of a solution: strongly connected frames, reachability, recursion, coverage by hybrid callers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hybridize.domain.objects import Inst
+from hybridize.facts.model import Evidence, Fact, Ternary
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
+from hybridize.program.ir import Code
+
+
+def components(frames: Iterable[Frame]) -> list[list[Frame]]:
+    """Strongly connected components of the call graph, callees first (Tarjan, without recursion)."""
+    index: dict[Frame, int] = {}
+    low: dict[Frame, int] = {}
+    on_stack: set[Frame] = set()
+    stack: list[Frame] = []
+    result: list[list[Frame]] = []
+    for root in frames:
+        if root in index:
+            continue
+        work: list[tuple[Frame, list[Frame]]] = [(root, _callees(root))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            frame, todo = work[-1]
+            if todo:
+                callee = todo.pop()
+                if callee not in index:
+                    index[callee] = low[callee] = len(index)
+                    stack.append(callee)
+                    on_stack.add(callee)
+                    work.append((callee, _callees(callee)))
+                elif callee in on_stack:
+                    low[frame] = min(low[frame], index[callee])
+                continue
+            work.pop()
+            if work:
+                low[work[-1][0]] = min(low[work[-1][0]], low[frame])
+            if low[frame] == index[frame]:
+                component = []
+                while True:
+                    member = stack.pop()
+                    on_stack.discard(member)
+                    component.append(member)
+                    if member is frame:
+                        break
+                result.append(component)
+    return result
+
+
+def _callees(frame: Frame) -> list[Frame]:
+    return list(dict.fromkeys(callee for _, callee in frame.calls))
+
+
+def reachable(frame: Frame) -> set[Frame]:
+    """The frames that a call of this one may run, itself included."""
+    seen = {frame}
+    todo = [frame]
+    while todo:
+        for _, callee in todo.pop().calls:
+            if callee not in seen:
+                seen.add(callee)
+                todo.append(callee)
+    return seen
+
+
+def call_chain(start: Frame, goal: Frame) -> list[tuple[Frame, int, Frame]]:
+    """The shortest chain of calls from one frame to another: (caller, position, callee) steps."""
+    previous: dict[Frame, tuple[Frame, int]] = {}
+    todo = [start]
+    seen = {start}
+    while todo:
+        following: list[Frame] = []
+        for frame in todo:
+            for pos, callee in sorted(frame.calls, key=lambda c: (c[0], c[1].uid)):
+                if callee is goal:
+                    chain = [(frame, pos, callee)]
+                    while frame is not start:
+                        caller, at = previous[frame]
+                        chain.append((caller, at, frame))
+                        frame = caller
+                    return list(reversed(chain))
+                if callee not in seen:
+                    seen.add(callee)
+                    previous[callee] = (frame, pos)
+                    following.append(callee)
+        todo = following
+    return []
+
+
+def describe_chain(chain: list[tuple[Frame, int, Frame]]) -> list[Evidence]:
+    """A chain of calls as evidence."""
+    return [Evidence(f"calls `{callee.code.name}`", f.code.path, pos >> 16) for f, pos, callee in chain]
+
+
+def recursion(frames: list[Frame]) -> Fact:
+    """Whether a function reaches itself; for methods, on the same receiver."""
+    for frame in frames:
+        for other in sorted(reachable(frame), key=lambda f: f.uid):
+            if other.code is not frame.code or not _same_receiver(frame, other):
+                continue
+            chain = call_chain(frame, other)
+            if chain:
+                return Fact(Ternary.YES, tuple(describe_chain(chain)))
+    return Fact(Ternary.NO)
+
+
+def _same_receiver(a: Frame, b: Frame) -> bool:
+    """Whether two frames of a method may run on the same object; functions always do."""
+    if a is b or a.func is None or a.func.owner is None or not a.args or not b.args:
+        return a is b or a.func is b.func or (a.func is not None and a.func.owner is None)
+    mine = {o for o in a.args[0] if isinstance(o, Inst)}
+    theirs = {o for o in b.args[0] if isinstance(o, Inst)}
+    return not mine or not theirs or bool(mine & theirs)
+
+
+class Coverage:
+    """Which functions run only inside graphs already (least fixpoint over callers)."""
+
+    def __init__(self, solution: Solution, hybrid: set[Code]) -> None:
+        self.callers: dict[Code, set[tuple[Code, str]]] = {}
+        self.open: set[Code] = set()
+        for frames in solution.frames.values():
+            for frame in frames:
+                for (pos, callee), how in frame.calls.items():
+                    if how == "root" and pos == callee.code.position:
+                        self.open.add(callee.code)
+                    else:
+                        self.callers.setdefault(callee.code, set()).add((frame.code, how))
+        for obj in solution.world.escaped:
+            code = getattr(obj, "code", None) or getattr(getattr(obj, "func", None), "code", None)
+            if code is not None:
+                self.open.add(code)
+        self.covered: set[Code] = set()
+        changed = True
+        while changed:
+            changed = False
+            for code, callers in self.callers.items():
+                if code in self.covered or code in self.open:
+                    continue
+                if all(how == "graph" or c in hybrid or c in self.covered for c, how in callers):
+                    self.covered.add(code)
+                    changed = True
+
+    def fact(self, code: Code) -> Fact:
+        """Whether every known caller of a function is a graph."""
+        callers = self.callers.get(code)
+        if code in self.covered and callers:
+            steps = sorted({(c.path, c.line, c.qualname) for c, _ in callers})[:3]
+            evidence = tuple(Evidence(f"called only from graphs: `{name}`", path, line) for path, line, name in steps)
+            return Fact(Ternary.YES, evidence)
+        if not callers and code in self.open:
+            return Fact(Ternary.UNKNOWN, (Evidence("no caller in the project", code.path, code.line),))
+        return Fact(Ternary.NO)

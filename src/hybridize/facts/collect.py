@@ -1,0 +1,101 @@
+"""Gathers the facts of every function of a solved program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hybridize.facts.callgraph import Coverage, recursion
+from hybridize.facts.computation import Computation, hazards
+from hybridize.facts.effects import SideEffects
+from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Mode, Ternary
+from hybridize.facts.modes import hybridization
+from hybridize.facts.origins import reset_origins
+from hybridize.facts.parameters import Parameters
+from hybridize.flow.hints import HintReader
+from hybridize.flow.solve import Solution, method_kind
+from hybridize.program.build import ModuleSource
+from hybridize.program.ir import Code
+
+
+@dataclass(frozen=True, slots=True)
+class FactOptions:
+    """What the user can switch."""
+
+    follow_type_hints: bool = True
+    speculate: bool = True
+    boolean_literals: bool = False
+
+
+class Collector:
+    """Facts of functions over one solution."""
+
+    def __init__(self, solution: Solution, options: FactOptions) -> None:
+        reset_origins()
+        self.solution = solution
+        self.options = options
+        self.hints = HintReader(solution.engine)
+        self.effects = SideEffects(solution)
+        self.computation = Computation(solution)
+        self.hybrid = set(solution.world.hybrids)
+        self.coverage = Coverage(solution, self.hybrid)
+
+    def facts(self, module: ModuleSource, code: Code) -> FunctionFacts:
+        """The facts of one function."""
+        options = self.options
+        frames = self.solution.frames.get(code, [])
+        reached = code in self.solution.reached
+        made_hybrid = hybridization(self.solution, code)
+        parameters = Parameters(
+            code,
+            frames,
+            self.hints,
+            reached=reached,
+            follow_hints=options.follow_type_hints,
+            speculate=options.speculate,
+            booleans=options.boolean_literals,
+        )
+        tensor = parameters.tensor_fact()
+        effects, assumed = self.effects.fact(frames, options.speculate)
+        if not frames:
+            effects = type(effects)(Ternary.UNKNOWN, (Evidence("no call was analyzed", code.path, code.line),))
+        primitive = parameters.primitive_fact()
+        return FunctionFacts(
+            id=f"{module.info.id}:{identifier(code)}",
+            path=code.path,
+            line=code.line,
+            column=code.column,
+            end_line=code.end_line,
+            qualname=code.qualname,
+            kind=kind_of(code, parameters.kind),
+            mode=Mode.HYBRID if made_hybrid else Mode.EAGER,
+            hybridization=made_hybrid,
+            candidate=made_hybrid is not None or tensor.value is Ternary.YES,
+            reached=reached,
+            parameters=parameters.facts,
+            tensor_parameter=tensor,
+            primitive_parameter=primitive,
+            python_side_effects=effects,
+            recursive=recursion(frames),
+            tensor_computation=self.computation.fact(frames),
+            covered_by_hybrid_callers=self.coverage.fact(code),
+            retraces=parameters.retracing_fact(),
+            hazards=hazards(code, frames, self.computation),
+            assumptions=tuple(parameters.assumptions + assumed),
+        )
+
+
+def identifier(code: Code) -> str:
+    """The lexical path of a function, with its number if it is not the first of that name."""
+    return code.qualname if code.occurrence == 1 else f"{code.qualname}#{code.occurrence}"
+
+
+def kind_of(code: Code, kind: str) -> FunctionKind:
+    """What a `def` defines."""
+    if code.parent is not None and code.parent.kind == "class":
+        return FunctionKind(kind) if kind in ("classmethod", "staticmethod") else FunctionKind.METHOD
+    if code.parent is not None and code.parent.kind in ("function", "lambda"):
+        return FunctionKind.NESTED
+    return FunctionKind.FUNCTION
+
+
+_UNUSED = method_kind

@@ -1,0 +1,46 @@
+"""The execution mode of each function: hybrid by a decorator in any spelling, or by an explicit call."""
+
+from __future__ import annotations
+
+import ast
+
+from hybridize.facts.model import Hybridization
+from hybridize.flow.solve import Solution
+from hybridize.program.ir import Code
+
+
+def hybridization(solution: Solution, code: Code) -> Hybridization | None:
+    """How a function is made hybrid, or None."""
+    places = solution.world.hybrids.get(code)
+    if not places:
+        return None
+    for node in code.decorators:
+        position = node.lineno << 16 | min(node.col_offset, 0xFFFF)
+        if any(where is code.parent and pos == position for where, pos in places):
+            return Hybridization(node.lineno, _arguments(solution, code, node), True)
+    (where, pos) = min(places, key=lambda p: (p[0].path, p[1]))
+    del where
+    return Hybridization(pos >> 16, (), False)
+
+
+def _arguments(solution: Solution, code: Code, node: ast.expr) -> tuple[tuple[str, str], ...]:
+    """The arguments of a decorator by parameter name, as they stand in the source."""
+    if not isinstance(node, ast.Call):
+        return ()
+    out = [(_NAMES[i + 1] if i + 1 < len(_NAMES) else str(i), ast.unparse(arg)) for i, arg in enumerate(node.args)]
+    out += [(kw.arg or "**", ast.unparse(kw.value)) for kw in node.keywords]
+    return tuple(out)
+
+
+_NAMES = (
+    "func",
+    "input_signature",
+    "autograph",
+    "jit_compile",
+    "reduce_retracing",
+    "experimental_implements",
+    "experimental_autograph_options",
+    "experimental_relax_shapes",
+    "experimental_compile",
+    "experimental_follow_type_hints",
+)

@@ -1,0 +1,270 @@
+"""What each parameter receives: tensors (type hints, dataflow, containers, speculation) and literals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from hybridize.domain.objects import (
+    NONE,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Mod,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Unknown,
+    Value,
+)
+from hybridize.domain.tensors import NDARRAY, SYMBOLIC, public_shape
+from hybridize.facts.model import Evidence, Fact, ParameterFacts, Source, TensorType, Ternary
+from hybridize.flow.frames import Frame
+from hybridize.flow.hints import SPECULATIVE_NAMES, HintReader, is_keras_call
+from hybridize.flow.solve import method_kind
+from hybridize.program.ir import Code, Param
+
+_DEPTH: Final = 3
+_MOST: Final = 8
+#: Objects that are known not to be tensors.
+_OTHERS: Final = (Lit, Prim, Class, Func, Inst, Lib, LibInst, Mod)
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was found inside a value."""
+
+    tensors: dict[Tensor, None] = field(default_factory=dict)
+    literals: dict[Lit, None] = field(default_factory=dict)
+    varies: bool = False
+    unknown: str | None = None
+
+
+def look(value: Value, seen: Seen, depth: int = 0) -> None:
+    """Collects tensors and literals inside a value, containers included."""
+    for obj in value:
+        if isinstance(obj, Tensor):
+            seen.tensors[obj] = None
+        elif isinstance(obj, Lit):
+            if obj is not NONE:
+                seen.literals[obj] = None
+        elif isinstance(obj, Prim):
+            seen.varies = seen.varies or obj.varies
+        elif isinstance(obj, Unknown):
+            seen.unknown = obj.reason
+        elif depth < _DEPTH:
+            for inner in _contents(obj):
+                look(inner, seen, depth + 1)
+
+
+def _contents(obj: Obj) -> list[Value]:
+    if isinstance(obj, Tup):
+        return list(obj.items)
+    if isinstance(obj, Container):
+        values = [cell.value for cell in obj.fields.values()]
+        return [*values, obj.rest.value] if obj.rest is not None else values
+    if isinstance(obj, Stream) and obj.kind in ("tuple", "items", "values", "keys", "zip", "map"):
+        return [obj.element]
+    return []
+
+
+class Parameters:
+    """The parameters of one function over its live frames."""
+
+    def __init__(
+        self, code: Code, frames: list[Frame], hints: HintReader, *, reached: bool, follow_hints: bool, speculate: bool,
+        booleans: bool,
+    ) -> None:
+        self.code = code
+        self.frames = frames
+        self.hints = hints
+        self.reached = reached
+        self.follow_hints = follow_hints
+        self.speculate = speculate
+        self.booleans = booleans
+        self.func = frames[0].func if frames else None
+        kind = method_kind(self.func) if self.func is not None and _in_class(code) else "function"
+        self.kind = kind
+        self.skip_first = kind in ("method", "classmethod")
+        self.assumptions: list[Evidence] = []
+        self.facts = tuple(self._parameter(i, p) for i, p in enumerate(code.params))
+
+    # Tensors -----------------------------------------------------------------------------------------------------------
+
+    def _parameter(self, index: int, param: Param) -> ParameterFacts:
+        if index == 0 and self.skip_first:
+            return ParameterFacts(param.name, index, Ternary.NO)
+        seen = Seen()
+        for frame in self.frames:
+            look(frame.args[index], seen)
+        called = self._calls_with_tensor(index)
+        literals = tuple(sorted({repr(lit.const) for lit in seen.literals if self._counts(lit)}))[:_MOST]
+        if self.follow_hints and self._hinted(param):
+            types = _types(seen) if called else ()
+            evidence = (Evidence(f"type hint of `{param.name}` names a tensor type", self.code.path, self.code.line),)
+            return ParameterFacts(param.name, index, Ternary.YES, types, literals, Source.TYPE_HINT, evidence)
+        if called:
+            return ParameterFacts(param.name, index, Ternary.YES, _types(seen), literals, Source.DATAFLOW, called)
+        if self._speculated(index, seen):
+            evidence = (Evidence(f"Keras passes tensors to `{self.code.qualname}`", self.code.path, self.code.line),)
+            self.assumptions.append(
+                Evidence(f"`{param.name}` assumed to be a tensor: {evidence[0].message}", self.code.path, self.code.line)
+            )
+            return ParameterFacts(param.name, index, Ternary.YES, (), literals, Source.SPECULATION, evidence)
+        if seen.unknown is not None or not self.frames:
+            reason = seen.unknown or "no call was analyzed"
+            evidence = (Evidence(f"`{param.name}` receives {reason}", self.code.path, self.code.line),)
+            return ParameterFacts(param.name, index, Ternary.UNKNOWN, (), literals, None, evidence)
+        return ParameterFacts(param.name, index, Ternary.NO, (), literals)
+
+    def _calls_with_tensor(self, index: int) -> tuple[Evidence, ...]:
+        """Call sites of the program that pass a tensor to a parameter."""
+        found: dict[tuple[str, int], Evidence] = {}
+        for frame in self.frames:
+            for (caller, pos), args in frame.incoming.items():
+                if caller is None or pos == frame.code.position or (caller.dead and len(frame.incoming) > 1):
+                    continue
+                seen = Seen()
+                look(args[index], seen)
+                if seen.tensors:
+                    shown = min(map(repr, seen.tensors))
+                    place = (caller.code.path, pos >> 16)
+                    message = f"called with a tensor for `{self.code.params[index].name}` ({shown})"
+                    found.setdefault(place, Evidence(message, *place))
+        return tuple(found[place] for place in sorted(found))[:3]
+
+    def _hinted(self, param: Param) -> bool:
+        return param.annotation is not None and self.func is not None and self.hints.is_tensor_hint(
+            param.annotation, self.func
+        )
+
+    def _speculated(self, index: int, seen: Seen) -> bool:
+        """Keras calls `call` and `__call__` with tensors, where dataflow says nothing else."""
+        if not self.speculate or self.func is None or index != 1:
+            return False
+        determinate = seen.unknown is None and not seen.tensors and self.reached
+        return not determinate and is_keras_call(self.func, self.hints.engine)
+
+    def tensor_fact(self) -> Fact:
+        """Whether some parameter likely receives tensors."""
+        hits = [p for p in self.facts if p.tensor is Ternary.YES]
+        if hits:
+            return Fact(Ternary.YES, tuple(e for p in hits for e in p.evidence[:1]))
+        doubtful = [p for p in self.facts if p.tensor is Ternary.UNKNOWN]
+        names = [p.name for i, p in enumerate(self.facts) if not (i == 0 and self.skip_first)]
+        if names and self.speculate and SPECULATIVE_NAMES.search(self.code.name) and (doubtful or not self.reached):
+            said = Evidence(
+                f"the name `{self.code.name}` speaks of tensors", self.code.path, self.code.line
+            )
+            self.assumptions.append(Evidence(f"assumed to have tensor parameters: {said.message}", said.path, said.line))
+            return Fact(Ternary.YES, (said,))
+        if doubtful:
+            return Fact(Ternary.UNKNOWN, tuple(e for p in doubtful for e in p.evidence[:1]))
+        if not names:
+            return Fact(Ternary.NO, (Evidence("has no parameter", self.code.path, self.code.line),))
+        return Fact(Ternary.NO, (Evidence("no call passes a tensor", self.code.path, self.code.line),))
+
+    # Literals ------------------------------------------------------------------------------------------------------------
+
+    def _counts(self, lit: Lit) -> bool:
+        return lit.kind != "ellipsis" and (self.booleans or lit.kind != "bool")
+
+    def primitive_fact(self) -> Fact:
+        """The paper's notion: in some calling context everything that reaches a parameter is a constant, or holds one."""
+        evidence: list[Evidence] = []
+        unknown: list[str] = []
+        for index, param in enumerate(self.code.params):
+            if index == 0 and self.skip_first:
+                continue
+            found = self._literal_calls(index)
+            if found:
+                evidence += found
+            elif any(isinstance(o, Unknown) for f in self.frames for o in f.args[index]):
+                unknown.append(param.name)
+        if evidence:
+            return Fact(Ternary.YES, tuple(evidence[:_MOST]))
+        if not self.frames:
+            return Fact(Ternary.UNKNOWN, (Evidence("no call was analyzed", self.code.path, self.code.line),))
+        if unknown:
+            place = (self.code.path, self.code.line)
+            names = ", ".join(f"`{n}`" for n in unknown)
+            if not self.speculate:
+                return Fact(Ternary.UNKNOWN, (Evidence(f"not known what {names} receive", *place),))
+            self.assumptions.append(Evidence(f"assumed that no literal is passed for {names}", *place))
+        return Fact(Ternary.NO)
+
+    def _literal_calls(self, index: int) -> list[Evidence]:
+        param = self.code.params[index]
+        if param.has_default and not any(frame.explicit >> index & 1 for frame in self.frames):
+            return []  # its default is never overridden
+        found: list[Evidence] = []
+        for frame in self.frames:
+            for (caller, pos), args in sorted(
+                frame.incoming.items(), key=lambda c: (c[0][0].code.path if c[0][0] else "", c[0][1])
+            ):
+                if caller is None or pos == frame.code.position:
+                    continue
+                value = args[index]
+                if value and all(self._is_literal(o, 0) for o in value):
+                    text = ", ".join(sorted(map(_literal_text, value)))
+                    found.append(Evidence(f"`{param.name}` receives the literal {text}", caller.code.path, pos >> 16))
+        return found
+
+    def _is_literal(self, obj: Obj, depth: int) -> bool:
+        if isinstance(obj, Lit):
+            return obj is not NONE and self._counts(obj)
+        if depth >= 2:
+            return False
+        if isinstance(obj, Tup):
+            return any(item and all(self._is_literal(o, depth + 1) for o in item) for item in obj.items)
+        if isinstance(obj, Container) or (isinstance(obj, Inst) and not self.hints.engine.mro_names(obj)[:-1]):
+            assert isinstance(obj, Container | Inst)
+            cells = list(obj.fields.values())
+            return any(cell.value and all(self._is_literal(o, depth + 1) for o in cell.value) for cell in cells)
+        return False
+
+    def retracing_fact(self) -> Fact:
+        """Whether literals that differ from call to call reach a parameter: one trace for each."""
+        for index, param in enumerate(self.code.params):
+            if index == 0 and self.skip_first:
+                continue
+            distinct: dict[Lit, Evidence] = {}
+            for frame in self.frames:
+                for (caller, pos), args in frame.incoming.items():
+                    if caller is None or pos == frame.code.position:
+                        continue
+                    for obj in args[index]:
+                        place = (caller.code.path, pos >> 16)
+                        if isinstance(obj, Prim) and obj.varies:
+                            said = f"`{param.name}` receives a Python {obj.kind} that differs from call to call"
+                            return Fact(Ternary.YES, (Evidence(said, *place),))
+                        if isinstance(obj, Lit) and obj is not NONE and obj.kind != "bool":
+                            distinct.setdefault(obj, Evidence(f"`{param.name}` receives {obj!r}", *place))
+            if len(distinct) > 1:
+                chosen = sorted(distinct.values(), key=lambda e: (e.path, e.line))
+                return Fact(Ternary.YES, tuple(chosen[:_MOST]))
+        return Fact(Ternary.NO)
+
+
+def _literal_text(obj: Obj) -> str:
+    return repr(obj) if isinstance(obj, Lit) else f"inside a {type(obj).__name__.lower()}"
+
+
+def _in_class(code: Code) -> bool:
+    return code.parent is not None and code.parent.kind == "class"
+
+
+def _types(seen: Seen) -> tuple[TensorType, ...]:
+    types = {
+        TensorType("dense" if t.kind == SYMBOLIC else t.kind, t.dtype, public_shape(t.shape)) for t in seen.tensors
+    }
+    return tuple(sorted(types, key=lambda t: (t.kind, t.dtype or "", str(t.shape))))
+
+
+_UNUSED = (NDARRAY, _OTHERS)
