@@ -39,8 +39,6 @@ _DIFF: Final = (
     "-l1000",
     "--no-abbrev",
     "--no-color",
-    "--no-notes",
-    "--no-decorate",
     "--no-ext-diff",
     "--no-textconv",
     "--text",
@@ -174,7 +172,7 @@ def log(repository: Repository, selection: Sequence[str], pattern: str, paths: S
     Raises:
         GitError: git failed, after what it had found was yielded: often over an object that a partial clone misses.
     """
-    options = ("--full-history", "--no-merges", f"-G{pattern}", "--pickaxe-all")
+    options = ("--no-notes", "--no-decorate", "--full-history", "--no-merges", f"-G{pattern}", "--pickaxe-all")
     yield from _stream(repository.command("log", *_DIFF, *options, *selection, "--", *paths), None)
 
 

@@ -196,6 +196,12 @@ class Miner:
         identity = self.options.identity()
         with transaction(self.connection):
             row = self.connection.execute("SELECT * FROM repository WHERE name = ?", (self.result.name,)).fetchone()
+            if (
+                row is not None
+                and row["path"] != str(self.repository.path.resolve())
+                and not self._descends(row["head"])
+            ):
+                raise GitError(f"another repository is already called {self.result.name}: {row['path']}")
             same = row is not None and row["options_json"] == identity
             if same and row["state"] == "done" and row["head"]:
                 if row["head"] == head and not self.options.all_refs:
@@ -212,10 +218,14 @@ class Miner:
                 "INSERT INTO repository (name, path, url, head, state, options_json) VALUES (?, ?, ?, ?, 'started', ?)"
                 " ON CONFLICT (name) DO UPDATE SET path = excluded.path, url = coalesce(excluded.url, url),"
                 " head = excluded.head, state = 'started', options_json = excluded.options_json, error = NULL",
-                (self.result.name, str(self.repository.path), self.repository.url(), head, identity),
+                (self.result.name, str(self.repository.path.resolve()), self.repository.url(), head, identity),
             )
             found = self.connection.execute("SELECT id FROM repository WHERE name = ?", (self.result.name,)).fetchone()
         return int(found["id"]), selection, False
+
+    def _descends(self, head: str | None) -> bool:
+        """Whether this clone has the commit at which the one of its name was mined."""
+        return not head or self.repository.resolve(head) is not None
 
     def _candidates(self, selection: list[str], skip: frozenset[str] | set[str]) -> Iterator[RawCommit]:
         pattern, paths = self.keyword.wide_pattern, self.options.paths()
@@ -448,14 +458,14 @@ def _iso(seconds: int) -> str:
 
 
 def repository_name(path: Path) -> str:
-    """`owner/name` from the clone's remote if it has one, else from its folder's name."""
+    """`owner/name` from the clone's remote if it has one, else its folder's last two names."""
     url = Repository(path).url()
     if url:
         return "/".join(url.split("/")[-2:])
     resolved = path.resolve()
     if resolved.name == ".git":
         resolved = resolved.parent
-    return resolved.name.removesuffix(".git")
+    return "/".join(part for part in (resolved.parent.name, resolved.name.removesuffix(".git")) if part)
 
 
 __all__ = ["FunctionChange", "MineOptions", "MineResult", "MinedFile", "Miner", "function_changes", "split_lines"]

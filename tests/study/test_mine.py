@@ -1,0 +1,358 @@
+"""Mining finds the changesets that add or remove a use, whatever the history looks like."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from hybridize.study.bugfix import is_bug_fix
+from hybridize.study.history import Repository, web_address
+from hybridize.study.mine import Miner, MineOptions, MineResult, repository_name
+from hybridize.study.store import connect, file_changes
+
+sys.path.insert(0, str(Path(__file__).parent))
+from histories import History
+
+PLAIN = "import tensorflow as tf\n\n\ndef step(x):\n    return x\n"
+HYBRID = PLAIN.replace("def step", "@tf.function\ndef step")
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return History.new(tmp_path / "owner" / "name")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> sqlite3.Connection:
+    return connect(tmp_path / "study.db")
+
+
+def mine(database: sqlite3.Connection, path: Path, **options: object) -> MineResult:
+    return Miner(database, Repository(path), repository_name(path), MineOptions(**options)).run()  # type: ignore[arg-type]
+
+
+def subjects(database: sqlite3.Connection) -> list[str]:
+    return [row[0] for row in database.execute("SELECT subject FROM changeset ORDER BY authored_at")]
+
+
+def test_a_changeset_is_kept_with_its_functions_spans_and_texts(database, history):
+    history.commit("start", {"a.py": PLAIN})
+    sha = history.commit("Fix slow step\n\nIt ran eagerly.", {"a.py": HYBRID})
+    result = mine(database, history.path)
+    assert (result.commits, result.kept, result.bug_fixes, result.error) == (2, 1, 1, None)
+    row = database.execute("SELECT * FROM changeset").fetchone()
+    assert (row["sha"], row["subject"], row["body"], row["author"]) == (sha, "Fix slow step", "It ran eagerly.", "Ann")
+    assert (row["uses_added"], row["uses_removed"], row["touches_use"]) == (1, 0, 1)
+    (file,) = file_changes(database, row["id"])
+    assert (file.before, file.after) == (PLAIN, HYBRID)
+    (function,) = file.functions
+    assert (function.qualname, function.uses_before, function.uses_after) == ("step", (), ("@tf.function",))
+    assert (function.lines_before, function.lines_after) == ((4, 5), (4, 6))
+    item = database.execute("SELECT * FROM item").fetchone()
+    assert (item["id"], item["project"], item["selected"]) == (f"commit:{sha}", "owner/name", 1)
+
+
+def test_side_branches_are_searched_and_merges_are_not_changesets(database, history):
+    history.commit("start", {"a.py": PLAIN, "b.py": "pass\n"})
+    history.git("checkout", "-q", "-b", "side")
+    history.commit("hybrid", {"a.py": HYBRID})
+    history.commit("eager again", {"a.py": PLAIN})
+    history.git("checkout", "-q", "main")
+    history.commit("other", {"b.py": "\n"})
+    history.day += 1
+    history.git("merge", "-q", "--no-ff", "-m", "merge side", "side")
+    mine(database, history.path)
+    assert subjects(database) == ["hybrid", "eager again"]
+
+
+def test_branches_that_head_does_not_reach_are_searched_on_request(database, history):
+    history.commit("start", {"a.py": PLAIN})
+    history.git("checkout", "-q", "-b", "side")
+    history.commit("hybrid", {"a.py": HYBRID})
+    history.git("checkout", "-q", "main")
+    mine(database, history.path)
+    assert subjects(database) == []
+    mine(database, history.path, all_refs=True)
+    assert subjects(database) == ["hybrid"]
+
+
+def test_the_filter_only_marks_what_is_selected(database, history):
+    history.commit("start", {"a.py": PLAIN})
+    history.commit("Speed up", {"a.py": HYBRID})
+    history.commit("Fixes the speed", {"a.py": PLAIN})
+    mine(database, history.path)
+    rows = database.execute("SELECT title, selected FROM item ORDER BY happened_at").fetchall()
+    assert [tuple(row) for row in rows] == [("Speed up", 0), ("Fixes the speed", 1)]
+
+
+def test_all_changes_selects_everything(database, history):
+    history.commit("Hybrid from the start", {"a.py": HYBRID})
+    mine(database, history.path, all_changes=True)
+    assert database.execute("SELECT selected FROM item").fetchone()[0] == 1
+
+
+def test_a_bare_clone_is_as_good(database, history, tmp_path):
+    history.commit("start", {"a.py": HYBRID})
+    history.git("clone", "-q", "--bare", str(history.path), str(tmp_path / "bare.git"))
+    assert mine(database, tmp_path / "bare.git").kept == 1
+
+
+def test_renames_are_followed(database, history):
+    body = HYBRID + "\n".join(f"line_{n} = {n}" for n in range(30)) + "\n"
+    history.commit("start", {"a.py": body})
+    history.commit("moved and eager", {"a.py": None, "b.py": body.replace("@tf.function\n", "")})
+    mine(database, history.path)
+    (row,) = database.execute("SELECT * FROM file_change WHERE status = 'R'").fetchall()
+    assert (row["path_before"], row["path_after"]) == ("a.py", "b.py")
+
+
+def test_a_pure_rename_changes_nothing(database, history):
+    history.commit("start", {"a.py": HYBRID})
+    history.commit("moved", {"a.py": None, "b.py": HYBRID})
+    mine(database, history.path)
+    assert subjects(database) == ["start"]
+
+
+def test_text_and_comments_are_kept_but_marked(database, history):
+    history.commit("start", {"a.py": PLAIN})
+    history.commit("document tf.function", {"a.py": PLAIN + "# see tf.function\n"})
+    mine(database, history.path)
+    assert database.execute("SELECT touches_use, uses_added FROM changeset").fetchone()[:] == (0, 0)
+
+
+def test_uses_only_drops_them(database, history):
+    history.commit("start", {"a.py": PLAIN})
+    history.commit("document tf.function", {"a.py": PLAIN + "# see tf.function\n"})
+    assert mine(database, history.path, uses_only=True).kept == 0
+
+
+def test_an_argument_changed_on_a_line_of_its_own_is_found(database, history):
+    source = HYBRID.replace("@tf.function", "@tf.function(\n    reduce_retracing=False,\n)")
+    history.commit("start", {"a.py": source})
+    history.commit("relax", {"a.py": source.replace("False", "True")})
+    mine(database, history.path)
+    assert subjects(database) == ["start", "relax"]
+
+
+def test_a_use_under_an_imported_name_is_found(database, history):
+    source = "from tensorflow import function\n\n\ndef step(x):\n    return x\n"
+    history.commit("start", {"a.py": source})
+    history.commit("hybrid", {"a.py": source.replace("def step", "@function\ndef step")})
+    mine(database, history.path)
+    assert "hybrid" in subjects(database)
+
+
+def test_another_functions_decorator_is_no_use(database, history):
+    source = "from tensorflow.python.framework import function\n\n\n@function.Defun()\ndef step(x):\n    return x\n"
+    history.commit("start", {"a.py": "pass\n"})
+    history.commit("old style", {"a.py": source})
+    assert mine(database, history.path).kept == 0
+
+
+def test_names_and_messages_in_any_encoding(database, history):
+    history.commit("start", {"a.py": PLAIN})
+    name = b"caf\xe9.py"
+    history.commit("Fehler behoben: fix f\xfcr Gr\xf6\xdfe".encode("latin-1"), {name: HYBRID})
+    mine(database, history.path)
+    assert subjects(database) == ["Fehler behoben: fix für Größe"]
+    assert database.execute("SELECT path_after FROM file_change").fetchone()[0] == "caf\\xe9.py"
+
+
+def test_python_2_is_read_as_tokens(database, history):
+    source = PLAIN + "print 'tf.function'\n"
+    history.commit("start", {"a.py": source})
+    history.commit("hybrid", {"a.py": source.replace("def step", "@tf.function\ndef step")})
+    mine(database, history.path)
+    row = database.execute("SELECT f.method, h.qualname, h.uses_added FROM change h JOIN file_change f").fetchone()
+    assert tuple(row) == ("tokens", "step", 1)
+
+
+def test_notebooks_on_request(database, history):
+    def notebook(code: str) -> str:
+        cell = {"cell_type": "code", "source": [f"{line}\n" for line in ["%matplotlib inline", *code.split("\n")]]}
+        return json.dumps({"cells": [cell], "nbformat": 4}, indent=1)
+
+    history.commit("start", {"a.ipynb": notebook(PLAIN)})
+    history.commit("hybrid", {"a.ipynb": notebook(HYBRID)})
+    assert mine(database, history.path).kept == 0
+    mine(database, history.path, notebooks=True)
+    assert subjects(database) == ["hybrid"]
+    assert database.execute("SELECT qualname, uses_added FROM change").fetchone()[:] == ("step", 1)
+
+
+def test_a_missing_object_loses_one_commit(database, history):
+    history.commit("one", {"a.py": HYBRID})
+    lost = history.commit("two", {"a.py": HYBRID + "lost = 1\n@tf.function\ndef other(): pass\n"})
+    history.commit("three", {"a.py": None, "b.py": PLAIN})
+    history.commit("four", {"b.py": HYBRID + "# four\n"})
+    history.forget(history.git("rev-parse", f"{lost}:a.py"))
+    result = mine(database, history.path)
+    assert result.error is None
+    assert {"one", "four"} <= set(subjects(database))
+    assert lost in result.lost
+    assert database.execute("SELECT state, error FROM repository").fetchone()["state"] == "done"
+
+
+def test_a_missing_tree_loses_its_commits_only(database, history):
+    history.commit("one", {"a.py": HYBRID})
+    lost = history.commit("two", {"sub/b.py": PLAIN})
+    history.commit("three", {"sub/b.py": PLAIN + "\n"})
+    history.commit("four", {"a.py": PLAIN})
+    history.forget(history.git("rev-parse", f"{lost}^{{tree}}"))
+    result = mine(database, history.path)
+    assert lost in result.lost
+    assert {"one", "four"} <= set(subjects(database))
+
+
+def test_a_corrupt_object_is_a_missing_one(database, history):
+    history.commit("one", {"a.py": HYBRID})
+    bad = history.commit("two", {"a.py": PLAIN})
+    history.commit("three", {"c.py": HYBRID})
+    oid = history.git("rev-parse", f"{bad}:a.py")
+    path = history.path / ".git" / "objects" / oid[:2] / oid[2:]
+    path.chmod(0o644)
+    path.write_bytes(b"no zlib")
+    mine(database, history.path)
+    assert {"one", "three"} <= set(subjects(database))
+
+
+def test_a_partial_changeset_keeps_what_can_be_read(database, history):
+    history.commit("start", {"a.py": PLAIN, "b.py": PLAIN + "# b\n"})
+    sha = history.commit("both", {"a.py": HYBRID, "b.py": HYBRID + "# b\n"})
+    history.forget(history.git("rev-parse", f"{sha}:b.py"))
+    mine(database, history.path)
+    row = database.execute("SELECT state, uses_added FROM changeset WHERE subject = 'both'").fetchone()
+    assert tuple(row) == ("partial", 1)
+
+
+def test_mining_again_does_nothing_and_new_commits_are_added(database, history):
+    history.commit("one", {"a.py": HYBRID})
+    assert mine(database, history.path).kept == 1
+    assert mine(database, history.path).skipped
+    history.commit("two", {"a.py": PLAIN})
+    again = mine(database, history.path)
+    assert (again.commits, again.kept) == (1, 1)
+    assert subjects(database) == ["one", "two"]
+    assert database.execute("SELECT commits FROM repository").fetchone()[0] == 2
+
+
+def test_an_interrupted_run_resumes(database, history, monkeypatch):
+    for number in range(6):
+        history.commit(f"c{number}", {f"f{number}.py": HYBRID})
+    monkeypatch.setattr("hybridize.study.mine.BATCH", 2)
+    seen: list[int] = []
+
+    def stop(name: str, candidates: int, kept: int) -> None:
+        seen.append(kept)
+        if len(seen) == 5:
+            raise KeyboardInterrupt
+
+    miner = Miner(database, Repository(history.path), "x", MineOptions())
+    with pytest.raises(KeyboardInterrupt):
+        miner.run(stop)
+    assert len(subjects(database)) == 4
+    again = Miner(database, Repository(history.path), "x", MineOptions()).run()
+    assert (again.kept, len(subjects(database))) == (2, 6)
+
+
+def test_other_options_mine_again_without_doubles(database, history):
+    history.commit("one", {"a.py": HYBRID})
+    mine(database, history.path)
+    assert not mine(database, history.path, uses_only=True).skipped
+    assert subjects(database) == ["one"]
+
+
+def test_two_repositories_of_one_name_are_not_mixed_up(database, history, tmp_path):
+    history.commit("one", {"a.py": HYBRID})
+    other = History.new(tmp_path / "elsewhere" / "owner" / "name")
+    other.commit("two", {"a.py": HYBRID + "# 2\n"})
+    mine(database, history.path)
+    assert "already called" in (mine(database, other.path).error or "")
+
+
+def test_a_shared_commit_is_one_item(database, history, tmp_path):
+    history.commit("one", {"a.py": HYBRID})
+    history.git("clone", "-q", "--bare", str(history.path), str(tmp_path / "fork.git"))
+    mine(database, history.path)
+    mine(database, tmp_path / "fork.git")
+    assert database.execute("SELECT count(*) FROM changeset").fetchone()[0] == 2
+    assert database.execute("SELECT count(*) FROM item").fetchone()[0] == 1
+
+
+def test_what_is_no_repository_says_so(database, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "not a git repository" in (mine(database, tmp_path / "empty").error or "")
+
+
+def test_a_history_without_commits_says_so(database, history):
+    assert mine(database, history.path).error == "no commit at HEAD"
+
+
+def test_the_end_of_a_shallow_clone_is_no_changeset(database, history, tmp_path):
+    history.commit("one", {"a.py": HYBRID})
+    history.commit("two", {"a.py": HYBRID + "# more\n"})
+    history.commit("three", {"a.py": PLAIN})
+    history.git("clone", "-q", "--depth", "2", f"file://{history.path}", str(tmp_path / "shallow"))
+    mine(database, tmp_path / "shallow")
+    assert subjects(database) == ["three"]
+
+
+def test_the_keyword_is_an_option(database, history):
+    source = "import torch\n\n\ndef step(x):\n    return x\n"
+    history.commit("start", {"a.py": source})
+    history.commit("compiled", {"a.py": source.replace("def step", "@torch.compile\ndef step")})
+    mine(database, history.path, keyword="torch.compile")
+    assert subjects(database) == ["compiled"]
+
+
+def test_a_hostile_configuration_is_not_obeyed(database, history, tmp_path):
+    marker = tmp_path / "ran"
+    history.commit("start", {"a.py": PLAIN, ".gitattributes": "*.py diff=evil\n"})
+    history.commit("hybrid", {"a.py": HYBRID})
+    for key in ("diff.evil.command", "diff.evil.textconv", "diff.external", "core.fsmonitor", "core.pager"):
+        history.git("config", key, f"touch {marker}; true")
+    history.git("config", "log.follow", "true")
+    mine(database, history.path)
+    assert subjects(database) == ["hybrid"]
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("Fixes a thing", True),
+        ("Add feature\n\nAlso fixes bugs in the loop", True),
+        ("Fix.", True),
+        ("two bugs.", False),  # punctuation keeps the plural from being lemmatized, as in the original
+        ("Improve error handling", False),
+        ("Use error codes", False),
+        ("Fix error handling", True),
+        ("debugging prefix", False),
+        ("BUG=none", False),
+        ("bug= 123 fixed", False),
+        ("TYPO", True),
+        ("fixup! speed", False),
+        ("", False),
+    ],
+)
+def test_the_papers_bug_fix_filter(message, kept):
+    assert is_bug_fix(message) is kept
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("https://github.com/o/n.git", "https://github.com/o/n"),
+        ("https://user:secret@github.com/o/n", "https://github.com/o/n"),
+        ("git@github.com:o/n.git", "https://github.com/o/n"),
+        ("ssh://git@github.com:22/o/n", "https://github.com/o/n"),
+        ("/some/path/n.git", None),
+        ("../n", None),
+    ],
+)
+def test_web_addresses_carry_no_credentials(remote, address):
+    assert web_address(remote) == address
