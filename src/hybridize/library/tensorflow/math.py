@@ -1,0 +1,14 @@
+"""All operations of TensorFlow that compute on tensors, gathered from the modules beside this one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.library.spec import Spec
+from hybridize.library.tensorflow import creation, elementwise, reductions
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    **elementwise.FUNCTIONS,
+    **reductions.FUNCTIONS,
+    **creation.FUNCTIONS,
+}
