@@ -11,7 +11,7 @@ import pytest
 
 from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Repository, web_address
-from hybridize.study.mine import Miner, MineOptions, MineResult, repository_name
+from hybridize.study.mine import MineOptions, Miner, MineResult, repository_name
 from hybridize.study.store import connect, file_changes
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -33,6 +33,7 @@ def scan(source: str, keyword: Keyword) -> FileUses:
     counts: dict[str, int] = {}
     stack: list[tuple[int, str]] = []  # (indentation, qualname)
     pending: list[tuple[int, int, str]] = []  # decorators waiting for their definition
+    decorated_from = 0  # line of the first decorator, of whatever kind, above the next definition
     pattern = _use_pattern(masked, keyword)
     for number, line in enumerate(lines, 1):
         stripped = line.strip()
@@ -48,13 +49,16 @@ def scan(source: str, keyword: Keyword) -> FileUses:
             counts[qualname] = counts.get(qualname, 0) + 1
             if counts[qualname] > 1:
                 qualname = f"{qualname}#{counts[qualname]}"
-            first = pending[0][0] if pending else number
+            first = decorated_from or number
+            decorated_from = 0
             functions[qualname] = Function(qualname, found[3], first, number, len(lines), found[2] == "class")
             for start, end, text in pending:
                 uses.append(Use("decorator", qualname, True, scope or MODULE, _arguments(text), start, end, text))
             pending = []
             stack.append((indent, qualname))
             continue
+        if stripped.startswith("@"):
+            decorated_from = decorated_from or number
         for match in pattern.finditer(line):
             text, end = _call_text(lines, number, match.start())
             if stripped.startswith("@"):
