@@ -164,8 +164,10 @@ class Args:
         obj = self.object(*names)
         if obj is None:
             return None if default is None else tuple(default)
-        if obj is NONE:
-            return None
+        return None if obj is NONE else self.integers_of(obj)
+
+    def integers_of(self, obj: Obj) -> tuple[int, ...]:
+        """The ints that an object spells."""
         return tuple(_integer(item) for item in self.items_of(obj))
 
     def items_of(self, obj: Obj) -> list[Value]:

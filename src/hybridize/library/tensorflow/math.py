@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.library.spec import Spec
-from hybridize.library.tensorflow import creation, elementwise, reductions
+from hybridize.library.tensorflow import creation, elementwise, gathering, linalg, nn, reductions, shaping
 
 FUNCTIONS: Final[dict[str, Spec]] = {
     **elementwise.FUNCTIONS,
     **reductions.FUNCTIONS,
     **creation.FUNCTIONS,
+    **linalg.FUNCTIONS,
+    **nn.FUNCTIONS,
+    **shaping.FUNCTIONS,
+    **gathering.FUNCTIONS,
 }

@@ -114,6 +114,11 @@ def _unsorted(a: Args) -> Shape:
     return (count, *a.tensor("data").known[ids:])
 
 
+def _norm_dtype(a: Args) -> str | None:
+    dtype = a.tensor("tensor").dtype
+    return None if dtype and dtype.startswith("complex") else dtype  # depends on the order
+
+
 def _norm(a: Args) -> Shape:
     shape = a.tensor("tensor").known
     axes = a.integers("axis")
@@ -193,7 +198,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.nn.weighted_moments": Spec(value_rule(_weighted_moments, "unknown"), op=True),
     "tf.nn.sufficient_statistics": Spec(value_rule(_sufficient, "unknown"), op=True),
     "tf.nn.l2_loss": op(same("t"), scalar),
-    **group("tf.norm", op(same("tensor"), _norm)),
+    **group("tf.norm", op(_norm_dtype, _norm)),
     "tf.linalg.normalize": Spec(value_rule(_normalize, "unknown"), op=True),
     "tf.linalg.global_norm": op(lambda a: common([t for t in a.tensors("t_list")]), scalar),
     "tf.math.confusion_matrix": op(chosen("int32"), _confusion),
