@@ -498,7 +498,7 @@ def judge(case: Case, *, traces: bool = True) -> Verdict | None:
     value = Inference().infer(case.source)
     verdict = compare(value, actual)
     static = None
-    if verdict == COVERED and makers.tensors:
+    if verdict == COVERED:
         try:
             static = trace(case, makers, [(False,) * len(t.shape) for t in makers.tensors])
         except Exception:  # not every call can be traced

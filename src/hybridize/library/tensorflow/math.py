@@ -5,12 +5,28 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.library.spec import Spec
-from hybridize.library.tensorflow import creation, elementwise, gathering, linalg, nn, reductions, shaping
+from hybridize.library.tensorflow import (
+    creation,
+    elementwise,
+    gathering,
+    image,
+    linalg,
+    nn,
+    random_ops,
+    reductions,
+    shaping,
+    signal,
+    strings,
+)
 
 FUNCTIONS: Final[dict[str, Spec]] = {
     **elementwise.FUNCTIONS,
     **reductions.FUNCTIONS,
     **creation.FUNCTIONS,
+    **random_ops.FUNCTIONS,
+    **image.FUNCTIONS,
+    **signal.FUNCTIONS,
+    **strings.FUNCTIONS,
     **linalg.FUNCTIONS,
     **nn.FUNCTIONS,
     **shaping.FUNCTIONS,
