@@ -1,9 +1,19 @@
-"""Shape rules of Keras layers."""
+"""All layers and functions of Keras, gathered from the modules beside this one."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from hybridize.library.spec import ClassSpec
+from hybridize.library.keras import attention, convolution, dense, recurrent, reshaping
+from hybridize.library.keras.settings import init_layer, make_layer
+from hybridize.library.spec import ClassSpec, Spec
 
-CLASSES: Final[dict[str, ClassSpec]] = {}
+FUNCTIONS: Final[dict[str, Spec]] = {**reshaping.FUNCTIONS}
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "keras.layers.Layer": ClassSpec(make=make_layer, methods={"__init__": Spec(init_layer)}),
+    **dense.CLASSES,
+    **convolution.CLASSES,
+    **reshaping.CLASSES,
+    **attention.CLASSES,
+    **recurrent.CLASSES,
+}

@@ -1,0 +1,320 @@
+"""Convolutions, transposed, separable, depthwise and local ones; pooling; padding, cropping and upsampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from hybridize.domain.objects import Value
+from hybridize.domain.tensors import Dim, Shape
+from hybridize.library.keras.dense import activated, normal, same
+from hybridize.library.keras.settings import LayerCall, WeightRule, Weights, layer, layer_value, single
+from hybridize.library.operands import Impossible, Unsure
+from hybridize.library.shapes import product_of, sum_of, unsized, window
+from hybridize.library.spec import ClassSpec
+
+Spatial = tuple[Dim, ...]
+
+
+def split(l: LayerCall, rank: int) -> tuple[Dim, Spatial, Dim]:
+    """Batch, spatial dims and channels of an input with so many spatial dims."""
+    shape = l.x.known
+    if len(shape) != rank + 2:
+        raise Impossible
+    if l.channels_first():
+        return shape[0], shape[2:], shape[1]
+    return shape[0], shape[1:-1], shape[-1]
+
+
+def joined(l: LayerCall, batch: Dim, spatial: Spatial, channels: Dim) -> Shape:
+    """The shape with these parts, in the layer's data format."""
+    return (batch, channels, *spatial) if l.channels_first() else (batch, *spatial, channels)
+
+
+def _kernel(l: LayerCall, name: str, rank: int, default: int | None = None) -> tuple[Dim, ...]:
+    return l.settings.sizes(name, rank, default)
+
+
+def _windows(l: LayerCall, spatial: Spatial, size: str, *, pooling: bool = False) -> Spatial:
+    rank = len(spatial)
+    kernel = _kernel(l, size, rank, 2 if pooling else None)
+    if pooling and not l.settings.given("strides"):
+        strides = kernel
+    else:
+        strides = l.settings.sizes("strides", rank, 1)
+    dilation = (1,) * rank if pooling else l.settings.sizes("dilation_rate", rank, 1)
+    padding = l.settings.word("padding", "valid")
+    if padding not in ("valid", "same", "causal"):
+        raise Unsure
+    how = "VALID" if padding == "valid" else "SAME"
+    return tuple(window(s, k, t, d, how) for s, k, t, d in zip(spatial, kernel, strides, dilation, strict=True))
+
+
+def _conv_shape(rank: int) -> Callable[[LayerCall], Shape]:
+    def rule(l: LayerCall) -> Shape:
+        batch, spatial, _ = split(l, rank)
+        return joined(l, batch, _windows(l, spatial, "kernel_size"), l.settings.dim("filters"))
+
+    return rule
+
+
+def _conv_weights(rank: int) -> WeightRule:
+    def rule(l: LayerCall) -> Weights:
+        _, _, channels = split(l, rank)
+        groups = l.settings.integer("groups", default=1)
+        inner = channels // groups if channels >= 0 else channels
+        filters = l.settings.dim("filters")
+        return _with_bias(l, {"kernel": (*_kernel(l, "kernel_size", rank), inner, filters)}, filters)
+
+    return rule
+
+
+def _with_bias(l: LayerCall, weights: Weights, size: Dim) -> Weights:
+    if l.settings.default("use_bias", True):
+        weights["bias"] = (size,)
+    return weights
+
+
+def _transposed(size: Dim, kernel: int, stride: int, dilation: int, padding: str, extra: int | None) -> Dim:
+    """The size that a transposed convolution gives."""
+    if size < 0:
+        return size
+    kernel += (kernel - 1) * (dilation - 1)
+    if extra is None:
+        return size * stride + (max(kernel - stride, 0) if padding == "valid" else 0)
+    return (size - 1) * stride + kernel - 2 * (kernel // 2 if padding == "same" else 0) + extra
+
+
+def _transposed_shape(rank: int) -> Callable[[LayerCall], Shape]:
+    def rule(l: LayerCall) -> Shape:
+        batch, spatial, _ = split(l, rank)
+        kernel = l.settings.sizes("kernel_size", rank)
+        strides = l.settings.sizes("strides", rank, 1)
+        dilation = l.settings.sizes("dilation_rate", rank, 1)
+        padding = l.settings.word("padding", "valid")
+        extra: tuple[int | None, ...] = (None,) * rank
+        if l.settings.given("output_padding"):
+            extra = l.settings.sizes("output_padding", rank)
+        dims = [
+            _transposed(s, k, t, d, padding, e)
+            for s, k, t, d, e in zip(spatial, kernel, strides, dilation, extra, strict=True)
+        ]
+        return joined(l, batch, tuple(dims), l.settings.dim("filters"))
+
+    return rule
+
+
+def _transposed_weights(rank: int) -> WeightRule:
+    def rule(l: LayerCall) -> Weights:
+        _, _, channels = split(l, rank)
+        filters = l.settings.dim("filters")
+        return _with_bias(l, {"kernel": (*_kernel(l, "kernel_size", rank), filters, channels)}, filters)
+
+    return rule
+
+
+def _depthwise_shape(rank: int) -> Callable[[LayerCall], Shape]:
+    def rule(l: LayerCall) -> Shape:
+        batch, spatial, channels = split(l, rank)
+        many = l.settings.integer("depth_multiplier", default=1)
+        return joined(l, batch, _windows(l, spatial, "kernel_size"), product_of((channels, many)))
+
+    return rule
+
+
+def _depthwise_weights(rank: int) -> WeightRule:
+    def rule(l: LayerCall) -> Weights:
+        _, _, channels = split(l, rank)
+        many = l.settings.integer("depth_multiplier", default=1)
+        kernel = (*_kernel(l, "kernel_size", rank), channels, many)
+        return _with_bias(l, {"depthwise_kernel": kernel}, product_of((channels, many)))
+
+    return rule
+
+
+def _separable_weights(rank: int) -> WeightRule:
+    def rule(l: LayerCall) -> Weights:
+        _, _, channels = split(l, rank)
+        many = l.settings.integer("depth_multiplier", default=1)
+        filters = l.settings.dim("filters")
+        found: Weights = {
+            "depthwise_kernel": (*_kernel(l, "kernel_size", rank), channels, many),
+            "pointwise_kernel": (*(1,) * rank, product_of((channels, many)), filters),
+        }
+        return _with_bias(l, found, filters)
+
+    return rule
+
+
+def _pool_shape(rank: int) -> Callable[[LayerCall], Shape]:
+    def rule(l: LayerCall) -> Shape:
+        batch, spatial, channels = split(l, rank)
+        return joined(l, batch, _windows(l, spatial, "pool_size", pooling=True), channels)
+
+    return rule
+
+
+def _global_shape(rank: int) -> Callable[[LayerCall], Shape]:
+    def rule(l: LayerCall) -> Shape:
+        batch, _, channels = split(l, rank)
+        if l.settings.default("keepdims", False):
+            return joined(l, batch, (1,) * rank, channels)
+        return (batch, channels)
+
+    return rule
+
+
+def _adaptive_shape(rank: int) -> Callable[[LayerCall], Shape]:
+    def rule(l: LayerCall) -> Shape:
+        batch, _, channels = split(l, rank)
+        return joined(l, batch, l.settings.sizes("output_size", rank), channels)
+
+    return rule
+
+
+def _pairs(l: LayerCall, name: str, rank: int) -> list[tuple[int, int]]:
+    """A padding or cropping: one int, one per dim, or a pair per dim."""
+    default = (1, 1) if rank == 1 and l.settings.name.startswith(("keras.layers.Z", "keras.layers.C")) else None
+    if not l.settings.given(name):
+        amount = 1 if "Padding" in l.settings.name else 0
+        return [default or (amount, amount)] * rank
+    obj = l.settings.object(name)
+    assert obj is not None
+    items = l.settings.items_of(obj)
+    rows = [tuple(_ints(l, item)) for item in items]
+    if len(rows) == 1 and len(rows[0]) == 1:
+        return [(rows[0][0], rows[0][0])] * rank
+    if rank == 1:
+        flat = [r[0] for r in rows]
+        if len(flat) != 2:
+            raise Unsure
+        return [(flat[0], flat[1])]
+    if len(rows) != rank:
+        raise Impossible
+    return [(r[0], r[-1]) for r in rows]
+
+
+def _ints(l: LayerCall, value: Value) -> list[int]:
+    if len(value) != 1:
+        raise Unsure
+    (obj,) = value
+    found = []
+    for item in l.settings.items_of(obj):
+        const = getattr(next(iter(item)), "const", None) if len(item) == 1 else None
+        if not isinstance(const, int):
+            raise Unsure
+        found.append(const)
+    return found
+
+
+def _padding_shape(rank: int) -> Callable[[LayerCall], Shape]:
+    def rule(l: LayerCall) -> Shape:
+        batch, spatial, channels = split(l, rank)
+        dims = [sum_of((s, a, b)) for s, (a, b) in zip(spatial, _pairs(l, "padding", rank), strict=True)]
+        return joined(l, batch, tuple(dims), channels)
+
+    return rule
+
+
+def _cropping_shape(rank: int) -> Callable[[LayerCall], Shape]:
+    def rule(l: LayerCall) -> Shape:
+        batch, spatial, channels = split(l, rank)
+        dims = [max(s - a - b, 0) if s >= 0 else s for s, (a, b) in zip(spatial, _pairs(l, "cropping", rank), strict=True)]
+        return joined(l, batch, tuple(dims), channels)
+
+    return rule
+
+
+def _upsampled(rank: int) -> Callable[[LayerCall], Shape]:
+    def rule(l: LayerCall) -> Shape:
+        batch, spatial, channels = split(l, rank)
+        dims = [product_of((s, k)) for s, k in zip(spatial, l.settings.sizes("size", rank, 2), strict=True)]
+        return joined(l, batch, tuple(dims), channels)
+
+    return rule
+
+
+def _recurrent_convolution(rank: int) -> Callable[[LayerCall], Value]:
+    """`ConvLSTM`: a convolution at each time step."""
+
+    def states(l: LayerCall) -> Value:
+        shape = l.x.known
+        if len(shape) != rank + 3:
+            raise Impossible
+        first = l.channels_first()
+        spatial = _windows(l, shape[3:] if first else shape[2:-1], "kernel_size")
+        filters = l.settings.dim("filters")
+        inner = (filters, *spatial) if first else (*spatial, filters)
+        dtype = l.compute_dtype()
+        sequences, state = l.settings.default("return_sequences", False), l.settings.default("return_state", False)
+        output = l.result(dtype, (shape[0], shape[1], *inner) if sequences else (shape[0], *inner))
+        if not state:
+            return output
+        last = l.result(dtype, (shape[0], *inner))
+        made = l.call.new("list", "states")
+        for i, value in enumerate((output, last, last)):
+            l.call.engine.write(l.call.frame, made.cell(i), value, l.call.pos)
+        return made.value
+
+    return states
+
+
+_ACTIVATED_SETTINGS: Final = "filters kernel_size strides padding dilation_rate use_bias groups data_format"
+
+
+def _convolution(shape: Callable[[LayerCall], Shape], weights: WeightRule, names: str = "kernel bias") -> ClassSpec:
+    return layer_value(
+        lambda l: activated(l, single(l, shape, "compute", False)),
+        weights,
+        properties=normal(names, weights, _ACTIVATED_SETTINGS),
+    )
+
+
+def _local_shape(rank: int) -> Callable[[LayerCall], Shape]:
+    return _conv_shape(rank)
+
+
+def _rank_layers(rank: int) -> dict[str, ClassSpec]:
+    """The layers that exist for each number of spatial dims."""
+    pool = layer(_pool_shape(rank), "cast", properties=normal(settings="pool_size strides padding"))
+    whole = layer(_global_shape(rank), "cast")
+    adaptive = layer(_adaptive_shape(rank), "cast")
+    return {
+        f"keras.layers.Conv{rank}D": _convolution(_conv_shape(rank), _conv_weights(rank)),
+        f"keras.layers.Conv{rank}DTranspose": _convolution(_transposed_shape(rank), _transposed_weights(rank)),
+        f"keras.layers.MaxPooling{rank}D": pool,
+        f"keras.layers.AveragePooling{rank}D": pool,
+        f"keras.layers.GlobalMaxPooling{rank}D": whole,
+        f"keras.layers.GlobalAveragePooling{rank}D": whole,
+        f"keras.layers.AdaptiveMaxPooling{rank}D": adaptive,
+        f"keras.layers.AdaptiveAveragePooling{rank}D": adaptive,
+        f"keras.layers.ZeroPadding{rank}D": layer(_padding_shape(rank), "cast"),
+        f"keras.layers.Cropping{rank}D": layer(_cropping_shape(rank), "cast"),
+        f"keras.layers.UpSampling{rank}D": layer(_upsampled(rank), "cast"),
+        f"keras.layers.ConvLSTM{rank}D": layer_value(_recurrent_convolution(rank)),
+    }
+
+
+def _shallow_layers(rank: int) -> dict[str, ClassSpec]:
+    """The layers that exist for one and two spatial dims."""
+    separable = "depthwise_kernel pointwise_kernel bias"
+    return {
+        f"keras.layers.DepthwiseConv{rank}D": _convolution(
+            _depthwise_shape(rank), _depthwise_weights(rank), "depthwise_kernel bias"
+        ),
+        f"keras.layers.SeparableConv{rank}D": _convolution(_conv_shape(rank), _separable_weights(rank), separable),
+        f"keras.layers.LocallyConnected{rank}D": layer_value(
+            lambda l: activated(l, single(l, _local_shape(rank), "compute", False))
+        ),
+    }
+
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    **_rank_layers(1),
+    **_rank_layers(2),
+    **_rank_layers(3),
+    **_shallow_layers(1),
+    **_shallow_layers(2),
+}
+
+_UNUSED = (same, unsized)

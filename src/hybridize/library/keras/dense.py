@@ -1,0 +1,248 @@
+"""Core layers: dense ones, embeddings, activations, noise, regularization, normalization."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import BOTTOM, NONE, Lib, Lit, Value, lib
+from hybridize.domain.tensors import UNRESOLVED, Shape
+from hybridize.library.keras.settings import (
+    LayerCall,
+    Weights,
+    layer,
+    layer_value,
+    setting,
+    single,
+    weight_properties,
+)
+from hybridize.library.operands import Impossible, Unsure
+from hybridize.library.spec import ClassSpec, Rule
+
+
+def same(l: LayerCall) -> Shape:
+    """The input's shape."""
+    return l.x.shape
+
+
+def activated(l: LayerCall, value: Value) -> Value:
+    """Calls the project's activation function, if the layer has one; its result is the layer's."""
+    given = l.settings.value("activation")
+    result = BOTTOM
+    for obj in given:
+        if isinstance(obj, Lit | Lib):
+            result = join(result, value)
+        else:
+            result = join(result, l.call.call(obj.value, value, how="keras"))
+    return result or value
+
+
+def _dense_shape(l: LayerCall) -> Shape:
+    shape = l.x.known
+    if not shape:
+        raise Impossible
+    return (*shape[:-1], l.settings.dim("units"))
+
+
+def _dense_weights(l: LayerCall) -> Weights:
+    units = l.settings.dim("units")
+    found: Weights = {"kernel": (l.x.known[-1], units)}
+    if l.settings.default("use_bias", True):
+        found["bias"] = (units,)
+    return found
+
+
+def _embedding_shape(l: LayerCall) -> Shape:
+    return (*l.x.known, l.settings.dim("output_dim"))
+
+
+def _embedding_weights(l: LayerCall) -> Weights:
+    return {"embeddings": (l.settings.dim("input_dim"), l.settings.dim("output_dim"))}
+
+
+def einsum_dims(equation: str, rank: int) -> tuple[str, str, str]:
+    """The input, kernel and output letters of a layer's equation; an ellipsis becomes capital letters."""
+    left, arrow, output = equation.replace(" ", "").partition("->")
+    source, comma, kernel = left.partition(",")
+    if not arrow or not comma:
+        raise Impossible
+    if "..." in source:
+        extra = rank - len(source.replace("...", ""))
+        if extra < 0:
+            raise Impossible
+        letters = "".join(chr(0x100 + i) for i in range(extra))
+        source, output = source.replace("...", letters), output.replace("...", letters)
+    if len(source) != rank:
+        raise Impossible
+    return source, kernel, output
+
+
+def _einsum_output(l: LayerCall, output: str) -> list[int | None]:
+    """The dims that `output_shape` says, aligned with the output's letters; None where it says nothing."""
+    given = l.settings.dims("output_shape")
+    dims: list[int | None] = [d if d >= 0 else None for d in given]
+    missing = len(output) - len(dims)
+    if missing < 0:
+        raise Impossible
+    return [None] * missing + dims
+
+
+def _einsum_sizes(l: LayerCall) -> tuple[str, str, dict[str, int]]:
+    equation = l.settings.constant("equation")
+    if not isinstance(equation, str):
+        raise Unsure
+    shape = l.x.known
+    source, kernel, output = einsum_dims(equation, len(shape))
+    sizes = dict(zip(source, shape, strict=True))
+    aligned = _einsum_output(l, output)
+    if "..." in equation and equation.replace(" ", "").partition("->")[2].startswith("...") is False:
+        aligned = [None] * len(output)
+        dims = [d if d >= 0 else None for d in l.settings.dims("output_shape")]
+        if len(dims) == len(output) - 1:
+            aligned = [None, *dims]
+    for letter, dim in zip(output, aligned, strict=True):
+        if letter not in sizes:
+            sizes[letter] = dim if dim is not None else UNRESOLVED
+    return kernel, output, sizes
+
+
+def _einsum_shape(l: LayerCall) -> Shape:
+    _, output, sizes = _einsum_sizes(l)
+    return tuple(sizes.get(letter, UNRESOLVED) for letter in output)
+
+
+def _einsum_weights(l: LayerCall) -> Weights:
+    kernel, output, sizes = _einsum_sizes(l)
+    found: Weights = {"kernel": tuple(sizes.get(letter, UNRESOLVED) for letter in kernel)}
+    if l.settings.given("bias_axes"):
+        axes = l.settings.constant("bias_axes")
+        first = min(output.find(c) for c in axes)
+        found["bias"] = tuple(sizes.get(c, UNRESOLVED) if c in axes else 1 for c in output[first:])
+    return found
+
+
+def _activation_value(l: LayerCall) -> Value:
+    made = single(l, same, "cast", True)
+    functions = [o for o in l.settings.value("activation") if not isinstance(o, Lit | Lib)]
+    if functions:
+        return activated(l, made)
+    return made
+
+
+def _dense_value(l: LayerCall) -> Value:
+    return activated(l, single(l, _dense_shape, "compute", True))
+
+
+def _axes(l: LayerCall) -> list[int]:
+    rank = l.x.rank
+    axes = l.settings.integers("axis") or (-1,)
+    if any(not -rank <= a < rank for a in axes):
+        raise Impossible
+    return sorted(a % rank for a in axes)
+
+
+def _scale(l: LayerCall, names: str, statistics: str = "") -> Weights:
+    """Weights over the normalized axes, those that are switched off left out."""
+    shape = l.x.known
+    dims = tuple(shape[a] for a in _axes(l))
+    found: Weights = {}
+    for name, switch in zip(names.split(), ("scale", "center"), strict=False):
+        if l.settings.default(switch, True):
+            found[name] = dims
+    for name in statistics.split():
+        found[name] = dims
+    return found
+
+
+def _batch_norm_weights(l: LayerCall) -> Weights:
+    return _scale(l, "gamma beta", "moving_mean moving_variance")
+
+
+def _layer_norm_weights(l: LayerCall) -> Weights:
+    return _scale(l, "gamma beta")
+
+
+def _group_norm_weights(l: LayerCall) -> Weights:
+    axis = l.settings.integer("axis", default=-1)
+    dims = (l.x.known[axis],)
+    return {n: dims for n, s in (("gamma", "scale"), ("beta", "center")) if l.settings.default(s, True)}
+
+
+def _prelu_weights(l: LayerCall) -> Weights:
+    shape = list(l.x.known[1:])
+    for axis in l.settings.integers("shared_axes") or ():
+        shape[axis - 1] = 1
+    return {"alpha": tuple(shape)}
+
+
+def settings_of(names: str) -> dict[str, Rule]:
+    """Properties that read settings back."""
+    return {name: setting(name) for name in names.split()}
+
+
+def normal(weights: str = "", rule: object = None, settings: str = "") -> dict[str, Rule]:
+    """The properties of a layer: its weights and settings."""
+    return settings_of(settings) | (weight_properties(rule, weights) if weights else {})  # type: ignore[arg-type]
+
+
+def _same_layers(names: str, dtype: str = "cast", ragged: bool = True) -> dict[str, ClassSpec]:
+    return {f"keras.layers.{name}": layer(same, dtype, ragged=ragged, properties=settings_of("rate axis")) for name in names.split()}
+
+
+def get_activation(call_value: Value) -> Value:
+    """An activation by name or as a function."""
+    result = BOTTOM
+    for obj in call_value:
+        if isinstance(obj, Lit) and isinstance(obj.const, str):
+            result = join(result, lib(f"keras.activations.{obj.const}").value)
+        elif obj is NONE:
+            result = join(result, lib("keras.activations.linear").value)
+        else:
+            result = join(result, obj.value)
+    return result
+
+
+def _activation_property(call: object) -> Value:
+    found = setting("activation")(call)  # type: ignore[arg-type]
+    return get_activation(found)
+
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "keras.layers.Dense": layer_value(
+        _dense_value,
+        _dense_weights,
+        properties=normal("kernel bias", _dense_weights, "units use_bias") | {"activation": _activation_property},
+    ),
+    "keras.layers.Embedding": layer(
+        _embedding_shape,
+        "compute",
+        _embedding_weights,
+        ragged=True,
+        properties=normal("embeddings", _embedding_weights, "input_dim output_dim mask_zero"),
+    ),
+    "keras.layers.EinsumDense": layer_value(
+        lambda l: activated(l, single(l, _einsum_shape, "compute", False)),
+        _einsum_weights,
+        properties=normal("kernel bias", _einsum_weights, "equation"),
+    ),
+    "keras.layers.Activation": layer_value(_activation_value, properties={"activation": _activation_property}),
+    **_same_layers(
+        "Dropout AlphaDropout GaussianDropout GaussianNoise SpatialDropout1D SpatialDropout2D SpatialDropout3D "
+        "ActivityRegularization Identity Masking ReLU LeakyReLU ELU ThresholdedReLU Softmax UnitNormalization"
+    ),
+    "keras.layers.PReLU": layer(same, "cast", _prelu_weights, properties=normal("alpha", _prelu_weights)),
+    "keras.layers.BatchNormalization": layer(
+        same,
+        "cast",
+        _batch_norm_weights,
+        properties=normal("gamma beta moving_mean moving_variance", _batch_norm_weights, "momentum epsilon axis"),
+    ),
+    "keras.layers.experimental.SyncBatchNormalization": layer(same, "cast", _batch_norm_weights),
+    "keras.layers.LayerNormalization": layer(
+        same, "cast", _layer_norm_weights, properties=normal("gamma beta", _layer_norm_weights, "epsilon")
+    ),
+    "keras.layers.RMSNormalization": layer(same, "cast"),
+    "keras.layers.GroupNormalization": layer(
+        same, "cast", _group_norm_weights, properties=normal("gamma beta", _group_norm_weights, "groups")
+    ),
+}

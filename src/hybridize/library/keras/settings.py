@@ -1,0 +1,444 @@
+"""How models of Keras layers are written: a layer's settings (its constructor's arguments), its input, its weights.
+
+A layer rule sees a `LayerCall` and gives the shape of the output; `layer` makes a class model of it. What the program does
+not determine raises `Unsure`, as in `hybridize.library.operands`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOTTOM,
+    NONE,
+    Container,
+    Inst,
+    LibInst,
+    Obj,
+    Tensor,
+    Value,
+    lib,
+    literal,
+    tensor,
+    tup,
+    unknown,
+)
+from hybridize.domain.tensors import DENSE, RAGGED, SPARSE, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.library import registry
+from hybridize.library.convert import dtype_name, dtype_of
+from hybridize.library.defaults import keep_arguments
+from hybridize.library.operands import INFER, Args, Impossible, Operand, Unsure, expand, positions
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+
+Weights: TypeAlias = "dict[str, tuple[Dim, ...]]"
+LayerShape: TypeAlias = "Callable[[LayerCall], Shape]"
+LayerValue: TypeAlias = "Callable[[LayerCall], Value]"
+WeightRule: TypeAlias = "Callable[[LayerCall], Weights]"
+
+#: The fields under which an instance keeps what it was called with, and constructor arguments of unknown name.
+BUILT: Final = "$built"
+REST: Final = "*"
+
+
+class Settings(Args):
+    """The constructor arguments of a layer, by parameter name, with the index's defaults."""
+
+    __slots__ = ("obj",)
+
+    def __init__(self, call: Call, obj: Obj, cls: str) -> None:
+        super().__init__(call, cls)
+        self.obj = obj
+
+    def value(self, *names: str) -> Value:
+        """What a layer was made with; bottom if nothing was given."""
+        obj = self.obj
+        if not isinstance(obj, LibInst | Inst):
+            raise Unsure
+        prefix = "" if isinstance(obj, LibInst) else "$"
+        for name in names:
+            cell = obj.fields.get(prefix + name)
+            if cell is not None:
+                return self.call.engine.read(self.call.frame, cell)
+        if REST in obj.fields or "**" in obj.fields or (prefix and "$made" not in obj.fields):
+            raise Unsure
+        return BOTTOM
+
+    def dim(self, *names: str) -> Dim:
+        """A size; unresolved where it is not known."""
+        try:
+            found = self.integer(*names)
+        except Unsure:
+            return UNRESOLVED
+        return found if found >= 0 else UNRESOLVED
+
+    def default(self, name: str, fallback: Any = None) -> Any:
+        """A constant setting, or its default."""
+        if self.given(name):
+            return self.constant(name)
+        return _default(self.name, name, fallback)
+
+    def word(self, name: str, fallback: str) -> str:
+        """A string setting, lower case."""
+        found = self.default(name, fallback)
+        if not isinstance(found, str):
+            raise Unsure
+        return found.lower()
+
+    def sizes(self, name: str, rank: int, default: int | None = None) -> tuple[int, ...]:
+        """One int or one per spatial dim, such as a kernel size."""
+        found = self.integers(name)
+        if found is None:
+            found = _sizes(_default(self.name, name, default))
+        if len(found) == 1:
+            found *= rank
+        if len(found) != rank:
+            raise Impossible
+        return found
+
+
+def _sizes(default: Any) -> tuple[int, ...]:
+    if isinstance(default, int):
+        return (default,)
+    if isinstance(default, tuple):
+        return default
+    raise Unsure
+
+
+@cache
+def _default(cls: str, name: str, fallback: Any) -> Any:
+    text = positions(cls).get(name, (0, None))[1]
+    if text is None:
+        return fallback
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return fallback
+    return fallback if found is None else found
+
+
+class LayerCall:
+    """A call of a layer: its settings and its first input."""
+
+    __slots__ = ("args", "call", "settings")
+
+    def __init__(self, call: Call, cls: str, settings: Settings | None = None) -> None:
+        assert call.receiver is not None
+        self.call = call
+        self.settings = settings or Settings(call, call.receiver, cls)
+        self.args = Args(call, cls, ("inputs",))
+
+    def input(self) -> Value:
+        """The value of the first argument, however it is called."""
+        if self.call.args:
+            return self.call.args[0]
+        for name in ("inputs", "input", "x", "sequences", "sequence", "query"):
+            if name in self.call.kwargs:
+                return self.call.kwargs[name]
+        raise Unsure
+
+    @property
+    def x(self) -> Operand:
+        """The first input as a tensor, with its own dtype. `Unsure` if it is a structure."""
+        value = self.input()
+        if not all(isinstance(o, Tensor) for o in value):
+            raise Unsure
+        return self.args.operand(value)
+
+    def inputs(self) -> list[Operand]:
+        """The inputs of a layer that takes a list or tuple of them."""
+        value = self.input()
+        if len(value) != 1:
+            raise Unsure
+        (obj,) = value
+        if isinstance(obj, Tensor):
+            raise Impossible
+        found = [self.args.operand(item) for item in self.args.items_of(obj)]
+        if not found:
+            raise Impossible
+        return found
+
+    def compute_dtype(self) -> str | None:
+        """The dtype that the layer computes in."""
+        return compute_dtype(self.settings)
+
+    def cast(self, x: Operand) -> str | None:
+        """The dtype of an input after Keras' casting: floats become the layer's dtype, others stay."""
+        if x.dtype is None:
+            return None
+        return self.compute_dtype() if x.dtype.startswith(("float", "bfloat")) else x.dtype
+
+    def channels_first(self) -> bool:
+        """Whether `data_format` says that channels come before the spatial dims."""
+        if not self.settings.given("data_format") and global_setting(self.call, "image_data_format"):
+            raise Unsure
+        return self.settings.word("data_format", "channels_last") == "channels_first"
+
+    def result(self, dtype: str | None, shape: Shape) -> Value:
+        """A tensor as the output."""
+        kind = self.args.kind()
+        if kind == SPARSE:
+            kind = DENSE
+        return tensor(kind, dtype, cleaned(shape)).value
+
+
+def cleaned(shape: Shape) -> Shape:
+    """A shape without the marks that rules use among themselves."""
+    return None if shape is None else tuple(UNRESOLVED if d == INFER else d for d in shape)
+
+
+def global_setting(call: Call, name: str) -> Value:
+    """What the program sets for all layers (`floatx`, `policy`, `image_data_format`), wherever it does."""
+    store = call.engine.backing(lib("keras.config"), "dict")
+    return call.engine.read(call.frame, store.cell(name))
+
+
+def set_global(name: str) -> Rule:
+    """A rule for a function that changes a setting of all layers."""
+
+    def rule(call: Call) -> Value:
+        store = call.engine.backing(lib("keras.config"), "dict")
+        call.engine.write(call.frame, store.cell(name), call.every() or unknown("a setting").value, call.pos)
+        return NONE.value
+
+    return rule
+
+
+def global_float(call: Call) -> str | None:
+    """The default float dtype; None where the program sets another one somewhere."""
+    for name in ("policy", "floatx"):
+        for obj in global_setting(call, name):
+            if getattr(obj, "const", "") != "float32":
+                return None
+    return "float32"
+
+
+def compute_dtype(settings: Settings) -> str | None:
+    """The dtype in which a layer with these settings computes; None if not known."""
+    try:
+        if settings.value("autocast"):
+            return None
+        given = settings.value("dtype")
+    except Unsure:
+        return None
+    if given and NONE not in given:
+        found = dtype_of(given)
+        return found if found is None or found.startswith(("float", "bfloat")) else None
+    return global_float(settings.call)
+
+
+# Layers --------------------------------------------------------------------------------------------------------------
+
+
+def layer_class(call: Call, obj: Obj) -> str:
+    """The library class whose rule applies to an instance: its own, or the nearest base of a project class."""
+    if isinstance(obj, LibInst):
+        return obj.cls
+    for name in call.engine.mro_names(obj):
+        if registry.known_package(name) and registry.call_spec(name) is not None:
+            return name
+    return "keras.layers.Layer"
+
+
+def layer(
+    shape: LayerShape, dtype: str = "cast", weights: WeightRule | None = None, ragged: bool = False, **more: Any
+) -> ClassSpec:
+    """A layer with one output.
+
+    `dtype` is "cast" (the input's after casting), "compute" (the layer's own) or a dtype. `ragged`: ragged inputs give
+    ragged outputs.
+    """
+
+    def value(l: LayerCall) -> Value:
+        return single(l, shape, dtype, ragged)
+
+    return layer_value(value, weights, **more)
+
+
+def single(l: LayerCall, shape: LayerShape, dtype: str, ragged: bool) -> Value:
+    """The output of a layer that gives one tensor."""
+    found_dtype: str | None
+    if dtype == "cast":
+        found_dtype = l.cast(l.x)
+    else:
+        found_dtype = l.compute_dtype() if dtype == "compute" else dtype
+    try:
+        found = shape(l)
+    except Unsure:
+        found = None
+    if RAGGED in l.args.kinds:
+        made = tensor(RAGGED, found_dtype, cleaned(found) if ragged else None)
+        return made.value if ragged else frozenset((made, tensor(DENSE, found_dtype)))
+    return l.result(found_dtype, found)
+
+
+def layer_value(value: LayerValue, weights: WeightRule | None = None, **more: Any) -> ClassSpec:
+    """A layer whose rule gives any value."""
+
+    def one(call: Call) -> Value:
+        assert call.receiver is not None
+        l = LayerCall(call, layer_class(call, call.receiver))
+        try:
+            return value(l)
+        except (Unsure, Impossible):
+            kinds = {o.kind for v in (*call.args, *call.kwargs.values()) for o in v if isinstance(o, Tensor)}
+            return tensor(SYMBOLIC if SYMBOLIC in kinds or SYMBOLIC in l.args.kinds else DENSE).value
+
+    def run(call: Call) -> Value:
+        note_input(call)
+        return expand(call, one)
+
+    def called(call: Call) -> Value:
+        if isinstance(call.receiver, Inst) and call.engine.find_method(call.frame, call.receiver, "call"):
+            from hybridize.library.keras.core import call_layer
+
+            return call_layer(call)
+        return run(call)
+
+    properties: dict[str, Rule] = dict(more.pop("properties", {}))
+    if weights is not None:
+        properties |= {
+            "weights": _weight_list(weights),
+            "variables": _weight_list(weights),
+        }
+    methods = {"call": Spec(run, op=True), **more.pop("methods", {})}
+    return ClassSpec(
+        bases=more.pop("bases", ("keras.layers.Layer",)),
+        methods=methods,
+        properties=properties,
+        call=Spec(called, op=True),
+        **more,
+    )
+
+
+def note_input(call: Call) -> None:
+    """Remembers what a layer is built on."""
+    obj = call.receiver
+    if isinstance(obj, LibInst | Inst) and call.args:
+        kept = BOTTOM
+        for o in call.args[0]:
+            if isinstance(o, Tensor):
+                kept = join(kept, tensor(DENSE, o.dtype, o.shape).value)
+        if kept:
+            call.engine.write(call.frame, obj.cell(BUILT), kept, call.pos)
+
+
+def weight(rule: WeightRule, name: str) -> Rule:
+    """A property that is one of the weights."""
+
+    def found(call: Call) -> Value:
+        shapes = built_weights(call, rule)
+        if shapes is None or name not in shapes:
+            settings = _settings(call)
+            return tensor(VARIABLE, compute_dtype(settings)).value if shapes is None else NONE.value
+        return weight_value(call, shapes[name])
+
+    return found
+
+
+def _settings(call: Call) -> Settings:
+    assert call.receiver is not None
+    return Settings(call, call.receiver, layer_class(call, call.receiver))
+
+
+def weight_value(call: Call, shape: tuple[Dim, ...]) -> Value:
+    """A weight as a variable; its dims are fixed, so that a dynamic one can only be unresolved."""
+    settings = _settings(call)
+    return tensor(VARIABLE, compute_dtype(settings), tuple(d if d >= 0 else UNRESOLVED for d in shape)).value
+
+
+def built_weights(call: Call, rule: WeightRule) -> Weights | None:
+    """The shapes of a layer's weights, as far as its inputs and settings tell."""
+    obj = call.receiver
+    if not isinstance(obj, LibInst | Inst):
+        return None
+    given = call.engine.read(call.frame, obj.cell(BUILT))
+    inner = Call(call.engine, call.frame, call.pos, call.name, [given] if given else [], {}, obj)
+    try:
+        return rule(LayerCall(inner, layer_class(call, obj)))
+    except (Unsure, Impossible):
+        return None
+
+
+def _weight_list(rule: WeightRule) -> Rule:
+    def found(call: Call) -> Value:
+        shapes = built_weights(call, rule)
+        if shapes is None:
+            return call.list_of(tensor(VARIABLE).value, "list", "weights")
+        made: Container = call.new("list", "weights")
+        for i, shape in enumerate(shapes.values()):
+            call.engine.write(call.frame, made.cell(i), weight_value(call, shape), call.pos)
+        return made.value
+
+    return found
+
+
+def weight_properties(rule: WeightRule, names: str) -> dict[str, Rule]:
+    """Properties for the weights with these names."""
+    return {name: weight(rule, name) for name in names.split()}
+
+
+def setting(name: str) -> Rule:
+    """A property that reads a setting back."""
+
+    def found(call: Call) -> Value:
+        settings = _settings(call)
+        try:
+            given = settings.value(name)
+            if given:
+                return given
+            default = _default(settings.name, name, None)
+            return value_of_constant(default)
+        except Unsure:
+            return unknown(f"the setting `{name}` of a layer").value
+
+    return found
+
+
+def value_of_constant(const: Any) -> Value:
+    """A default as a value."""
+    if isinstance(const, tuple):
+        return tup([value_of_constant(c) for c in const]).value
+    return literal(const).value
+
+
+def make_layer(call: Call) -> Value:
+    """A construction: the instance keeps its arguments; nothing yet where an argument has no value yet."""
+    if any(not v for v in (*call.args, *call.kwargs.values())):
+        return BOTTOM
+    made = keep_arguments(call)
+    call.keep(made, REST, call.rest)
+    return made.value
+
+
+def init_layer(call: Call) -> Value:
+    """`super().__init__(...)` of a project class that derives from a layer."""
+    obj = call.receiver
+    if isinstance(obj, Inst):
+        names = registry.parameter_names(layer_class(call, obj))
+        found = {names[i] if i < len(names) else REST: v for i, v in enumerate(call.args)} | dict(call.kwargs)
+        if call.rest:
+            found[REST] = call.rest
+        for name, value in (found | {"made": NONE.value}).items():
+            if value:
+                key = name if name in (REST, "**") else f"${name}"
+                call.engine.write(call.frame, obj.cell(key), value, call.pos)
+    return NONE.value
+
+
+def dims_of(values: Iterable[Dim]) -> tuple[Dim, ...]:
+    """Dims as a shape."""
+    return tuple(values)
+
+
+def dtype_setting(settings: Settings, name: str, default: str | None) -> str | None:
+    """A dtype among the settings."""
+    given = settings.value(name)
+    if not given or NONE in given:
+        return default
+    (obj,) = given if len(given) == 1 else (None,)
+    const = getattr(obj, "const", None)
+    return dtype_name(const) if isinstance(const, str) else dtype_of(given)
