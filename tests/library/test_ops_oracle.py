@@ -18,7 +18,7 @@ def test_models_agree_with_the_library(table: str) -> None:
         try:
             verdict = judge(case)
         except Exception as error:
-            failures.append(f"{case.place}: {case.source} raised {type(error).__name__}: {str(error)[:200]}")
+            failures.append(f"{case.place}: {case.source} raised {type(error).__name__}: {str(error).splitlines()[0][:160]}")
             continue
         if verdict is not None and (verdict.verdict == WRONG or (case.exact and verdict.verdict != EXACT)):
             failures.append(verdict.detail or verdict.verdict)

@@ -98,13 +98,14 @@ def first_parameter(name: str) -> str:
 class Args:
     """The arguments of a call, by parameter name; several names mean the first that is given."""
 
-    __slots__ = ("call", "kinds", "name", "numpy", "slots")
+    __slots__ = ("call", "kinds", "name", "numpy", "promotes", "slots")
 
     def __init__(self, call: Call, name: str = "", parameters: tuple[str, ...] = ()) -> None:
         self.call = call
         self.name = name or call.name
         self.slots = {p: (i, None) for i, p in enumerate(parameters)} if parameters else positions(self.name)
         self.numpy = self.name.startswith("np.")
+        self.promotes = self.numpy or self.name.startswith("tf.experimental.numpy.")
         self.kinds: list[str] = []
 
     def value(self, *names: str) -> Value:
@@ -211,6 +212,13 @@ class Args:
             raise Impossible
         return self.operand(value)
 
+    def nth(self, index: int) -> Operand:
+        """An argument by position, whatever its name."""
+        if index < len(self.call.args):
+            return self.operand(self.call.args[index])
+        name = next((p for p, (i, _) in self.slots.items() if i == index), "")
+        return self.tensor(name)
+
     def optional(self, *names: str) -> Operand | None:
         """An argument as a tensor, None if it is not given."""
         return self.tensor(*names) if self.given(*names) else None
@@ -245,10 +253,10 @@ class Args:
         return _merged(found)
 
     def _object(self, obj: Obj, depth: int) -> Operand:
-        table = PYTHON_NP if self.numpy else PYTHON_TF
+        table = PYTHON_NP if self.promotes else PYTHON_TF
         match obj:
             case Tensor():
-                weak = obj.kind == NDARRAY and not self.numpy
+                weak = obj.kind == NDARRAY and not self.promotes
                 return Operand(obj.dtype, obj.shape, obj.kind, obj.content, weak)
             case Lit() | Prim():
                 const = obj.const if isinstance(obj, Lit) and obj.kind == "int" else None
@@ -295,7 +303,7 @@ class Args:
         value = self.value(*names)
         if not value or (len(value) == 1 and NONE in value):
             return default
-        return dtype_of(value, tensorflow=not self.numpy)
+        return dtype_of(value, tensorflow=not self.promotes)
 
     def kind(self) -> str:
         """The kind of a result that stays what its operands are."""

@@ -8,6 +8,7 @@ from hybridize.library.spec import Spec
 from hybridize.library.tensorflow import (
     creation,
     elementwise,
+    experimental_numpy,
     gathering,
     image,
     linalg,
@@ -24,6 +25,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **reductions.FUNCTIONS,
     **creation.FUNCTIONS,
     **random_ops.FUNCTIONS,
+    **experimental_numpy.FUNCTIONS,
     **image.FUNCTIONS,
     **signal.FUNCTIONS,
     **strings.FUNCTIONS,

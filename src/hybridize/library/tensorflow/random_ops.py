@@ -68,7 +68,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.random.fold_in": op(same("seed"), like("seed")),
     **group("tf.random.set_seed tf.random.set_global_generator", Spec(_none, effects=("random",))),
     "tf.random.get_global_generator": Spec(_generator),
-    "tf.random.experimental.index_shuffle": op(same("index"), like("index")),
+
 }
 
 __all__ = ["FUNCTIONS", "value_rule"]

@@ -1,0 +1,1 @@
+"""Models of NumPy; its array functions serve `tf.experimental.numpy` as well."""

@@ -1,0 +1,356 @@
+"""Models of array functions that NumPy and `tf.experimental.numpy` both have, by their names in either module."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import BOOL_V, INT_V, Value, literal, tup
+from hybridize.domain.tensors import DYNAMIC, Shape
+from hybridize.library.convert import shape_value
+from hybridize.library.numpy import shaping
+from hybridize.library.numpy.promotion import both, combined, divided, floating, of, promoted, real, summed
+from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, ValueRule, fixed, sure
+from hybridize.library.tensorflow.linalg import einsum_shape
+from hybridize.library.tensorflow.linalg import _tensordot as tensordot_shape
+from hybridize.library.tensorflow.shaping import listed
+
+Part = tuple[DtypeRule, ShapeRule]
+
+_FLOATING: Final = """
+    sqrt exp expm1 exp2 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
+    cbrt deg2rad rad2deg
+"""
+_SAME: Final = "negative positive square conj conjugate flip flipud fliplr roll sort triu tril copy around round"
+_COMPARISONS: Final = "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor isclose"
+_PREDICATES: Final = "isnan isinf isfinite logical_not signbit isneginf isposinf iscomplex isreal"
+_ARITHMETIC: Final = "add subtract multiply maximum minimum power floor_divide mod remainder bitwise_and bitwise_or bitwise_xor"
+
+
+def _like_dtype(a: Args) -> str | None:
+    return a.dtype("dtype", default=None) if a.given("dtype") else a.nth(0).dtype
+
+
+def _full_like(a: Args) -> Shape:
+    if a.given("shape"):
+        return a.dims("shape")
+    return a.nth(0).shape
+
+
+def _array_dtype(a: Args) -> str | None:
+    return a.dtype("dtype") if a.given("dtype") else a.nth(0).dtype
+
+
+def _array_shape(a: Args) -> Shape:
+    if a.given("ndmin") and a.integer("ndmin") != 0:
+        raise Unsure
+    return a.nth(0).shape
+
+
+def _full_dtype(a: Args) -> str | None:
+    return a.dtype("dtype") if a.given("dtype") else a.nth(1).dtype
+
+
+def _full_shape(a: Args) -> Shape:
+    shape = shaping.dims_at(0, "shape")(a)
+    if a.nth(1).shape is None:
+        raise Unsure
+    return shape
+
+
+def _sum_dtype(a: Args) -> str | None:
+    return a.dtype("dtype") if a.given("dtype") else summed(a.nth(0).dtype)
+
+
+def _mean_dtype(a: Args) -> str | None:
+    return a.dtype("dtype") if a.given("dtype") else divided(a.nth(0).dtype)
+
+
+def _spread_dtype(a: Args) -> str | None:
+    return a.dtype("dtype") if a.given("dtype") else real(divided(a.nth(0).dtype))
+
+
+def _of_sequence(a: Args) -> str | None:
+    return combined(shaping.operands(a))
+
+
+def _arange_dtype(a: Args) -> str | None:
+    if a.given("dtype"):
+        return a.dtype("dtype")
+    kinds = {a.operand(v).python for v in a.call.args[:3]}
+    kinds |= {a.operand(a.call.kwargs["step"]).python} if "step" in a.call.kwargs else set()
+    if kinds == {"int"}:
+        return "int64"
+    return "float64" if kinds <= {"int", "float"} and kinds else None
+
+
+def _linspace_dtype(a: Args) -> str | None:
+    if a.given("dtype"):
+        return a.dtype("dtype")
+    ends = [a.nth(0), a.nth(1)]
+    return "float64" if all(o.python in ("int", "float") for o in ends) else None
+
+
+def _linspace_shape(a: Args) -> Shape:
+    if a.given("retstep"):
+        raise Unsure
+    return shaping.linspace(a)
+
+
+def _einsum_shape(a: Args) -> Shape:
+    text = getattr(next(iter(a.call.args[0]), None), "const", None) if a.call.args else None
+    if not isinstance(text, str) or a.call.rest:
+        raise Unsure
+    return einsum_shape(text, [a.operand(v).shape for v in a.call.args[1:]])
+
+
+def _einsum_dtype(a: Args) -> str | None:
+    return combined([a.operand(v) for v in a.call.args[1:]])
+
+
+def _where_dtype(a: Args) -> str | None:
+    return combined([a.nth(1), a.nth(2)])
+
+
+def _float_pair(a: Args) -> str | None:
+    return floating(both(a))
+
+
+def _divided_pair(a: Args) -> str | None:
+    return divided(both(a))
+
+
+def _shift(a: Args) -> str | None:
+    found = both(a)
+    return found if found and found.startswith(("int", "uint")) else None
+
+
+def _clip_dtype(a: Args) -> str | None:
+    bounds = [a.tensor(n) for n in ("a_min", "a_max") if a.given(n)]
+    return combined([a.nth(0), *bounds])
+
+
+def _clip_shape(a: Args) -> Shape:
+    bounds = [a.tensor(n).shape for n in ("a_min", "a_max") if a.given(n)]
+    return shaping.broadcast_all([a.nth(0).shape, *bounds])
+
+
+def _average_dtype(a: Args) -> str | None:
+    if a.given("weights"):
+        return promoted(divided(a.nth(0).dtype), a.tensor("weights").dtype)
+    return divided(a.nth(0).dtype)
+
+
+def _average_shape(a: Args) -> Shape:
+    if a.given("returned"):
+        raise Unsure
+    return shaping.reduction(a)
+
+
+def _power_dtype(a: Args) -> str | None:
+    found = both(a)
+    return None if found == "bool" else found
+
+
+def _no_bool(rule: DtypeRule) -> DtypeRule:
+    def dtype(a: Args) -> str | None:
+        found = rule(a)
+        return None if found == "bool" else found
+
+    return dtype
+
+
+def _rounded(a: Args) -> str | None:
+    dtype = a.nth(0).dtype
+    return dtype if dtype and dtype.startswith("float") else None
+
+
+def table() -> dict[str, Part]:
+    """Dtype and shape rule of each function."""
+    parts: dict[str, Part] = {}
+
+    def add(names: str, dtype: DtypeRule, shape: ShapeRule) -> None:
+        parts.update(dict.fromkeys(names.split(), (dtype, shape)))
+
+    first, pair = shaping.nth(0), shaping.broadcasting(0, 1)
+    keep = of(lambda d: d)
+    add(_FLOATING, of(floating), first)
+    add(_SAME, _no_bool(keep), first)
+    add("flip flipud fliplr roll sort triu tril copy logical_not", keep, first)
+    add("abs absolute real imag", of(real), first)
+    add("angle", of(lambda d: real(floating(d))), first)
+    add("sign", keep, first)
+    add("ceil floor fix trunc rint", _rounded, first)
+    add("fabs reciprocal sinc", _rounded, first)
+    add(_PREDICATES, fixed("bool"), first)
+    add(_COMPARISONS, fixed("bool"), pair)
+    add(_ARITHMETIC, _no_bool(both), pair)
+    add("maximum minimum bitwise_and bitwise_or bitwise_xor multiply add", both, pair)
+    add("power", _power_dtype, pair)
+    add("divide true_divide", _divided_pair, pair)
+    add("arctan2 hypot logaddexp logaddexp2 nextafter heaviside float_power", _float_pair, pair)
+    parts["float_power"] = (lambda a: None if (both(a) or "c").startswith("c") else "float64", pair)
+    add("gcd lcm left_shift right_shift", _shift, pair)
+    add("clip", _clip_dtype, _clip_shape)
+    add("sum prod", _sum_dtype, shaping.reduction)
+    add("nansum nanprod", _sum_dtype, shaping.reduction)
+    add("cumsum cumprod", _sum_dtype, shaping.accumulated)
+    add("mean nanmean", _mean_dtype, shaping.reduction)
+    add("std var", _spread_dtype, shaping.reduction)
+    add("average", _average_dtype, _average_shape)
+    add("max min amax amin", keep, shaping.reduction)
+    add("ptp", keep, shaping.reduction)
+    add("all any", fixed("bool"), shaping.reduction)
+    add("argmax argmin count_nonzero", fixed("int64"), shaping.reduction)
+    add("argsort", fixed("int64"), first)
+    add("zeros ones empty", lambda a: a.dtype("dtype", default="float64"), shaping.dims_at(0, "shape"))
+    add("zeros_like ones_like empty_like", _like_dtype, _full_like)
+    add("full_like", _like_dtype, _full_like)
+    add("full", _full_dtype, _full_shape)
+    add("array asarray asanyarray ascontiguousarray", _array_dtype, _array_shape)
+    add("arange", _arange_dtype, shaping.arange)
+    add("linspace", _linspace_dtype, _linspace_shape)
+    add("logspace geomspace", _linspace_dtype, shaping.linspace)
+    add("eye identity tri", lambda a: a.dtype("dtype", default="float64"), shaping.eye)
+    add("reshape", keep, shaping.reshape)
+    add("ravel", keep, shaping.ravel)
+    add("transpose", keep, shaping.transpose)
+    add("expand_dims", keep, shaping.expand)
+    add("squeeze", keep, shaping.squeeze)
+    add("swapaxes", keep, shaping.swapaxes)
+    add("moveaxis", keep, shaping.moveaxis)
+    add("broadcast_to", keep, shaping.broadcast_to)
+    add("repeat", keep, shaping.repeat)
+    add("tile", keep, shaping.tile)
+    add("pad", keep, shaping.pad)
+    for rank in (1, 2, 3):
+        add(f"atleast_{rank}d", keep, shaping.atleast(rank))
+    add("concatenate", _of_sequence, shaping.concatenate)
+    add("stack", _of_sequence, shaping.stack)
+    add("vstack", _of_sequence, shaping.vstack)
+    add("hstack", _of_sequence, shaping.hstack)
+    add("dstack", _of_sequence, shaping.dstack)
+    add("column_stack", _of_sequence, shaping.column_stack)
+    add("dot", both, shaping.dot)
+    add("matmul", both, shaping.matmul)
+    add("inner", both, shaping.inner)
+    add("outer", both, shaping.outer)
+    add("kron", both, shaping.kron)
+    add("vdot", both, lambda a: ())
+    add("cross", both, shaping.cross)
+    add("tensordot", both, tensordot_shape)
+    add("einsum", _einsum_dtype, _einsum_shape)
+    add("diag", keep, shaping.diag)
+    add("diagflat", keep, shaping.diagflat)
+    add("diagonal", keep, shaping.diagonal)
+    add("trace", _sum_dtype, shaping.trace)
+    add("take", keep, shaping.take)
+    add("take_along_axis", keep, _along)
+    add("vander", keep, shaping.vander)
+    add("diff", _no_bool(keep), shaping.diff)
+    add("rot90", keep, shaping.rot90)
+    add("compress", keep, shaping.unknown_size)
+    add("append", both, _appended)
+    add("polyval", both, shaping.nth(1))
+    return parts
+
+
+def _along(a: Args) -> Shape:
+    if not a.given("axis"):
+        raise Unsure
+    shape, indices = a.nth(0).known, a.nth(1).known
+    if len(shape) != len(indices):
+        raise Unsure
+    at = shaping.axis_of(len(shape), a.integer("axis"))
+    return tuple(i if k == at else max(d, i) for k, (d, i) in enumerate(zip(shape, indices, strict=True)))
+
+
+def _appended(a: Args) -> Shape:
+    left, right = a.nth(0).known, a.nth(1).known
+    if not a.given("axis"):
+        return (shaping.sum_of((shaping.product_of(left), shaping.product_of(right))),)
+    return shaping.concatenated([left, right], a.integer("axis"))
+
+
+# Functions with other results ----------------------------------------------------------------------------------------
+
+
+def _boolean(a: Args) -> Value:
+    return BOOL_V
+
+
+def _ndim(a: Args) -> Value:
+    shape = a.nth(0).shape
+    return INT_V if shape is None else literal(len(shape)).value
+
+
+def _size(a: Args) -> Value:
+    shape = a.nth(0).shape
+    if shape is None or any(d < 0 for d in shape) or a.given("axis"):
+        return INT_V
+    size = 1
+    for d in shape:
+        size *= d
+    return literal(size).value
+
+
+def _shape(a: Args) -> Value:
+    return shape_value(a.nth(0).shape, "tuple")
+
+
+def _split(axis: int | None) -> ValueRule:
+    shapes = shaping.sections(axis=axis)
+
+    def rule(a: Args) -> Value:
+        x = a.nth(0)
+        try:
+            found = shapes(a)
+        except Unsure:
+            return a.call.list_of(a.result(x.dtype, None))
+        return listed(a, [a.result(x.dtype, s) for s in found])
+
+    return rule
+
+
+def _nonzero(a: Args) -> Value:
+    rank = a.nth(0).rank
+    return tup([a.result("int64", (DYNAMIC,))] * rank).value
+
+
+def _where(a: Args) -> Value:
+    if len(a.call.args) == 1 and not a.call.kwargs:
+        return _nonzero(a)
+    dtype, shape = sure(_where_dtype, a), sure(shaping.where, a)
+    return a.result(dtype, shape)
+
+
+def _meshgrid(a: Args) -> Value:
+    if a.call.rest or "sparse" in a.call.kwargs:
+        raise Unsure
+    arrays = [a.operand(v) for v in a.call.args]
+    sizes = [shaping.product_of(o.known) for o in arrays]
+    indexing = a.constant("indexing", default="xy") if "indexing" in a.call.kwargs else "xy"
+    if indexing == "xy" and len(sizes) > 1:
+        sizes[:2] = sizes[1::-1]
+    return listed(a, [a.result(o.dtype, tuple(sizes)) for o in arrays])
+
+
+def values() -> dict[str, ValueRule]:
+    """Rules of functions that do not give one array."""
+    return {
+        "allclose": _boolean,
+        "array_equal": _boolean,
+        "isscalar": _boolean,
+        "iscomplexobj": _boolean,
+        "isrealobj": _boolean,
+        "ndim": _ndim,
+        "size": _size,
+        "shape": _shape,
+        "split": _split(None),
+        "array_split": _split(None),
+        "hsplit": _split(1),
+        "vsplit": _split(0),
+        "dsplit": _split(2),
+        "nonzero": _nonzero,
+        "where": _where,
+        "meshgrid": _meshgrid,
+    }

@@ -1,0 +1,432 @@
+"""Shape rules of array functions, by position of their arguments, so that NumPy and TensorFlow's copy of it share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+
+from hybridize.domain.objects import NONE, Lit, Tensor, Value
+from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape
+from hybridize.library.arithmetic import broadcast, contraction
+from hybridize.library.operands import INFER, Args, Impossible, Operand, ShapeRule, Unsure
+from hybridize.library.shapes import (
+    axis_of,
+    broadcast_all,
+    concatenated,
+    permuted,
+    product_of,
+    reduced,
+    replaced,
+    reshaped,
+    stacked,
+    sum_of,
+    unsized,
+)
+
+Dims = tuple[Dim, ...]
+
+
+def nth(index: int = 0) -> ShapeRule:
+    """The shape of an argument."""
+    return lambda a: a.nth(index).shape
+
+
+def broadcasting(*indices: int) -> ShapeRule:
+    """Arguments, broadcast."""
+    return lambda a: broadcast_all(a.nth(i).shape for i in indices)
+
+
+def reduction(a: Args) -> Shape:
+    """A reduction over `axis`, all by default."""
+    keep = a.flag("keepdims") if a.given("keepdims") else False
+    return reduced(a.nth(0).known, a.integers("axis"), keep)
+
+
+def accumulated(a: Args) -> Shape:
+    """`cumsum` and its like flatten without an axis."""
+    shape = a.nth(0).known
+    return shape if a.given("axis") else (product_of(shape),)
+
+
+def dims_at(index: int, *names: str) -> ShapeRule:
+    """The shape that an argument spells."""
+
+    def rule(a: Args) -> Shape:
+        if index < len(a.call.args):
+            (obj,) = a.call.args[index] if len(a.call.args[index]) == 1 else (NONE,)
+            return a.dims_of(obj)
+        return a.dims(*names)
+
+    return rule
+
+
+def reshape(a: Args) -> Shape:
+    target = dims_at(1, "newshape", "shape")(a)
+    return reshaped(a.nth(0).shape, target or ())
+
+
+def broadcast_to(a: Args) -> Shape:
+    return dims_at(1, "shape")(a)
+
+
+def transpose(a: Args) -> Shape:
+    return permuted(a.nth(0).known, a.integers("axes"))
+
+
+def expand(a: Args) -> Shape:
+    shape = a.nth(0).known
+    axes = a.integers("axis") or ()
+    rank = len(shape) + len(axes)
+    new = {axis_of(rank, x) for x in axes}
+    rest = iter(shape)
+    return tuple(1 if i in new else next(rest) for i in range(rank))
+
+
+def squeeze(a: Args) -> Shape:
+    shape = a.nth(0).known
+    if a.given("axis"):
+        return reduced(shape, a.integers("axis"), False)
+    if any(d < 0 for d in shape):
+        raise Unsure
+    return tuple(d for d in shape if d != 1)
+
+
+def ravel(a: Args) -> Shape:
+    return (product_of(a.nth(0).known),)
+
+
+def swapaxes(a: Args) -> Shape:
+    shape = a.nth(0).known
+    first, second = (axis_of(len(shape), _at(a, i)) for i in (1, 2))
+    dims = list(shape)
+    dims[first], dims[second] = dims[second], dims[first]
+    return tuple(dims)
+
+
+def _at(a: Args, index: int) -> int:
+    if index < len(a.call.args):
+        (obj,) = a.call.args[index] if len(a.call.args[index]) == 1 else (NONE,)
+        found = a.integers_of(obj)
+        return found[0]
+    name = next((p for p, (i, _) in a.slots.items() if i == index), "")
+    return a.integer(name)
+
+
+def moveaxis(a: Args) -> Shape:
+    shape = a.nth(0).known
+    rank = len(shape)
+    source = [axis_of(rank, x) for x in a.integers("source") or ()]
+    target = [axis_of(rank, x) for x in a.integers("destination") or ()]
+    order = [i for i in range(rank) if i not in source]
+    for where, what in sorted(zip(target, source, strict=True)):
+        order.insert(where, what)
+    return tuple(shape[i] for i in order)
+
+
+def atleast(rank: int) -> ShapeRule:
+    def rule(a: Args) -> Shape:
+        if len(a.call.args) != 1:
+            raise Unsure
+        shape = a.nth(0).known
+        if len(shape) >= rank:
+            return shape
+        if rank == 3:
+            return (1, *shape, 1) if len(shape) == 1 else (*shape, 1) if shape else (1, 1, 1)
+        return (1,) * (rank - len(shape)) + shape
+
+    return rule
+
+
+def repeat(a: Args) -> Shape:
+    shape = a.nth(0).known
+    if not a.given("axis"):
+        shape, axis = (product_of(shape),), 0
+    else:
+        axis = axis_of(len(shape), a.integer("axis"))
+    times = a.nth(1)
+    if times.shape not in ((), (1,)):
+        return replaced(shape, axis, sum_of(times.content) if times.content else UNRESOLVED)
+    return replaced(shape, axis, product_of((shape[axis], times.content[0] if times.content else UNRESOLVED)))
+
+
+def tile(a: Args) -> Shape:
+    shape = a.nth(0).known
+    reps = dims_at(1, "reps")(a) or ()
+    rank = max(len(shape), len(reps))
+    shape, reps = (1,) * (rank - len(shape)) + shape, (1,) * (rank - len(reps)) + reps
+    return tuple(product_of(pair) for pair in zip(shape, reps, strict=True))
+
+
+def pad(a: Args) -> Shape:
+    shape = a.nth(0).known
+    obj = a.object("pad_width")
+    if obj is None:
+        raise Impossible
+    rows = [a.integers_of(next(iter(v))) for v in a.items_of(obj)]
+    if len(rows) == 1 and len(rows[0]) == 1:
+        rows = [rows[0] * 2] * len(shape)
+    elif len(rows) == 2 and all(len(r) == 1 for r in rows):
+        rows = [rows[0] + rows[1]] * len(shape)
+    elif len(rows) == 1 and len(rows[0]) == 2:
+        rows = rows * len(shape)
+    if len(rows) != len(shape) or any(len(r) != 2 for r in rows):
+        raise Unsure
+    return tuple(d if not any(r) else sum_of((d, *r)) for d, r in zip(shape, rows, strict=True))
+
+
+def operands(a: Args) -> list[Operand]:
+    """The arrays of the sequence that is the first argument."""
+    if a.call.args:
+        (obj,) = a.call.args[0] if len(a.call.args[0]) == 1 else (NONE,)
+        if obj is NONE:
+            raise Unsure
+        if isinstance(obj, Tensor):
+            a.kinds.append(obj.kind)
+            if not obj.shape or obj.shape[0] < 0:
+                raise Unsure
+            return [Operand(obj.dtype, obj.shape[1:], obj.kind)] * obj.shape[0]
+        return [a.operand(v) for v in a.items_of(obj)]
+    return a.tensors(a.first)
+
+
+def concatenate(a: Args) -> Shape:
+    shapes = [o.shape for o in operands(a)]
+    if "axis" in a.call.kwargs or len(a.call.args) > 1:
+        if not a.given("axis"):
+            return (sum_of(product_of(s) if s is not None else UNRESOLVED for s in shapes),)
+        return concatenated(shapes, a.integer("axis"))
+    return concatenated(shapes, 0)
+
+
+def stack(a: Args) -> Shape:
+    axis = a.integer("axis", default=0) if a.given("axis") else 0
+    return stacked([o.shape for o in operands(a)], axis)
+
+
+def _known(shapes: list[Shape]) -> list[Dims]:
+    if any(s is None for s in shapes):
+        raise Unsure
+    return [s for s in shapes if s is not None]
+
+
+def vstack(a: Args) -> Shape:
+    shapes = [s if len(s) > 1 else (1, *s) if s else (1, 1) for s in _known([o.shape for o in operands(a)])]
+    return concatenated(shapes, 0)
+
+
+def hstack(a: Args) -> Shape:
+    shapes = [s or (1,) for s in _known([o.shape for o in operands(a)])]
+    return concatenated(shapes, 0 if len(shapes[0]) == 1 else 1)
+
+
+def dstack(a: Args) -> Shape:
+    shapes = []
+    for s in _known([o.shape for o in operands(a)]):
+        shapes.append(s if len(s) > 2 else (*s, 1) if len(s) == 2 else (1, *s, 1) if s else (1, 1, 1))
+    return concatenated(shapes, 2)
+
+
+def column_stack(a: Args) -> Shape:
+    shapes = [s if len(s) > 1 else (*s, 1) for s in _known([o.shape for o in operands(a)])]
+    return concatenated(shapes, 1)
+
+
+def dot(a: Args) -> Shape:
+    left, right = a.nth(0).known, a.nth(1).known
+    if not left or not right:
+        return left or right
+    if len(right) == 1:
+        return left[:-1]
+    return (*left[:-1], *right[:-2], right[-1])
+
+
+def matmul(a: Args) -> Shape:
+    found = contraction(a.nth(0).shape, a.nth(1).shape)
+    if found is None:
+        raise Unsure
+    return found
+
+
+def inner(a: Args) -> Shape:
+    left, right = a.nth(0).known, a.nth(1).known
+    return (*left[:-1], *right[:-1]) if left and right else left or right
+
+
+def outer(a: Args) -> Shape:
+    return (product_of(a.nth(0).known), product_of(a.nth(1).known))
+
+
+def kron(a: Args) -> Shape:
+    left, right = a.nth(0).known, a.nth(1).known
+    rank = max(len(left), len(right))
+    left, right = (1,) * (rank - len(left)) + left, (1,) * (rank - len(right)) + right
+    return tuple(product_of(p) for p in zip(left, right, strict=True))
+
+
+def diag(a: Args) -> Shape:
+    shape = a.nth(0).known
+    k = _at(a, 1) if len(a.call.args) > 1 or "k" in a.call.kwargs else 0
+    if len(shape) == 1:
+        side = sum_of((shape[0], abs(k)))
+        return (side, side)
+    return (_diagonal(shape[0], shape[1], k),)
+
+
+def _diagonal(rows: Dim, columns: Dim, k: int) -> Dim:
+    if min(rows, columns) < 0:
+        return unsized(rows, columns)
+    return max(0, min(rows + min(k, 0), columns - max(k, 0)))
+
+
+def diagflat(a: Args) -> Shape:
+    k = _at(a, 1) if len(a.call.args) > 1 or "k" in a.call.kwargs else 0
+    side = sum_of((product_of(a.nth(0).known), abs(k)))
+    return (side, side)
+
+
+def _axes_pair(a: Args, rank: int) -> tuple[int, int]:
+    first = a.integer("axis1", default=0)
+    second = a.integer("axis2", default=1)
+    return axis_of(rank, first), axis_of(rank, second)
+
+
+def diagonal(a: Args) -> Shape:
+    shape = a.nth(0).known
+    first, second = _axes_pair(a, len(shape))
+    rest = (d for i, d in enumerate(shape) if i not in (first, second))
+    return (*rest, _diagonal(shape[first], shape[second], a.integer("offset", default=0)))
+
+
+def trace(a: Args) -> Shape:
+    shape = a.nth(0).known
+    pair = _axes_pair(a, len(shape))
+    return tuple(d for i, d in enumerate(shape) if i not in pair)
+
+
+def take(a: Args) -> Shape:
+    shape, indices = a.nth(0).known, a.nth(1).known
+    if not a.given("axis"):
+        return indices
+    at = axis_of(len(shape), a.integer("axis"))
+    return (*shape[:at], *indices, *shape[at + 1 :])
+
+
+def number(value: Value) -> int | float:
+    """A number that is known."""
+    if len(value) == 1:
+        (obj,) = value
+        if isinstance(obj, Lit) and isinstance(obj.const, int | float):
+            return obj.const
+    raise Unsure
+
+
+def arange(a: Args) -> Shape:
+    try:
+        numbers = [number(v) for v in a.call.args[:3]]
+        step = number(a.call.kwargs["step"]) if "step" in a.call.kwargs else numbers[2] if len(numbers) > 2 else 1
+    except Unsure:
+        return (UNRESOLVED,)
+    if "start" in a.call.kwargs or "stop" in a.call.kwargs or not numbers or step == 0:
+        return (UNRESOLVED,)
+    first, last = (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
+    return (max(0, ceil((last - first) / step)),)
+
+
+def count_at(a: Args, *names: str) -> Dim:
+    """A dim that an argument gives."""
+    found = a.dims(*names)
+    if len(found) != 1:
+        raise Unsure
+    return max(found[0], UNRESOLVED)
+
+
+def linspace(a: Args) -> Shape:
+    inner_shape = broadcast(a.nth(0).shape, a.nth(1).shape)
+    if inner_shape is None:
+        raise Unsure
+    count = count_at(a, "num") if a.given("num") else 50
+    at = axis_of(len(inner_shape) + 1, a.integer("axis", default=0))
+    return (*inner_shape[:at], count, *inner_shape[at:])
+
+
+def eye(a: Args) -> Shape:
+    rows = count_at(a, "N", "n")
+    return (rows, count_at(a, "M") if a.given("M") else rows)
+
+
+def tri(a: Args) -> Shape:
+    return eye(a)
+
+
+def vander(a: Args) -> Shape:
+    size = product_of(a.nth(0).known)
+    return (size, count_at(a, "N") if a.given("N") else size)
+
+
+def diff(a: Args) -> Shape:
+    if a.given("prepend") or a.given("append"):
+        raise Unsure
+    shape = a.nth(0).known
+    at = axis_of(len(shape), a.integer("axis", default=-1))
+    size = shape[at]
+    return replaced(shape, at, max(0, size - a.integer("n", default=1)) if size >= 0 else size)
+
+
+def rot90(a: Args) -> Shape:
+    shape = a.nth(0).known
+    first, second = a.integers("axes", default=(0, 1)) or (0, 1)
+    if a.integer("k", default=1) % 2 == 0:
+        return shape
+    dims = list(shape)
+    dims[first], dims[second] = dims[second], dims[first]
+    return tuple(dims)
+
+
+def where(a: Args) -> Shape:
+    return broadcast_all(a.nth(i).shape for i in range(3))
+
+
+def cross(a: Args) -> Shape:
+    left, right = a.nth(0).known, a.nth(1).known
+    if len(a.call.args) > 2 or a.call.kwargs or left[-1:] != (3,) or right[-1:] != (3,):
+        raise Unsure
+    return broadcast(left, right)
+
+
+def sections(index_axis: Callable[[Args, int], int] | None = None, axis: int | None = None) -> Callable[[Args], list[Dims]]:
+    """The shapes of the parts of a split."""
+
+    def rule(a: Args) -> list[Dims]:
+        shape = a.nth(0).known
+        at = axis if axis is not None else a.integer("axis", default=0) if a.given("axis") else 0
+        if axis == 1 and len(shape) == 1:
+            at = 0
+        at = axis_of(len(shape), at)
+        size = shape[at]
+        given = a.nth(1)
+        if given.shape == ():
+            if not given.content or size < 0 or given.content[0] == 0:
+                raise Unsure
+            count = given.content[0]
+            base, extra = divmod(size, count)
+            sizes = [base + (i < extra) for i in range(count)]
+        else:
+            if given.content is None or size < 0:
+                raise Unsure
+            bounds = [0, *(min(c, size) for c in given.content), size]
+            sizes = [max(0, high - low) for low, high in zip(bounds, bounds[1:], strict=False)]
+        return [replaced(shape, at, s) for s in sizes]
+
+    return rule
+
+
+def unknown_size(a: Args) -> Shape:
+    """One dim that depends on the data."""
+    return (DYNAMIC,)
+
+
+def size_dims(a: Args) -> Shape:
+    """The `size` of random draws: nothing gives a scalar."""
+    if not a.given("size"):
+        raise Unsure
+    return tuple(UNRESOLVED if d == INFER else d for d in a.dims("size"))

@@ -1,0 +1,28 @@
+"""`tf.experimental.numpy`: NumPy's functions, as operations on tensors."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.library.index import lookup
+from hybridize.library.numpy import functions
+from hybridize.library.operands import op, value_rule
+from hybridize.library.spec import Spec
+
+_PREFIX: Final = "tf.experimental.numpy."
+#: Those whose result differs from NumPy's own, so that they have no exact rule yet.
+_DIFFERENT: Final = frozenset("allclose array_equal isscalar shape size ndim iscomplexobj isrealobj".split())
+
+
+def _table() -> dict[str, Spec]:
+    made: dict[str, Spec] = {}
+    for name, (dtype, shape) in functions.table().items():
+        if lookup(_PREFIX + name) is not None:
+            made[_PREFIX + name] = op(dtype, shape)
+    for name, rule in functions.values().items():
+        if lookup(_PREFIX + name) is not None and name not in _DIFFERENT:
+            made[_PREFIX + name] = Spec(value_rule(rule, "unknown"), op=True)
+    return made
+
+
+FUNCTIONS: Final[dict[str, Spec]] = _table()
