@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from hybridize.library.index import canonical, known_package, lookup
+from hybridize.library.python.packages import MODULES
 from hybridize.library.spec import ClassSpec, Spec
 
 _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -21,13 +22,12 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
         "hybridize.library.tensorflow.data",
         "hybridize.library.tensorflow.control",
     ),
-    "tensor": ("hybridize.library.tensorflow.values",),
+    "tensor": ("hybridize.library.tensorflow.values", "hybridize.library.numpy_models"),
     "keras": ("hybridize.library.keras.core", "hybridize.library.keras.training", "hybridize.library.keras.layers"),
     "np": ("hybridize.library.numpy_models",),
     "builtins": ("hybridize.library.python.functions", "hybridize.library.python.containers"),
     "wrapper": ("hybridize.library.tensorflow.control", "hybridize.library.python.functions"),
 }
-_STANDARD: Final = ("hybridize.library.python.stdlib", "hybridize.library.python.other")
 
 
 @cache
@@ -44,7 +44,7 @@ def root_of(name: str) -> str:
 @cache
 def _table(root: str, attribute: str) -> dict[str, Any]:
     table: dict[str, Any] = {}
-    for module in _TABLES.get(root, _STANDARD):
+    for module in _TABLES.get(root) or MODULES.get(root, ()):
         try:
             loaded = importlib.import_module(module)
         except ModuleNotFoundError:

@@ -1,0 +1,360 @@
+"""What defines and describes code: dataclasses, attrs, enum, abc, typing, types, copy, contextlib, inspect, weakref."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOTTOM,
+    INT_V,
+    NONE_V,
+    STR_V,
+    Class,
+    Container,
+    Heap,
+    Inst,
+    LibInst,
+    Lit,
+    Obj,
+    Tup,
+    Value,
+    bound,
+    tup,
+    unknown,
+    wrapper,
+)
+from hybridize.library.python.rules import (
+    call_back,
+    constructor,
+    decorator_factory,
+    give,
+    instance,
+    integer,
+    itself,
+    kept,
+    later,
+    listed,
+    methods,
+    nothing,
+    opaque,
+    pass_through,
+    properties,
+    recall,
+    same,
+    table,
+    text,
+    truth,
+)
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+
+# Data classes --------------------------------------------------------------------------------------------------------
+
+
+def _dataclass(call: Call) -> Value:
+    """`@dataclass`, plain or with arguments: marks the class and gives it back."""
+    if not call.args:
+        return later(call.name)
+    for obj in call.arg(0):
+        if isinstance(obj, Class):
+            call.engine.mark_dataclass(obj)
+    return call.arg(0)
+
+
+def _names(call: Call, obj: Heap) -> list[str]:
+    return [name for name in obj.fields if isinstance(name, str)]
+
+
+def _replace(call: Call) -> Value:
+    """A new instance, made from the old one's fields and what is given anew."""
+    result = BOTTOM
+    for obj in call.arg(0):
+        if isinstance(obj, Inst):
+            old = {name: call.engine.read(call.frame, obj.cell(name)) for name in _names(call, obj)}
+            named = {**{name: value for name, value in old.items() if value}, **call.kwargs}
+            result = join(
+                result, call.engine.call_value(call.frame, call.pos, obj.cls.value, [], named, "construction")
+            )
+        elif isinstance(obj, Tup):
+            items = [call.kwargs.get(n, i) for n, i in zip(obj.names or (), obj.items, strict=False)]
+            result = join(result, tup(items or obj.items, obj.kind, obj.names).value)
+        else:
+            result = join(result, unknown("a copy by `replace`").value)
+    return result
+
+
+def _as_dict(call: Call) -> Value:
+    made = call.new("dict", "fields")
+    for obj in call.arg(0):
+        if not isinstance(obj, Inst):
+            call.engine.lose_exactness(made)
+            call.engine.write(call.frame, made.rest_cell(), unknown("a field of a data class").value, call.pos)
+            continue
+        for name in _names(call, obj):
+            value = call.engine.read(call.frame, obj.cell(name))
+            call.engine.write(call.frame, made.cell(name), value, call.pos)
+    return made.value
+
+
+def _as_tuple(call: Call) -> Value:
+    result = BOTTOM
+    for obj in call.arg(0):
+        if isinstance(obj, Inst):
+            items = [call.engine.read(call.frame, obj.cell(name)) for name in _names(call, obj)]
+            result = join(result, tup(items).value)
+        else:
+            result = join(result, unknown("the fields of a data class").value)
+    return result
+
+
+def _attr_field(call: Call) -> Value:
+    """`attr.ib(default, factory=f)`: the fields of attrs are those of data classes under other names."""
+    made = call.engine.library_instance(call.frame, call.pos, "dataclasses.field")
+    default = call.arg(0, "default")
+    for obj in default:
+        if isinstance(obj, LibInst) and obj.cls == "attr.Factory":
+            call.keep(made, "default_factory", call.engine.read(call.frame, obj.cell("factory")))
+        else:
+            call.keep(made, "default", obj.value)
+    call.keep(made, "default_factory", call.kwargs.get("factory", BOTTOM))
+    return made.value
+
+
+# Copies --------------------------------------------------------------------------------------------------------------
+
+
+def _copied(call: Call, obj: Obj, depth: int, tag: str) -> Value:
+    """A copy: fresh containers, down to `depth`; values that cannot change are their own copies."""
+    if isinstance(obj, Container) and depth > 0:
+        made = call.new(obj.kind, f"{tag}{obj.frame}.{obj.site[1]}")
+        engine, frame = call.engine, call.frame
+        for key, cell in list(obj.fields.items()):
+            value = _copies(call, engine.read(frame, cell), depth - 1, tag + ">")
+            engine.write(frame, made.cell(key), value, call.pos)
+        if not engine.is_exact(frame, obj):
+            engine.lose_exactness(made)
+            rest = _copies(call, engine.read(frame, obj.rest_cell()), depth - 1, tag + ">")
+            engine.write(frame, made.rest_cell(), rest, call.pos)
+            if obj.kind == "dict":
+                keys = frozenset(k for k in engine.keys_of(frame, obj) if not isinstance(k, Lit))
+                engine.set_item_quietly(frame, made, keys, rest, call.pos)
+        return made.value
+    if isinstance(obj, Tup) and depth > 0:
+        return tup([_copies(call, item, depth, tag) for item in obj.items], obj.kind, obj.names).value
+    return obj.value
+
+
+def _copies(call: Call, value: Value, depth: int, tag: str) -> Value:
+    result = BOTTOM
+    for obj in value:
+        result = join(result, _copied(call, obj, depth, tag))
+    return result
+
+
+def _copy(depth: int, hook: str) -> Rule:
+    def rule(call: Call) -> Value:
+        result = BOTTOM
+        for obj in call.arg(0):
+            own = call.method(obj, hook, *([call.new("dict", "memo").value] if depth > 1 else []))
+            # An instance stands for its copy too: changes of the copy count as changes of the original.
+            result = join(result, own or _copied(call, obj, depth, "copy"))
+        return result
+
+    return rule
+
+
+# Context managers ----------------------------------------------------------------------------------------------------
+
+
+def _enter(call: Call, value: Value) -> Value:
+    """What entering a context manager binds."""
+    enter = getattr(call.engine, "enter_context", None)
+    if enter is None:
+        return value
+    found: Value = enter(call.frame, value, call.pos)
+    return found
+
+
+def _callback(call: Call) -> Value:
+    call_back(call, call.arg(0), *call.args[1:], **call.kwargs)
+    return call.arg(0)
+
+
+def _closed(call: Call) -> Value:
+    """`with closing(x)`: closes `x` at the end."""
+    thing = recall(call, "thing")
+    for obj in thing:
+        call.method(obj, "close")
+    return thing
+
+
+# Types ---------------------------------------------------------------------------------------------------------------
+
+
+def _bound_method(call: Call) -> Value:
+    result = BOTTOM
+    for func in call.arg(0):
+        for receiver in call.arg(1):
+            result = join(result, bound(func, receiver).value)
+    return result
+
+
+def _namespace(call: Call) -> Value:
+    made = call.engine.library_instance(call.frame, call.pos, "types.SimpleNamespace")
+    for name, value in call.kwargs.items():
+        call.keep(made, name, value)
+    return made.value
+
+
+def _new_type(call: Call) -> Value:
+    return pass_through()
+
+
+def _reference(call: Call) -> Value:
+    return recall(call, "object") or NONE_V
+
+
+def _doc(call: Call) -> Value:
+    return join(STR_V, NONE_V)
+
+
+def _parameters(call: Call) -> Value:
+    made = call.new("dict", "parameters")
+    call.engine.lose_exactness(made)
+    call.engine.write(call.frame, made.rest_cell(), instance("inspect.Parameter")(call), call.pos)
+    return made.value
+
+
+_DATACLASS_NAMES: Final = (
+    "dataclasses.dataclass",
+    "attr.s",
+    "attr.attrs",
+    "attr.dataclass",
+    "attr.define",
+    "attr.frozen",
+    "attr.mutable",
+    "attrs.define",
+    "attrs.frozen",
+    "attrs.mutable",
+)
+_ABC_NAMES: Final = "abstractmethod abstractclassmethod abstractstaticmethod"
+_STACK: Final = ClassSpec(
+    methods={
+        "enter_context": Spec(lambda call: _enter(call, call.arg(0))),
+        "push": Spec(same),
+        "callback": Spec(_callback),
+        "pop_all": Spec(itself),
+        "close": Spec(nothing),
+        "__enter__": Spec(itself),
+    },
+)
+_SIMPLE_CONTEXT: Final = ClassSpec(methods={"__enter__": Spec(itself)})
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    **{name: Spec(_dataclass) for name in _DATACLASS_NAMES},
+    "dataclasses.replace": Spec(_replace),
+    "dataclasses.asdict": Spec(_as_dict),
+    "dataclasses.astuple": Spec(_as_tuple),
+    "dataclasses.fields": Spec(listed(unknown("the description of a field").value)),
+    "dataclasses.is_dataclass": Spec(truth),
+    "dataclasses.make_dataclass": Spec(opaque),
+    "copy.replace": Spec(_replace),
+    **{name: Spec(_attr_field) for name in ("attr.ib", "attr.attrib", "attr.field", "attrs.field")},
+    **{f"{root}.evolve": Spec(_replace) for root in ("attr", "attrs")},
+    **{f"{root}.asdict": Spec(_as_dict) for root in ("attr", "attrs")},
+    **{f"{root}.astuple": Spec(_as_tuple) for root in ("attr", "attrs")},
+    **{f"{root}.has": Spec(truth) for root in ("attr", "attrs")},
+    **{f"{root}.fields": Spec(listed(unknown("the description of a field").value)) for root in ("attr", "attrs")},
+    **table("attr.validators", "instance_of in_ optional deep_iterable ge gt le lt and_", opaque),
+    **table("enum", "unique", same),
+    "enum.auto": Spec(integer),
+    **table("abc", _ABC_NAMES, same),
+    "abc.abstractproperty": Spec(lambda call: wrapper("property", call.arg(0), BOTTOM).value),
+    "abc.get_cache_token": Spec(integer),
+    "abc.update_abstractmethods": Spec(same),
+    **table("contextlib", "contextmanager asynccontextmanager", same),
+    "copy.copy": Spec(_copy(1, "__copy__")),
+    "copy.deepcopy": Spec(_copy(4, "__deepcopy__")),
+    **{f"{module}.cast": Spec(lambda call: call.arg(1, "val")) for module in ("typing", "typing_extensions")},
+    **{f"{module}.overload": Spec(give(BOTTOM)) for module in ("typing", "typing_extensions")},
+    **{
+        name: spec
+        for module in ("typing", "typing_extensions")
+        for name, spec in (
+            table(module, "final no_type_check runtime_checkable override reveal_type", same)
+            | table(module, "dataclass_transform", decorator_factory)
+            | table(module, "TypeVar ParamSpec TypeVarTuple", instance("typing.TypeVar"))
+            | table(module, "NewType", _new_type)
+            | table(module, "get_type_hints get_origin get_args", opaque)
+            | table(module, "assert_never", nothing)
+        ).items()
+    },
+    "typing.runtime": Spec(same),
+    "types.MethodType": Spec(_bound_method),
+    "types.SimpleNamespace": Spec(_namespace),
+    "types.MappingProxyType": Spec(same),
+    "types.DynamicClassAttribute": Spec(lambda call: wrapper("property", call.arg(0), BOTTOM).value),
+    "types.coroutine": Spec(same),
+    **table("types", "new_class", opaque, "unknown_call"),
+    **table("types", "ModuleType FunctionType CodeType", opaque),
+    **table(
+        "inspect",
+        "isfunction isclass ismethod ismodule isbuiltin isroutine isgenerator isgeneratorfunction "
+        "iscoroutinefunction isabstract isdatadescriptor iscoroutine isawaitable ismethoddescriptor",
+        truth,
+    ),
+    **table("inspect", "getdoc getmodulename getfile getsourcefile cleandoc", _doc),
+    **table("inspect", "getsource", text, "environment"),
+    **table("inspect", "signature", instance("inspect.Signature")),
+    **table(
+        "inspect",
+        "getmembers stack trace getfullargspec getmodule currentframe getmro unwrap getsourcelines "
+        "getcallargs getattr_static getclosurevars getouterframes getframeinfo get_annotations",
+        opaque,
+    ),
+    "weakref.proxy": Spec(same),
+    **table("weakref", "WeakValueDictionary WeakKeyDictionary", lambda call: call.new("dict", "weak").value),
+    "weakref.WeakSet": Spec(lambda call: call.list_of(call.elements(call.arg(0)), "set", "weak")),
+    "weakref.finalize": Spec(opaque, effects=("state",)),
+    "weakref.getweakrefcount": Spec(integer),
+}
+_ENUM: Final = ClassSpec(
+    properties={"value": kept("value", join(INT_V, STR_V)), "name": text, "_value_": kept("value", INT_V)},
+)
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "dataclasses.field": ClassSpec(),
+    "dataclasses.InitVar": ClassSpec(),
+    "attr.Factory": ClassSpec(parameters=("factory",)),
+    "attrs.Factory": ClassSpec(make=lambda call: instance("attr.Factory", factory=call.arg(0, "factory"))(call)),
+    **{f"enum.{name}": _ENUM for name in ("Enum", "IntEnum", "Flag", "IntFlag", "StrEnum", "EnumMeta", "EnumType")},
+    "abc.ABC": ClassSpec(),
+    "abc.ABCMeta": ClassSpec(methods={"register": Spec(same, effects=("state",))}),
+    "contextlib.suppress": _SIMPLE_CONTEXT,
+    "contextlib.ContextDecorator": _SIMPLE_CONTEXT,
+    "contextlib.AbstractContextManager": _SIMPLE_CONTEXT,
+    "contextlib.AbstractAsyncContextManager": _SIMPLE_CONTEXT,
+    "contextlib.nullcontext": ClassSpec(
+        methods={"__enter__": Spec(kept("enter_result", NONE_V)), "__init__": constructor("enter_result")},
+        parameters=("enter_result",),
+    ),
+    "contextlib.closing": ClassSpec(methods={"__enter__": Spec(_closed)}, parameters=("thing",)),
+    "contextlib.redirect_stdout": ClassSpec(
+        methods={"__enter__": Spec(kept("new_target"))}, effects=("state",), parameters=("new_target",)
+    ),
+    "contextlib.redirect_stderr": ClassSpec(
+        methods={"__enter__": Spec(kept("new_target"))}, effects=("state",), parameters=("new_target",)
+    ),
+    "contextlib.chdir": ClassSpec(methods={"__enter__": Spec(nothing)}, effects=("io",)),
+    "contextlib.ExitStack": _STACK,
+    "contextlib.AsyncExitStack": _STACK,
+    "typing.TypeVar": ClassSpec(),
+    **{f"typing.{name}": ClassSpec() for name in ("Generic", "Protocol", "TypedDict")},
+    **{f"typing_extensions.{name}": ClassSpec() for name in ("Generic", "Protocol", "TypedDict")},
+    "inspect.Signature": ClassSpec(
+        methods={**methods("bind bind_partial", opaque), "replace": Spec(itself)},
+        properties={"parameters": _parameters, "return_annotation": opaque},
+    ),
+    "inspect.Parameter": ClassSpec(properties={"name": text, **properties("default annotation kind", opaque)}),
+    "weakref.ref": ClassSpec(call=Spec(_reference), parameters=("object", "callback")),
+    "weakref.WeakMethod": ClassSpec(call=Spec(_reference), parameters=("object", "callback")),
+}

@@ -1,0 +1,257 @@
+"""Packages around TensorFlow: datasets, hub, gym, torch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOTTOM,
+    FLOAT_V,
+    INT_V,
+    NONE_V,
+    STR_V,
+    Tensor,
+    Value,
+    prim,
+    stream,
+    tensor,
+    tup,
+    unknown,
+)
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY
+from hybridize.library.python.rules import (
+    ARRAY_V,
+    array,
+    decorator,
+    give,
+    instance,
+    integer,
+    itself,
+    listed,
+    methods,
+    nothing,
+    opaque,
+    properties,
+    table,
+    text,
+    text_dict,
+    truth,
+)
+from hybridize.library.spec import Call, ClassSpec, Spec
+
+TENSOR_V: Final = tensor(DENSE).value
+
+# Datasets and hubs ---------------------------------------------------------------------------------------------------
+
+_PIXELS: Final[dict[str, tuple[tuple[int, ...], str]]] = {
+    "mnist": ((28, 28, 1), "uint8"),
+    "fashion_mnist": ((28, 28, 1), "uint8"),
+    "kmnist": ((28, 28, 1), "uint8"),
+    "emnist": ((28, 28, 1), "uint8"),
+    "cifar10": ((32, 32, 3), "uint8"),
+    "cifar100": ((32, 32, 3), "uint8"),
+    "svhn_cropped": ((32, 32, 3), "uint8"),
+    "cats_vs_dogs": ((DYNAMIC, DYNAMIC, 3), "uint8"),
+    "horses_or_humans": ((300, 300, 3), "uint8"),
+    "rock_paper_scissors": ((300, 300, 3), "uint8"),
+    "tf_flowers": ((DYNAMIC, DYNAMIC, 3), "uint8"),
+    "oxford_flowers102": ((DYNAMIC, DYNAMIC, 3), "uint8"),
+    "imagenet2012": ((DYNAMIC, DYNAMIC, 3), "uint8"),
+    "food101": ((DYNAMIC, DYNAMIC, 3), "uint8"),
+    "stl10": ((96, 96, 3), "uint8"),
+    "eurosat": ((64, 64, 3), "uint8"),
+}
+_TEXTS: Final = frozenset({"imdb_reviews", "yelp_polarity_reviews", "ag_news_subset", "sentiment140", "glue/sst2"})
+_LABEL: Final = tensor(DENSE, "int64", ()).value
+
+
+def _example(call: Call) -> Value:
+    """One example of a dataset of `tfds.load`: by name where its features are known."""
+    name = call.constant(0, "name", "")
+    base = name.partition(":")[0] if isinstance(name, str) else ""
+    supervised = call.constant(-1, "as_supervised", False) is True
+    pixels = _PIXELS.get(base) or _PIXELS.get(base.partition("/")[0])
+    if pixels is None and base.partition("/")[0] not in _TEXTS:
+        return (
+            tup([unknown_feature(), unknown_feature()]).value
+            if supervised
+            else unknown("an example of a dataset").value
+        )
+    first = tensor(DENSE, pixels[1], pixels[0]).value if pixels else tensor(DENSE, "string", ()).value
+    if supervised:
+        return tup([first, _LABEL]).value
+    made = call.new("dict", "example")
+    for key, value in (("image" if pixels else "text", first), ("label", _LABEL)):
+        call.engine.write(call.frame, made.cell(key), value, call.pos)
+    return made.value
+
+
+def unknown_feature() -> Value:
+    """A feature of an example: a tensor, as a rule."""
+    return TENSOR_V
+
+
+def _batched(call: Call, element: Value) -> Value:
+    size = call.constant(-1, "batch_size", None)
+    if not isinstance(size, int) or size == -1:
+        return element
+    result = BOTTOM
+    for obj in element:
+        if isinstance(obj, Tensor):
+            shape = None if obj.shape is None else (DYNAMIC, *obj.shape)
+            result = join(result, tensor(obj.kind, obj.dtype, shape).value)
+        elif hasattr(obj, "items") and isinstance(obj.items, tuple):
+            result = join(result, tup([_batched(call, item) for item in obj.items]).value)
+        else:
+            return unknown("a batch of a dataset").value
+    return result
+
+
+def _load(call: Call) -> Value:
+    """`tfds.load(name, split=..., as_supervised=..., with_info=...)`."""
+    element = _batched(call, _example(call))
+    dataset = stream("tf.data.Dataset", element).value
+    split = call.arg(1, "split", NONE_V)
+    if split is NONE_V:
+        made = call.new("dict", "splits")
+        for key in ("train", "test"):
+            call.engine.write(call.frame, made.cell(key), dataset, call.pos)
+        call.engine.lose_exactness(made)
+        call.engine.write(call.frame, made.rest_cell(), dataset, call.pos)
+        result = made.value
+    else:
+        single = call.constant(1, "split", None)
+        rows = [o for o in split if hasattr(o, "site") or hasattr(o, "items")]
+        several = isinstance(single, str) is False and bool(rows)
+        result = call.list_of(dataset) if several else dataset
+        if several and len(split) == 1:
+            (obj,) = split
+            count = len(getattr(obj, "fields", ()) or getattr(obj, "items", ()))
+            result = tup([dataset] * count).value if 0 < count <= 8 else result
+    info = call.constant(-1, "with_info", False)
+    return tup([result, instance("tensorflow_datasets.core.DatasetInfo")(call)]).value if info is True else result
+
+
+def _as_numpy(call: Call) -> Value:
+    result = BOTTOM
+    for obj in call.arg(0, "dataset"):
+        if isinstance(obj, Tensor):
+            result = join(result, tensor(NDARRAY, obj.dtype, obj.shape).value)
+        else:
+            element = _numpy_of(call.elements(obj.value))
+            result = join(result, call.list_of(element, "iterator", "numpy"))
+    return result
+
+
+def _numpy_of(value: Value) -> Value:
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tensor):
+            result = join(result, tensor(NDARRAY, obj.dtype, obj.shape).value)
+        elif hasattr(obj, "items") and isinstance(obj.items, tuple):
+            result = join(result, tup([_numpy_of(item) for item in obj.items]).value)
+        else:
+            result = join(result, unknown("an example of a dataset").value)
+    return result
+
+
+_BUILDER: Final = ClassSpec(
+    methods={
+        "download_and_prepare": Spec(nothing, effects=("io",)),
+        "as_dataset": Spec(
+            lambda call: stream("tf.data.Dataset", unknown("an example of a dataset").value).value, effects=("io",)
+        ),
+    },
+    properties={"info": instance("tensorflow_datasets.core.DatasetInfo"), "name": text},
+)
+_INFO: Final = ClassSpec(
+    properties={
+        "features": lambda call: text_dict(call, unknown("a feature of a dataset").value),
+        "splits": lambda call: text_dict(call, unknown("a split of a dataset").value),
+        **properties("name description", text),
+    }
+)
+
+# Environments, torch -------------------------------------------------------------------------------------------------
+
+_STEP: Final = tup([ARRAY_V, FLOAT_V, prim("bool").value, unknown("what a step tells").value]).value
+_ENVIRONMENT: Final = ClassSpec(
+    methods={
+        "step": Spec(give(_STEP), effects=("mutate",)),
+        "reset": Spec(give(ARRAY_V), effects=("mutate",)),
+        "render": Spec(give(join(ARRAY_V, NONE_V)), effects=("io",)),
+        **methods("close", nothing, "io"),
+        "seed": Spec(listed(INT_V), effects=("mutate",)),
+    },
+    properties={
+        **properties("action_space observation_space", instance("gym.Space")),
+        "spec": opaque,
+        "unwrapped": itself,
+        "_max_episode_steps": integer,
+        "metadata": text_dict,
+    },
+)
+_SPACE: Final = ClassSpec(
+    methods={
+        "sample": Spec(give(join(ARRAY_V, INT_V)), effects=("random",)),
+        "contains": Spec(truth),
+        "seed": Spec(opaque, effects=("mutate",)),
+    },
+    properties={
+        **properties("low high", array),
+        "shape": give(stream("tuple", INT_V).value),
+        "n": integer,
+        "dtype": opaque,
+    },
+)
+_GYMS: Final = ("gym", "gymnasium")
+
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    "tensorflow_datasets.load": Spec(_load, effects=("io",)),
+    "tensorflow_datasets.builder": Spec(instance("tensorflow_datasets.core.DatasetBuilder"), effects=("io",)),
+    "tensorflow_datasets.as_numpy": Spec(_as_numpy),
+    **table("tensorflow_datasets", "disable_progress_bar", nothing, "state"),
+    **table("tensorflow_datasets", "list_builders", listed(STR_V)),
+    **table("tensorflow_datasets", "as_dataframe show_examples", opaque, "io"),
+    "tensorflow_hub.load": Spec(opaque, effects=("io",)),
+    "tensorflow_hub.resolve": Spec(text, effects=("io",)),
+    **{f"{g}.make": Spec(instance("gym.Env"), effects=("io",)) for g in _GYMS},
+    **{
+        f"{g}.{n}": Spec(nothing, effects=("state",)) for g in _GYMS for n in ("register", "envs.registration.register")
+    },
+    **{f"{g}.logger.set_level": Spec(nothing, effects=("state",)) for g in _GYMS},
+    **table("torch", "save", nothing, "io"),
+    **table("torch", "load", opaque, "io"),
+    **table("torch", "manual_seed cuda.manual_seed cuda.manual_seed_all", opaque, "random"),
+    **table(
+        "torch",
+        "tensor zeros ones from_numpy arange cat stack linspace eye full empty as_tensor zeros_like ones_like",
+        opaque,
+    ),
+    **table("torch", "randn rand randint randperm rand_like randn_like normal bernoulli multinomial", opaque, "random"),
+    **table("torch", "no_grad enable_grad", instance("torch.no_grad")),
+    **table("torch.cuda", "is_available", truth, "environment"),
+    **table("torch.cuda", "device_count", integer, "environment"),
+    **table("torch", "device", opaque),
+}
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "tensorflow_datasets.core.DatasetInfo": _INFO,
+    "tensorflow_datasets.core.DatasetBuilder": _BUILDER,
+    "tensorflow_datasets.core.GeneratorBasedBuilder": _BUILDER,
+    "tensorflow_hub.KerasLayer": ClassSpec(bases=("keras.layers.Layer",), effects=("io",)),
+    **{f"{g}.Env": _ENVIRONMENT for g in _GYMS},
+    **{
+        f"{g}.{n}": ClassSpec(bases=("gym.Env",))
+        for g in _GYMS
+        for n in ("Wrapper", "ObservationWrapper", "RewardWrapper", "ActionWrapper")
+    },
+    **{f"{g}.Space": _SPACE for g in _GYMS},
+    **{
+        f"{g}.spaces.{n}": _SPACE
+        for g in _GYMS
+        for n in ("Box", "Discrete", "Dict", "Tuple", "MultiDiscrete", "MultiBinary")
+    },
+    "torch.no_grad": ClassSpec(call=Spec(decorator)),
+}

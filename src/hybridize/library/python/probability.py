@@ -1,0 +1,312 @@
+"""TensorFlow Probability and TensorFlow Addons: they compute with TensorFlow and have no effects in Python."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOTTOM,
+    INT_V,
+    NONE_V,
+    Tensor,
+    Value,
+    stream,
+    tensor,
+    tup,
+    unknown,
+)
+from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+from hybridize.library.python.rules import (
+    call_back,
+    decorator,
+    functions_in,
+    give,
+    instance,
+    itself,
+    listed,
+    methods,
+    nothing,
+    opaque,
+    properties,
+    text,
+)
+from hybridize.library.spec import Call, ClassSpec, Spec
+
+TENSOR_V: Final = tensor(DENSE).value
+
+
+def computes(call: Call) -> Value:
+    """A TensorFlow computation whose result's shape is not known."""
+    call.frame.ops[call.pos] = call.name
+    return TENSOR_V
+
+
+def _like_input(call: Call) -> Value:
+    """A layer or function that keeps shape and dtype."""
+    call.frame.ops[call.pos] = call.name
+    found = BOTTOM
+    for obj in call.arg(0, "inputs"):
+        if isinstance(obj, Tensor):
+            kind = DENSE if obj.kind in (VARIABLE, NDARRAY) else obj.kind
+            found = join(found, tensor(kind, obj.dtype, obj.shape).value)
+    return found or TENSOR_V
+
+
+# TensorFlow Probability ----------------------------------------------------------------------------------------------
+
+_DISTRIBUTIONS: Final = (
+    "Distribution Normal MultivariateNormalDiag MultivariateNormalTriL MultivariateNormalFullCovariance Bernoulli "
+    "Categorical OneHotCategorical Uniform Gamma Beta Dirichlet Exponential Laplace LogNormal Poisson Independent "
+    "TransformedDistribution MixtureSameFamily Mixture JointDistributionSequential JointDistributionNamed "
+    "JointDistributionCoroutine StudentT HalfNormal HalfCauchy Deterministic TruncatedNormal VonMises "
+    "RelaxedOneHotCategorical "
+    "RelaxedBernoulli Logistic QuantizedDistribution Binomial Multinomial GaussianProcess Cauchy InverseGamma "
+    "Sample Blockwise "
+    "VariationalGaussianProcess HiddenMarkovModel NegativeBinomial Kumaraswamy Gumbel Wishart LKJ Horseshoe Empirical"
+)
+_BIJECTORS: Final = (
+    "Bijector Exp Softplus Sigmoid Tanh Affine Chain Shift Scale Invert Identity FillTriangular Softmax Permute "
+    "MaskedAutoregressiveFlow RealNVP BatchNormalization Reshape SoftmaxCentered FillScaleTriL Transpose Inline "
+    "NormalCDF "
+    "ScaleMatvecTriL AutoregressiveNetwork Square Log Power CholeskyOuterProduct"
+)
+_DISTRIBUTION: Final = ClassSpec(
+    methods={
+        **methods(
+            "log_prob prob sample mean stddev variance mode entropy cdf log_cdf quantile kl_divergence cross_entropy "
+            "survival_function covariance log_survival_function",
+            computes,
+        ),
+        **methods("batch_shape_tensor event_shape_tensor", computes),
+        "sample_distributions": Spec(opaque),
+        **methods("experimental_sample_and_log_prob", give(tup([TENSOR_V, TENSOR_V]).value)),
+        **methods("copy", itself),
+    },
+    properties={
+        **properties("batch_shape event_shape", give(stream("TensorShape", INT_V).value)),
+        **properties("loc scale logits probs rate concentration", computes),
+        "dtype": opaque,
+        "name": text,
+    },
+)
+_BIJECTOR: Final = ClassSpec(
+    methods=methods("forward inverse forward_log_det_jacobian inverse_log_det_jacobian", computes),
+    properties={
+        **properties("trainable_variables variables trainable_weights", listed(tensor(VARIABLE).value)),
+        "name": text,
+    },
+    call=Spec(computes, op=True),
+)
+_PROBABILITY_LAYERS: Final = (
+    "DistributionLambda DenseVariational DenseFlipout DenseReparameterization Convolution1DFlipout "
+    "Convolution2DFlipout "
+    "Convolution3DFlipout Convolution2DReparameterization DenseLocalReparameterization KLDivergenceRegularizer "
+    "IndependentNormal IndependentBernoulli MultivariateNormalTriL OneHotCategorical VariationalGaussianProcess "
+    "KLDivergenceAddLoss AutoregressiveTransform VariableLayer"
+)
+_PSD_KERNELS: Final = "ExponentiatedQuadratic MaternOneHalf MaternThreeHalves MaternFiveHalves RationalQuadratic Linear"
+
+
+def _chain(call: Call) -> Value:
+    """`sample_chain(...)` calls the trace function and the kernel's target."""
+    for func in functions_in(call.kwargs.get("trace_fn", NONE_V)):
+        call_back(call, func.value, TENSOR_V, unknown("the results of a kernel").value)
+    call.frame.ops[call.pos] = call.name
+    return unknown("the states of a chain").value
+
+
+def _kernel(call: Call) -> Value:
+    target = call.kwargs.get("target_log_prob_fn", call.arg(0))
+    for func in functions_in(target):
+        count = len(getattr(getattr(func, "code", None), "params", ())) or 1
+        call_back(call, func.value, *[TENSOR_V] * min(count, 6))
+    return instance("tensorflow_probability.mcmc.TransitionKernel")(call)
+
+
+# TensorFlow Addons ---------------------------------------------------------------------------------------------------
+
+_ADDON_LAYERS: Final = (
+    "InstanceNormalization GroupNormalization WeightNormalization SpectralNormalization Maxout "
+    "AdaptiveAveragePooling2D "
+    "MultiHeadAttention CRF PolynomialCrossing StochasticDepth SpatialPyramidPooling2D NoisyDense "
+    "CorrelationCost Sparsemax "
+    "AdaptiveMaxPooling2D EmbeddingBag ESN TLU FilterResponseNormalization AdaptiveAveragePooling1D "
+    "AdaptiveMaxPooling3D "
+    "AdaptiveAveragePooling3D AdaptiveMaxPooling1D"
+)
+_ADDON_SAME: Final = frozenset(
+    "InstanceNormalization GroupNormalization StochasticDepth Sparsemax TLU FilterResponseNormalization GELU".split()
+)
+_ADDON_OPTIMIZERS: Final = (
+    "AdamW SGDW LAMB RectifiedAdam Lookahead NovoGrad LazyAdam ConditionalGradient SWA MovingAverage COCOB Yogi "
+    "AdaBelief "
+    "MultiOptimizer ProximalAdagrad"
+)
+_ADDON_RATES: Final = "CyclicalLearningRate TriangularCyclicalLearningRate ExponentialCyclicalLearningRate"
+_ADDON_LOSSES: Final = (
+    "SigmoidFocalCrossEntropy TripletSemiHardLoss TripletHardLoss ContrastiveLoss GIoULoss LiftedStructLoss NpairsLoss "
+    "PinballLoss WeightedKappaLoss SparsemaxLoss NpairsMultilabelLoss"
+)
+_ADDON_METRICS: Final = (
+    "F1Score CohenKappa RSquare MatthewsCorrelationCoefficient FBetaScore HammingLoss MultiLabelConfusionMatrix"
+)
+_ADDON_CELLS: Final = "LayerNormLSTMCell NASCell PeepholeLSTMCell ESNCell LayerNormSimpleRNNCell"
+_ADDON_FUNCTIONS: Final = {
+    "activations": "gelu mish sparsemax hardshrink lisht rrelu softshrink snake tanhshrink",
+    "image": "rotate translate transform random_cutout cutout gaussian_filter2d mean_filter2d median_filter2d equalize "
+    "sharpness dense_image_warp random_hsv_in_yiq adjust_hsv_in_yiq euclidean_dist_transform interpolate_spline "
+    "resampler "
+    "shear_x shear_y compose_transforms angles_to_projective_transforms sparse_image_warp",
+    "losses": "sigmoid_focal_crossentropy triplet_semihard_loss triplet_hard_loss contrastive_loss giou_loss "
+    "npairs_loss "
+    "pinball_loss lifted_struct_loss weighted_kappa_loss sparsemax_loss npairs_multilabel_loss",
+    "text": "crf_log_likelihood crf_decode viterbi_decode crf_sequence_score crf_log_norm skip_gram_sample parse_time "
+    "crf_decode_forward crf_binary_score crf_unary_score crf_forward crf_filtered_inputs",
+    "seq2seq": "sequence_loss tile_batch hardmax safe_cumprod gather_tree gather_tree_from_array monotonic_attention",
+    "metrics": "hamming_loss_fn metric_learning.pairwise_distance metrics.hamming_distance",
+}
+_ADDON_SEQ2SEQ: Final = "BasicDecoder BeamSearchDecoder AttentionWrapper BahdanauAttention LuongAttention"
+
+_ADDONS: Final = "tensorflow_addons"
+_TFP: Final = ("tensorflow_probability", "tensorflow_probability.python")
+_METRIC_LEARNING: Final = "tensorflow_addons.losses.metric_learning"
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    **{
+        f"{_ADDONS}.{m}.{n}": Spec(_like_input if m == "activations" else computes)
+        for m, names in _ADDON_FUNCTIONS.items()
+        for n in names.split()
+    },
+    f"{_METRIC_LEARNING}.pairwise_distance": Spec(computes),
+    f"{_ADDONS}.seq2seq.dynamic_decode": Spec(
+        lambda call: unknown("what a decoder gives").value, effects=("unknown_call",)
+    ),
+    f"{_ADDONS}.options.disable_custom_kernel": Spec(nothing, effects=("state",)),
+    **{
+        f"{p}.math.{n}": Spec(computes)
+        for p in _TFP
+        for n in (
+            "fill_triangular",
+            "fill_triangular_inverse",
+            "softplus_inverse",
+            "log_cumsum_exp",
+            "diag_jacobian",
+            "lbeta",
+            "clip_by_value_preserve_gradient",
+            "log1mexp",
+            "reduce_logmeanexp",
+            "log_add_exp",
+            "interp_regular_1d_grid",
+            "cholesky_update",
+            "bessel_kve",
+            "sparse_or_dense_matmul",
+            "random_rademacher",
+            "owens_t",
+        )
+    },
+    **{f"{p}.math.value_and_gradient": Spec(lambda call: _value_and_gradient(call)) for p in _TFP},
+    **{
+        f"{p}.stats.{n}": Spec(computes)
+        for p in _TFP
+        for n in (
+            "percentile",
+            "quantiles",
+            "covariance",
+            "correlation",
+            "stddev",
+            "variance",
+            "auto_correlation",
+            "histogram",
+            "cholesky_covariance",
+            "find_bins",
+        )
+    },
+    **{
+        f"{p}.mcmc.{n}": Spec(_chain)
+        for p in _TFP
+        for n in ("sample_chain", "sample_annealed_importance_chain", "trace_scan")
+    },
+    **{f"{p}.mcmc.{n}": Spec(computes) for p in _TFP for n in ("effective_sample_size", "potential_scale_reduction")},
+    **{f"{p}.distributions.kl_divergence": Spec(computes) for p in _TFP},
+    **{f"{p}.distributions.RegisterKL": Spec(decorator, effects=("state",)) for p in _TFP},
+    **{
+        f"{p}.vi.{n}": Spec(computes, effects=("unknown_call",))
+        for p in _TFP
+        for n in ("fit_surrogate_posterior", "monte_carlo_variational_loss")
+    },
+    **{
+        f"{p}.optimizer.{n}": Spec(lambda call: _minimized(call))
+        for p in _TFP
+        for n in ("lbfgs_minimize", "bfgs_minimize", "nelder_mead_minimize", "differential_evolution_minimize")
+    },
+}
+
+
+def _value_and_gradient(call: Call) -> Value:
+    value = call_back(call, call.arg(0), *call.args[1:]) if call.args else BOTTOM
+    call.frame.ops[call.pos] = call.name
+    return tup([value or TENSOR_V, TENSOR_V]).value
+
+
+def _minimized(call: Call) -> Value:
+    """`lbfgs_minimize(value_and_gradients_function, initial_position)`."""
+    call_back(call, call.arg(0), TENSOR_V)
+    call.frame.ops[call.pos] = call.name
+    return unknown("the results of an optimizer").value
+
+
+def _layer(name: str) -> ClassSpec:
+    return ClassSpec(bases=("keras.layers.Layer",), call=Spec(_like_input, op=True) if name in _ADDON_SAME else None)
+
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    **{f"{p}.distributions.{n}": _DISTRIBUTION for p in _TFP for n in _DISTRIBUTIONS.split()},
+    **{f"{p}.bijectors.{n}": _BIJECTOR for p in _TFP for n in _BIJECTORS.split()},
+    **{f"{p}.layers.{n}": ClassSpec(bases=("keras.layers.Layer",)) for p in _TFP for n in _PROBABILITY_LAYERS.split()},
+    **{
+        f"{p}.math.psd_kernels.{n}": ClassSpec(methods=methods("matrix apply tensor", computes))
+        for p in _TFP
+        for n in _PSD_KERNELS.split()
+    },
+    **{
+        f"{p}.mcmc.{n}": ClassSpec(make=_kernel)
+        for p in _TFP
+        for n in (
+            "HamiltonianMonteCarlo",
+            "NoUTurnSampler",
+            "MetropolisHastings",
+            "RandomWalkMetropolis",
+            "SimpleStepSizeAdaptation",
+            "DualAveragingStepSizeAdaptation",
+            "TransformedTransitionKernel",
+            "UncalibratedHamiltonianMonteCarlo",
+            "ReplicaExchangeMC",
+            "MetropolisAdjustedLangevinAlgorithm",
+        )
+    },
+    "tensorflow_probability.mcmc.TransitionKernel": ClassSpec(
+        methods=methods("one_step bootstrap_results", lambda call: unknown("the state of a kernel").value)
+    ),
+    **{
+        f"{p}.util.{n}": ClassSpec(bases=("tf.Module",))
+        for p in _TFP
+        for n in ("TransformedVariable", "DeferredTensor")
+    },
+    **{f"{_ADDONS}.layers.{n}": _layer(n) for n in (*_ADDON_LAYERS.split(), "GELU")},
+    **{
+        f"{_ADDONS}.optimizers.{n}": ClassSpec(bases=("keras.optimizers.Optimizer",)) for n in _ADDON_OPTIMIZERS.split()
+    },
+    **{
+        f"{_ADDONS}.optimizers.{n}": ClassSpec(bases=("keras.optimizers.schedules.LearningRateSchedule",))
+        for n in _ADDON_RATES.split()
+    },
+    **{f"{_ADDONS}.losses.{n}": ClassSpec(bases=("keras.losses.Loss",)) for n in _ADDON_LOSSES.split()},
+    **{f"{_ADDONS}.metrics.{n}": ClassSpec(bases=("keras.metrics.Metric",)) for n in _ADDON_METRICS.split()},
+    **{f"{_ADDONS}.rnn.{n}": ClassSpec(bases=("keras.layers.Layer",)) for n in _ADDON_CELLS.split()},
+    **{f"{_ADDONS}.seq2seq.{n}": ClassSpec(bases=("keras.layers.Layer",)) for n in _ADDON_SEQ2SEQ.split()},
+    **{
+        f"{_ADDONS}.callbacks.{n}": ClassSpec(bases=("keras.callbacks.Callback",))
+        for n in ("TQDMProgressBar", "TimeStopping", "AverageModelCheckpoint")
+    },
+}

@@ -1,0 +1,187 @@
+"""Tests: unittest, mock, pytest, absl's and TensorFlow's neighbours for tests."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import BOTTOM, NONE_V, STR_V, Value, tup, unknown
+from hybridize.library.python.rules import (
+    call_back,
+    decorator,
+    decorator_factory,
+    functions_in,
+    instance,
+    integer,
+    itself,
+    listed,
+    methods,
+    nothing,
+    opaque,
+    properties,
+    same,
+    table,
+    text,
+)
+from hybridize.library.spec import Call, ClassSpec, Spec
+
+_ASSERTIONS: Final = (
+    "assertEqual assertNotEqual assertTrue assertFalse assertIs assertIsNot assertIsNone assertIsNotNone assertIn "
+    "assertNotIn assertIsInstance assertNotIsInstance assertAlmostEqual assertNotAlmostEqual assertGreater "
+    "assertGreaterEqual assertLess assertLessEqual assertRegex assertNotRegex assertCountEqual assertMultiLineEqual "
+    "assertSequenceEqual assertListEqual assertTupleEqual assertSetEqual assertDictEqual fail failIf failUnless "
+    "assertItemsEqual assertEquals assertNotEquals assert_ assertLen assertEmpty assertNotEmpty assertBetween "
+    "assertSameElements assertContainsSubset assertContainsExactSubsequence assertDictContainsSubset "
+    "assertRegexpMatches assertUrlEqual assertSameStructure assertJsonEqual assertStartsWith assertNotStartsWith "
+    "assertEndsWith assertTotallyOrdered assertSequenceStartsWith assertSequenceAlmostEqual assertNoCommonElements"
+)
+_RAISING: Final = (
+    "assertRaises assertRaisesRegex assertRaisesRegexp assertWarns assertWarnsRegex assertLogs assertNoLogs "
+    "assertRaisesWithLiteralMatch assertRaisesWithPredicateMatch"
+)
+
+
+def _raises(call: Call) -> Value:
+    """`assertRaises(Error, f, x)` calls `f`; without a function it is a context manager."""
+    rest = list(call.args[1:])
+    while rest and not functions_in(rest[0]):
+        rest = rest[1:]
+    if rest:
+        call_back(call, rest[0], *rest[1:], **{k: v for k, v in call.kwargs.items() if k not in ("match", "msg")})
+        return NONE_V
+    return instance("unittest.case._AssertRaisesContext")(call)
+
+
+def _clean_up(call: Call) -> Value:
+    call_back(call, call.arg(0), *call.args[1:], **call.kwargs)
+    return NONE_V
+
+
+def _patched(call: Call) -> Value:
+    """`mock.patch("name")`: a context manager and a decorator, both of which change a name for a while."""
+    return instance("unittest.mock._patch")(call)
+
+
+def _apply_patch(call: Call) -> Value:
+    return functions_in(call.arg(0)) or unknown("a patched object").value
+
+
+def _mock(call: Call) -> Value:
+    return instance("unittest.mock.Mock")(call)
+
+
+def _mock_call(call: Call) -> Value:
+    return unknown("the result of a mock").value
+
+
+def _parameter_set(call: Call) -> Value:
+    return call.arg(0) if len(call.args) == 1 else tup(call.args).value if not call.rest else call.every()
+
+
+def _caught(call: Call) -> Value:
+    return unknown("a caught exception").value
+
+
+_RAISES_CONTEXT: Final = ClassSpec(
+    methods={"__enter__": Spec(itself), "match": Spec(nothing), "pop": Spec(opaque)},
+    properties={"exception": _caught, "value": _caught, "type": _caught, "output": listed(STR_V)},
+)
+_TEST_CASE: Final = ClassSpec(
+    methods={
+        **methods(_ASSERTIONS, nothing),
+        **methods(_RAISING, _raises),
+        "subTest": Spec(instance("contextlib.suppress")),
+        **methods("addCleanup addClassCleanup", _clean_up),
+        **methods("enterContext enter_context enterClassContext", same),
+        **methods("skipTest", lambda call: BOTTOM),
+        **methods("id shortDescription", text),
+        **methods("setUp tearDown setUpClass tearDownClass asyncSetUp asyncTearDown __init__ doCleanups", nothing),
+        **methods("run debug", opaque, "unknown_call"),
+        **methods("create_tempdir create_tempfile", opaque, "io"),
+        **methods("get_temp_dir", text, "io"),
+        "countTestCases": Spec(integer),
+    },
+    properties={"maxDiff": integer},
+)
+_MOCK: Final = ClassSpec(
+    methods={
+        **methods(
+            "assert_called assert_called_once assert_called_with assert_called_once_with assert_not_called "
+            "assert_any_call assert_has_calls",
+            nothing,
+        ),
+        **methods("reset_mock configure_mock attach_mock", nothing, "mutate"),
+    },
+    properties={
+        "called": lambda call: unknown("whether a mock was called").value,
+        "call_count": integer,
+        **properties("return_value side_effect call_args call_args_list mock_calls", opaque),
+    },
+    call=Spec(_mock_call),
+)
+_MARKS: Final = (
+    "parametrize skip skipif xfail usefixtures filterwarnings slow integration gpu timeout asyncio flaky order "
+    "dependency tryfirst trylast unit serial run django_db benchmark network"
+)
+_MOCKS: Final = ("unittest.mock", "mock")
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    **table("unittest", "skip skipIf skipUnless", decorator_factory),
+    "unittest.expectedFailure": Spec(same),
+    "unittest.main": Spec(nothing, effects=("io",)),
+    **table("unittest", "makeSuite", opaque),
+    **{
+        f"{m}.{n}": Spec(_patched, effects=("state",))
+        for m in _MOCKS
+        for n in ("patch", "patch.object", "patch.dict", "patch.multiple")
+    },
+    **{
+        f"{m}.{n}": Spec(_mock)
+        for m in _MOCKS
+        for n in ("Mock", "MagicMock", "AsyncMock", "PropertyMock", "NonCallableMock", "create_autospec", "mock_open")
+    },
+    **{f"{m}.call": Spec(opaque) for m in _MOCKS},
+    **table("pytest", "fixture yield_fixture", decorator),
+    **table("pytest", "hookimpl", decorator),
+    **table("pytest.mark", _MARKS, decorator),
+    **table("pytest", "raises warns deprecated_call", _raises),
+    "pytest.approx": Spec(same),
+    "pytest.param": Spec(_parameter_set),
+    **table("pytest", "skip fail exit xfail", lambda call: BOTTOM, "io"),
+    "pytest.importorskip": Spec(opaque, effects=("unknown_call",)),
+    "pytest.main": Spec(integer, effects=("unknown_call",)),
+    "pytest.register_assert_rewrite": Spec(nothing, effects=("state",)),
+    **table("absl.testing.absltest", "main", nothing, "io"),
+    **table("absl.testing.absltest", "skip skipIf skipUnless skipThisClass", decorator_factory),
+    **table("absl.testing.absltest.mock", "patch", _patched, "state"),
+    **table("absl.testing.parameterized", "parameters named_parameters product", decorator_factory),
+    **table("absl.testing.parameterized", "named_parameters", decorator_factory),
+    **table("absl.testing.flagsaver", "flagsaver", decorator, "state"),
+    **table("parameterized.parameterized", "expand", decorator_factory),
+    "parameterized.parameterized": Spec(decorator_factory),
+    "parameterized.parameterized_class": Spec(decorator_factory),
+    **table("nose.tools", "assert_equal assert_true assert_false assert_raises eq_ ok_ assert_almost_equal", _raises),
+    "hypothesis.given": Spec(decorator_factory),
+    "hypothesis.settings": Spec(decorator_factory),
+    "hypothesis.example": Spec(decorator_factory),
+    **table("hypothesis", "assume note", nothing),
+}
+
+
+def _case(*bases: str) -> ClassSpec:
+    return ClassSpec(bases=bases, methods=_TEST_CASE.methods, properties=_TEST_CASE.properties)
+
+
+CLASSES: Final[dict[str, ClassSpec]] = {
+    "unittest.TestCase": _TEST_CASE,
+    "unittest.IsolatedAsyncioTestCase": _case("unittest.TestCase"),
+    "unittest.case._AssertRaisesContext": _RAISES_CONTEXT,
+    "absl.testing.absltest.TestCase": _case("unittest.TestCase"),
+    "absl.testing.parameterized.TestCase": _case("unittest.TestCase"),
+    "unittest.mock._patch": ClassSpec(
+        methods={**methods("start __enter__", _mock, "state"), "stop": Spec(nothing, effects=("state",))},
+        call=Spec(_apply_patch),
+    ),
+    "unittest.mock.Mock": _MOCK,
+    "unittest.TestSuite": ClassSpec(methods=methods("addTest addTests", nothing, "mutate")),
+    "unittest.TextTestRunner": ClassSpec(methods=methods("run", opaque, "unknown_call")),
+}
