@@ -1,4 +1,4 @@
-"""Uses are found in syntax trees: decorators, wrapping calls and aliases; not in comments, strings or other namesakes."""
+"""Uses are found in syntax trees: decorators, wrapping calls, aliases; not in comments, strings or namesakes."""
 
 from __future__ import annotations
 

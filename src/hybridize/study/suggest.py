@@ -93,8 +93,11 @@ def suggest(pairs: Sequence[FilePair], keyword: Keyword = DEFAULT, history: Hist
     """Kinds that hold for a changeset, the primary one first. Never empty: `other` holds where nothing else does."""
     events = compare(pairs)
     strong = [e for e in events if not e.weak]
-    # An alias or a mention counts only where it is all there is.
-    active = [e for e in strong if e.kind != "same"] or [e for e in events if e.kind != "same"]
+    active = [e for e in strong if e.kind != "same"]
+    respelled = any(sorted(u.text for u in e.before) != sorted(u.text for u in e.after) for e in strong)
+    if not active and not respelled:
+        # An alias or a mention counts only where it is all there is; not if existing uses just go by it now.
+        active = [e for e in events if e.kind != "same"]
     groups = _Groups.of(active, keyword, history)
     primary = groups.primary()
     found = {kind: evidence for kind, evidence in groups.evidence().items() if evidence}

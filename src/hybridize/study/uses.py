@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -330,8 +331,7 @@ class _Finder:
         if self.interesting is None:
             aliases = {n for n, meant in self.modules.items() if meant in self.keyword.full_names}
             pattern = re.compile("|".join(map(re.escape, {self.keyword.leaf, *self.aliases, *aliases})))
-            lines = enumerate(split_lines(self.source), 1)
-            self.interesting = frozenset(number for number, line in lines if pattern.search(line))
+            self.interesting = frozenset(_line_numbers(self.source, pattern))
         first, last = node.lineno, node.end_lineno or node.lineno
         for decorator in getattr(node, "decorator_list", ()):
             first = min(first, decorator.lineno)
@@ -404,6 +404,16 @@ class _Finder:
         self.uses.append(
             Use(role, owner, known, scope or MODULE, arguments, node.lineno, node.end_lineno or node.lineno, text)
         )
+
+
+def _line_numbers(source: str, pattern: re.Pattern[str]) -> Iterator[int]:
+    """The lines with a match. All kinds of line ends count as the parser counts them."""
+    text = source.replace("\r\n", "\n").replace("\r", "\n")
+    number, position = 1, 0
+    for match in pattern.finditer(text):
+        number += text.count("\n", position, match.start())
+        position = match.start()
+        yield number
 
 
 def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:

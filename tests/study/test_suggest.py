@@ -1,0 +1,283 @@
+"""Suggestions name what a person would name: one case for each way a use comes, goes, moves or changes."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from hybridize.study.compare import FilePair
+from hybridize.study.history import Repository
+from hybridize.study.mine import Miner, MineOptions
+from hybridize.study.store import connect, suggestions
+from hybridize.study.suggest import RuleHit, suggest, suggest_all, suggest_item
+from hybridize.study.uses import EMPTY, find_uses
+
+sys.path.insert(0, str(Path(__file__).parent))
+from histories import History
+
+IMPORT = "import tensorflow as tf\n\n"
+BODY = "    a = x + 1\n    b = a * 2\n    c = b - 3\n    return c\n"
+
+
+def function(name: str, decorator: str = "", body: str = BODY, parameter: str = "x") -> str:
+    return f"{decorator}{chr(10) if decorator else ''}def {name}({parameter}):\n{body}\n"
+
+
+def method(owner: str, *functions: str) -> str:
+    inner = "".join("    " + line + "\n" if line else "\n" for text in functions for line in text.split("\n"))
+    return f"class {owner}:\n{inner}\n"
+
+
+def primary(before: str | None, after: str | None) -> str:
+    return kinds(before, after)[0]
+
+
+def kinds(before: str | None, after: str | None) -> list[str]:
+    pair = FilePair(
+        None if before is None else "a.py",
+        None if after is None else "a.py",
+        EMPTY if before is None else find_uses(IMPORT + before),
+        EMPTY if after is None else find_uses(IMPORT + after),
+    )
+    return [suggestion.kind for suggestion in suggest([pair])]
+
+
+F, G = function("f"), function("g", body="    q = x / 5\n    return q\n")
+HF = function("f", "@tf.function")
+HG = function("g", "@tf.function", body="    q = x / 5\n    return q\n")
+SIGNATURE = "input_signature=[tf.TensorSpec([None], tf.float32)]"
+
+CASES = {
+    "decorator added": (F, HF, "add_decorator"),
+    "decorator removed": (HF, F, "remove_decorator"),
+    "decorator commented out": (HF, F.replace("def", "# @tf.function\ndef"), "remove_decorator"),
+    "decorator uncommented": ("# @tf.function\n" + F, HF, "add_decorator"),
+    "new file with a hybrid function": (None, HF, "add_decorator"),
+    "new hybrid function": (F, F + HG, "add_decorator"),
+    "hybrid function deleted": (F + HG, F, "remove_decorator"),
+    "file deleted": (HF, None, "remove_decorator"),
+    "argument added": (HF, function("f", "@tf.function(reduce_retracing=True)"), "change_argument"),
+    "argument value": (
+        function("f", "@tf.function(experimental_relax_shapes=False)"),
+        function("f", "@tf.function(experimental_relax_shapes=True)"),
+        "change_argument",
+    ),
+    "argument dropped": (function("f", "@tf.function(autograph=False)"), HF, "change_argument"),
+    "signature added": (HF, function("f", f"@tf.function({SIGNATURE})"), "add_signature"),
+    "signature instead of nothing, on one without arguments": (
+        function("f", "@tf.function(input_signature=None)"),
+        function("f", f"@tf.function({SIGNATURE})"),
+        "add_signature",
+    ),
+    "signature dropped": (function("f", f"@tf.function({SIGNATURE})"), HF, "change_argument"),
+    "signature changed": (
+        function("f", f"@tf.function({SIGNATURE})"),
+        function("f", f"@tf.function({SIGNATURE})").replace("None", "1"),
+        "change_argument",
+    ),
+    "signature in a variable changed": (
+        "S = [tf.TensorSpec([1])]\n" + function("f", "@tf.function(input_signature=S)"),
+        "S = [tf.TensorSpec([None])]\n" + function("f", "@tf.function(input_signature=S)"),
+        "change_argument",
+    ),
+    "signature moved into a variable": (
+        function("f", f"@tf.function({SIGNATURE})"),
+        SIGNATURE.replace("input_signature", "S") + "\n" + function("f", "@tf.function(input_signature=S)"),
+        "other",
+    ),
+    "relocated to another function": (HF + G, F + HG, "relocate"),
+    "relocated to a new function": (HF, F + HG, "relocate"),
+    "relocated within a class": (
+        method("M", function("call", "@tf.function", parameter="self"), G),
+        method("M", function("call", parameter="self"), HG),
+        "relocate",
+    ),
+    "more added than removed": (
+        HF + "".join(function(f"h{n}", body=f"    return {n}\n") for n in range(5)),
+        F + "".join(function(f"h{n}", "@tf.function", body=f"    return {n}\n") for n in range(5)),
+        "add_decorator",
+    ),
+    "moved into a class": (HF, method("M", HF), "other"),
+    "re-indented": (HF, "if True:\n" + "".join(f"    {line}\n" for line in HF.split("\n")), "other"),
+    "nested": (HF, "def main():\n" + "".join(f"    {line}\n" for line in HF.split("\n")), "other"),
+    "renamed": (HF, HF.replace("def f", "def step"), "other"),
+    "renamed class": (method("A", HF), method("B", HF), "other"),
+    "order swapped": (HF + HG, HG + HF, "other"),
+    "parameter added": (HF, HF.replace("(x)", "(x, y)"), "other"),
+    "reformatted": (
+        function("f", "@tf.function(autograph=False)"),
+        function("f", "@tf.function(\n    autograph = False,\n)"),
+        "other",
+    ),
+    "only text": (F, F + '"""Now with tf.function"""\n', "other"),
+    "only a comment": (HF, HF + "# tf.function is fast\n", "other"),
+    "alias introduced, same meaning": (
+        HF,
+        "function = tf.function\n" + function("f", "@function"),
+        "other",
+    ),
+    "alias with arguments": (
+        HF,
+        "function = tf.function(reduce_retracing=True)\n" + function("f", "@function"),
+        "change_argument",
+    ),
+    "alias's arguments changed": (
+        "function = tf.function(reduce_retracing=False)\n" + function("f", "@function"),
+        "function = tf.function(reduce_retracing=True)\n" + function("f", "@function"),
+        "change_argument",
+    ),
+    "alias applied": (
+        "function = tf.function\n" + F,
+        "function = tf.function\n" + function("f", "@function"),
+        "add_decorator",
+    ),
+    "alias switched off": (
+        "function = tf.function\n" + function("f", "@function"),
+        "function = lambda f: f\n" + function("f", "@function"),
+        "remove_decorator",
+    ),
+    "wrapping call added": (F, F + "f = tf.function(f)\n", "add_decorator"),
+    "wrapping call removed": (F + "g = tf.function(f)\n", F + "g = f\n", "remove_decorator"),
+    "wrapping call instead of decorator": (HF, F + "f = tf.function(f)\n", "other"),
+    "wrapping call with a signature": (
+        F + "g = tf.function(f)\n",
+        F + f"g = tf.function(f, {SIGNATURE})\n",
+        "add_signature",
+    ),
+    "wrapping call of something else's method": (
+        "def main(m):\n    return m.call\n",
+        "def main(m):\n    return tf.function(m.call)\n",
+        "add_decorator",
+    ),
+    "wrapped expression renamed": (
+        "def main(m):\n    return tf.function(m.likelihood)\n",
+        "def main(m):\n    return tf.function(m.elbo)\n",
+        "other",
+    ),
+    "first of two of one name": (
+        F + function("f", body="    return 0\n"),
+        HF + function("f", body="    return 0\n"),
+        "add_decorator",
+    ),
+    "another of the same name put first": (
+        HF,
+        function("f", body="    return 0\n") + HF,
+        "other",
+    ),
+    "Python 2": (F + "print 'x'\n", HF + "print 'x'\n", "add_decorator"),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "kind"), CASES.values(), ids=CASES.keys())
+def test_the_primary_kind(before, after, kind):
+    assert primary(before, after) == kind
+
+
+def test_several_may_hold():
+    before = HF + G
+    after = function("f", f"@tf.function({SIGNATURE})") + HG
+    assert set(kinds(before, after)) == {"add_decorator", "add_signature"}
+
+
+def test_moved_to_another_file():
+    pairs = [
+        FilePair("a.py", "a.py", find_uses(IMPORT + HF), find_uses(IMPORT)),
+        FilePair(None, "b.py", EMPTY, find_uses(IMPORT + method("M", HF))),
+    ]
+    assert [s.kind for s in suggest(pairs)] == ["other"]
+    assert "moved" in suggest(pairs)[0].evidence[0].message
+
+
+def test_pulled_up_into_the_base_class():
+    def call(decorator: str) -> str:
+        return method("Base" if decorator else "Base", function("call", decorator, "    raise NotImplementedError\n"))
+
+    pairs = [
+        FilePair("base.py", "base.py", find_uses(IMPORT + call("")), find_uses(IMPORT + call("@tf.function"))),
+        FilePair("sub.py", "sub.py", find_uses(IMPORT + method("Sub", HF.replace("f(", "call("))), find_uses(IMPORT)),
+    ]
+    assert suggest(pairs)[0].kind == "relocate"
+
+
+def test_evidence_names_function_and_line():
+    evidence = suggest([FilePair("a.py", "a.py", find_uses(IMPORT + F), find_uses(IMPORT + HF))])[0].evidence[0]
+    assert (evidence.message, evidence.path, evidence.line) == ("f gets @tf.function", "a.py", 3)
+
+
+# -- with a history --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> sqlite3.Connection:
+    return connect(tmp_path / "study.db")
+
+
+def suggested(database: sqlite3.Connection, history: History) -> dict[str, list[str]]:
+    Miner(database, Repository(history.path), "o/n", MineOptions(all_changes=True)).run()
+    suggest_all(database)
+    return {
+        row["title"]: [s.kind for s in suggestions(database, row["id"])]
+        for row in database.execute("SELECT id, title FROM item")
+    }
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return History.new(tmp_path / "r")
+
+
+def test_re_added_after_an_earlier_removal(database, history):
+    history.commit("start", {"a.py": IMPORT + HF})
+    history.commit("off", {"a.py": IMPORT + F})
+    history.commit("unrelated", {"a.py": IMPORT + F + HG})
+    history.commit("on again", {"a.py": IMPORT + HF + HG})
+    found = suggested(database, history)
+    assert {title: kinds[0] for title, kinds in found.items()} == {
+        "start": "add_decorator",
+        "off": "remove_decorator",
+        "unrelated": "add_decorator",
+        "on again": "re_add",
+    }
+
+
+def test_another_files_removal_is_no_history(database, history):
+    history.commit("start", {"a.py": IMPORT + HF, "b.py": IMPORT + F})
+    history.commit("off in a", {"a.py": IMPORT + F})
+    history.commit("on in b", {"b.py": IMPORT + HF})
+    assert suggested(database, history)["on in b"] == ["add_decorator"]
+
+
+def test_a_library_upgrade_by_itself_and_beside(database, history):
+    history.commit("start", {"a.py": IMPORT + F, "requirements.txt": "tensorflow==2.1\n"})
+    history.commit("both", {"a.py": IMPORT + HF, "requirements.txt": "tensorflow>=2.3\n"})
+    history.commit("text", {"a.py": IMPORT + HF + "# tf.function\n", "requirements.txt": "tensorflow>=2.4\n"})
+    found = suggested(database, history)
+    assert found["both"] == ["add_decorator", "upgrade_library"]
+    assert found["text"] == ["upgrade_library", "other"]
+
+
+def test_a_suggestion_is_no_rating(database, history):
+    history.commit("start", {"a.py": IMPORT + HF})
+    suggested(database, history)
+    assert database.execute("SELECT count(*) FROM rating").fetchone()[0] == 0
+
+
+def test_rules_that_fire_before_and_not_after_name_the_category(database, history):
+    def rules(path: str, source: str) -> list[RuleHit]:
+        return [RuleHit("HYB1", "performance", 1)] if "@tf.function" not in source else []
+
+    history.commit("start", {"a.py": IMPORT + F})
+    sha = history.commit("on", {"a.py": IMPORT + HF})
+    suggested(database, history)
+    (row,) = suggest_item(database, f"commit:{sha}", rules=rules)
+    assert (row.rules, row.category) == (("HYB1",), "performance")
+
+
+def test_suggesting_again_changes_nothing(database, history):
+    history.commit("start", {"a.py": IMPORT + HF})
+    first = suggested(database, history)
+    suggest_all(database, again=True)
+    assert suggested(database, history) == first
