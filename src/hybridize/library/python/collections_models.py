@@ -108,7 +108,7 @@ def _chain_map(call: Call) -> Value:
             else:
                 element = unknown("an item of a chained mapping").value
                 call.engine.write(call.frame, made.rest_cell(), element, call.pos)
-    return made.value
+    return join(made.value, call.arg(0))  # what is written goes to the first of the maps
 
 
 # What mappings and sequences of the project inherit from the abstract classes: it is all built on their own methods.
