@@ -10,6 +10,7 @@ from hybridize.library.convert import shape_value
 from hybridize.library.numpy import shaping
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, promoted, real, summed
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, ValueRule, fixed, sure
+from hybridize.library.shapes import replaced
 from hybridize.library.tensorflow.linalg import einsum_shape
 from hybridize.library.tensorflow.linalg import _tensordot as tensordot_shape
 from hybridize.library.tensorflow.shaping import listed
@@ -188,7 +189,6 @@ def table() -> dict[str, Part]:
     add("power", _power_dtype, pair)
     add("divide true_divide", _divided_pair, pair)
     add("arctan2 hypot logaddexp logaddexp2 nextafter heaviside float_power", _float_pair, pair)
-    parts["float_power"] = (lambda a: None if (both(a) or "c").startswith("c") else "float64", pair)
     add("gcd lcm left_shift right_shift", _shift, pair)
     add("clip", _clip_dtype, _clip_shape)
     add("sum prod", _sum_dtype, shaping.reduction)
@@ -206,7 +206,8 @@ def table() -> dict[str, Part]:
     add("zeros_like ones_like empty_like", _like_dtype, _full_like)
     add("full_like", _like_dtype, _full_like)
     add("full", _full_dtype, _full_shape)
-    add("array asarray asanyarray ascontiguousarray", _array_dtype, _array_shape)
+    add("array asarray asanyarray", _array_dtype, _array_shape)
+    add("ascontiguousarray", _array_dtype, lambda a: _array_shape(a) or (1,) if a.nth(0).shape is not None else None)
     add("arange", _arange_dtype, shaping.arange)
     add("linspace", _linspace_dtype, _linspace_shape)
     add("logspace geomspace", _linspace_dtype, shaping.linspace)
@@ -248,10 +249,15 @@ def table() -> dict[str, Part]:
     add("vander", keep, shaping.vander)
     add("diff", _no_bool(keep), shaping.diff)
     add("rot90", keep, shaping.rot90)
-    add("compress", keep, shaping.unknown_size)
+    add("compress", of(lambda d: d, 1), _compressed)
     add("append", both, _appended)
     add("polyval", both, shaping.nth(1))
     return parts
+
+
+def _compressed(a: Args) -> Shape:
+    shape = a.nth(1).known
+    return replaced(shape, a.integer("axis"), DYNAMIC) if a.given("axis") else (DYNAMIC,)
 
 
 def _along(a: Args) -> Shape:

@@ -6,19 +6,29 @@ from typing import Final
 
 from hybridize.library.index import lookup
 from hybridize.library.numpy import functions
-from hybridize.library.operands import op, value_rule
+from hybridize.library.operands import Args, DtypeRule, op, value_rule
 from hybridize.library.spec import Spec
 
 _PREFIX: Final = "tf.experimental.numpy."
 #: Those whose result differs from NumPy's own, so that they have no exact rule yet.
 _DIFFERENT: Final = frozenset("allclose array_equal isscalar shape size ndim iscomplexobj isrealobj".split())
+#: Its sums of unsigned ints have other dtypes than NumPy's.
+_SUMS: Final = frozenset("sum prod cumsum cumprod nansum nanprod trace".split())
+
+
+def _no_unsigned(rule: DtypeRule) -> DtypeRule:
+    def dtype(a: Args) -> str | None:
+        found = rule(a)
+        return None if found == "uint64" else found
+
+    return dtype
 
 
 def _table() -> dict[str, Spec]:
     made: dict[str, Spec] = {}
     for name, (dtype, shape) in functions.table().items():
         if lookup(_PREFIX + name) is not None:
-            made[_PREFIX + name] = op(dtype, shape)
+            made[_PREFIX + name] = op(_no_unsigned(dtype) if name in _SUMS else dtype, shape)
     for name, rule in functions.values().items():
         if lookup(_PREFIX + name) is not None and name not in _DIFFERENT:
             made[_PREFIX + name] = Spec(value_rule(rule, "unknown"), op=True)
