@@ -10,7 +10,7 @@ import pytest
 
 from hybridize.study.compare import FilePair
 from hybridize.study.history import Repository
-from hybridize.study.mine import Miner, MineOptions
+from hybridize.study.mine import MineOptions, Miner
 from hybridize.study.store import connect, suggestions
 from hybridize.study.suggest import RuleHit, suggest, suggest_all, suggest_item
 from hybridize.study.uses import EMPTY, find_uses
@@ -193,7 +193,7 @@ def test_moved_to_another_file():
 
 def test_pulled_up_into_the_base_class():
     def call(decorator: str) -> str:
-        return method("Base" if decorator else "Base", function("call", decorator, "    raise NotImplementedError\n"))
+        return method("Base", function("call", decorator, "    raise NotImplementedError\n"))
 
     pairs = [
         FilePair("base.py", "base.py", find_uses(IMPORT + call("")), find_uses(IMPORT + call("@tf.function"))),

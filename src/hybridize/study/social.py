@@ -80,7 +80,7 @@ _CODE: Final = re.compile(
 )
 _CLOSING: Final = re.compile(r"(?:thanks|thank you|thx|cheers)(?: (?:a lot|so much|in advance|again))?\W*$")
 _MENTION: Final = re.compile(r"(?<!\w)@[\w/-]+")
-_WORD: Final = re.compile(r"[a-z][a-z'-]*")
+_WORD: Final = re.compile(r"[a-z][a-z'-]*(?:\.[a-z]+)*")
 _SOCIAL: Final = re.compile(r"(?<![\w+])(?:" + "|".join(SOCIAL_PHRASES) + r")(?!\w)")
 
 
@@ -97,7 +97,7 @@ def is_social(comment: str) -> bool:
     if not words:
         # Emoji, "+1", a bare mention; but a comment in another script is left to the reader.
         return not re.search(r"[^\W\d_]", text)
-    technical = sum(word in TECHNICAL_WORDS for word in words)
+    technical = sum(word in TECHNICAL_WORDS or "." in word for word in words)
     if len(words) > SHORT:
         lowered = _CLOSING.sub("", lowered)
     return _SOCIAL.search(lowered) is not None and technical <= max(1, len(words) // 12)
