@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE, Value, tup
-from hybridize.domain.tensors import Dim, Shape
+from hybridize.domain.objects import NONE, Lit, Value, tup
+from hybridize.domain.tensors import SYMBOLIC, Dim, Shape
 from hybridize.library.keras.settings import LayerCall, layer_value
 from hybridize.library.operands import Impossible, Operand, Unsure
+from hybridize.library.shapes import unsized
 from hybridize.library.spec import ClassSpec
 
 
@@ -19,12 +20,13 @@ def _operand(l: LayerCall, index: int, name: str) -> Operand | None:
 
 
 def _scores(l: LayerCall) -> bool:
-    found = l.call.constant(-1, "return_attention_scores", False)
-    if "return_attention_scores" in l.call.kwargs and not isinstance(
-        next(iter(l.call.kwargs["return_attention_scores"]), None), type(NONE)
-    ):
+    given = l.call.kwargs.get("return_attention_scores")
+    if not given:
+        return False
+    (obj,) = given if len(given) == 1 else (None,)
+    if not isinstance(obj, Lit):
         raise Unsure
-    return bool(found)
+    return bool(obj.const)
 
 
 def _multi_head(l: LayerCall) -> Value:
@@ -45,8 +47,9 @@ def _multi_head(l: LayerCall) -> Value:
     if l.settings.given("attention_axes") or len(shape) != 3:
         raise Unsure
     heads = l.settings.dim("num_heads")
-    scores = l.result(l.compute_dtype(), (shape[0], heads, shape[1], key.known[1]))
-    return tup([output, scores]).value
+    # Symbolic scores: Keras 3 takes the query's length for both.
+    keys = key.known[1] if SYMBOLIC not in l.args.kinds else unsized(shape[1], key.known[1])
+    return tup([output, l.result(l.compute_dtype(), (shape[0], heads, shape[1], keys))]).value
 
 
 def _grouped(l: LayerCall) -> Value:

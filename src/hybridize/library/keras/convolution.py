@@ -174,10 +174,8 @@ def _adaptive_shape(rank: int) -> Callable[[LayerCall], Shape]:
 
 def _pairs(l: LayerCall, name: str, rank: int) -> list[tuple[int, int]]:
     """A padding or cropping: one int, one per dim, or a pair per dim."""
-    default = (1, 1) if rank == 1 and l.settings.name.startswith(("keras.layers.Z", "keras.layers.C")) else None
     if not l.settings.given(name):
-        amount = 1 if "Padding" in l.settings.name else 0
-        return [default or (amount, amount)] * rank
+        return _default_pairs(l.settings.default(name), rank)
     obj = l.settings.object(name)
     assert obj is not None
     items = l.settings.items_of(obj)
@@ -191,6 +189,17 @@ def _pairs(l: LayerCall, name: str, rank: int) -> list[tuple[int, int]]:
         return [(flat[0], flat[1])]
     if len(rows) != rank:
         raise Impossible
+    return [(r[0], r[-1]) for r in rows]
+
+
+def _default_pairs(default: object, rank: int) -> list[tuple[int, int]]:
+    if isinstance(default, int):
+        return [(default, default)] * rank
+    if not isinstance(default, tuple):
+        raise Unsure
+    if rank == 1 and len(default) == 2:
+        return [(default[0], default[1])]
+    rows = [d if isinstance(d, tuple) else (d, d) for d in default]
     return [(r[0], r[-1]) for r in rows]
 
 

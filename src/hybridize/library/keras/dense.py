@@ -6,7 +6,7 @@ from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE, Lib, Lit, Value, lib
-from hybridize.domain.tensors import UNRESOLVED, Shape
+from hybridize.domain.tensors import DYNAMIC, SYMBOLIC, UNRESOLVED, Shape
 from hybridize.library.keras.settings import (
     LayerCall,
     Weights,
@@ -95,14 +95,12 @@ def _einsum_sizes(l: LayerCall) -> tuple[str, str, dict[str, int]]:
     source, kernel, output = einsum_dims(equation, len(shape))
     sizes = dict(zip(source, shape, strict=True))
     aligned = _einsum_output(l, output)
-    if "..." in equation and equation.replace(" ", "").partition("->")[2].startswith("...") is False:
-        aligned = [None] * len(output)
-        dims = [d if d >= 0 else None for d in l.settings.dims("output_shape")]
-        if len(dims) == len(output) - 1:
-            aligned = [None, *dims]
+    symbolic = SYMBOLIC in l.args.kinds
     for letter, dim in zip(output, aligned, strict=True):
         if letter not in sizes:
             sizes[letter] = dim if dim is not None else UNRESOLVED
+        elif symbolic and dim is None:
+            sizes[letter] = DYNAMIC  # symbolic shapes say what `output_shape` says
     return kernel, output, sizes
 
 

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.library.keras import attention, convolution, dense, recurrent, reshaping
+from hybridize.library.keras import (
+    attention,
+    convolution,
+    dense,
+    functions,
+    losses,
+    preprocessing,
+    recurrent,
+    reshaping,
+    utilities,
+)
 from hybridize.library.keras.settings import init_layer, make_layer
 from hybridize.library.spec import ClassSpec, Spec
 
-FUNCTIONS: Final[dict[str, Spec]] = {**reshaping.FUNCTIONS}
+FUNCTIONS: Final[dict[str, Spec]] = {
+    **reshaping.FUNCTIONS,
+    **losses.FUNCTIONS,
+    **functions.FUNCTIONS,
+    **utilities.FUNCTIONS,
+}
 CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.layers.Layer": ClassSpec(make=make_layer, methods={"__init__": Spec(init_layer)}),
     **dense.CLASSES,
@@ -16,4 +31,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     **reshaping.CLASSES,
     **attention.CLASSES,
     **recurrent.CLASSES,
+    **preprocessing.CLASSES,
+    **losses.CLASSES,
+    **utilities.CLASSES,
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Container, Inst, Lib, LibInst, Lit, Obj, Tensor, Tup, Value, tensor, tup
+from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Lit, Obj, Tensor, Tup, Value, tensor, tup
 from hybridize.domain.tensors import DENSE, DYNAMIC, SYMBOLIC, Dim, Shape
 from hybridize.library.keras.dense import normal
-from hybridize.library.keras.settings import LayerCall, Settings, Weights, layer_class, layer_value
+from hybridize.library.keras.settings import LayerCall, Settings, Weights, cast_inputs, layer_class, layer_value
 from hybridize.library.operands import Impossible, Unsure
 from hybridize.library.shapes import product_of, sum_of
 from hybridize.library.spec import Call, ClassSpec, Spec
@@ -252,19 +252,11 @@ def _merged(l: LayerCall, one: Tensor, mode: object) -> Value:
 
 def _lambda(l: LayerCall) -> Value:
     """`Lambda(f)` calls f on the inputs, cast as for any layer."""
-    from hybridize.library.keras.core import converted_input
-
     func = l.settings.value("function")
-    args = [converted_input(l.call, value) for value in l.call.args]
-    kwargs = {}
-    if l.settings.given("arguments"):
+    args = cast_inputs(l.call, list(l.call.args))
+    if not func or not args or l.settings.given("arguments"):
         raise Unsure
-    if not args or not func or any(isinstance(o, Lib) for o in func):
-        made = l.call.call(func, *args, how="keras") if func and args else BOTTOM
-        if made:
-            return made
-        raise Unsure
-    return l.call.call(func, *args, how="keras", **kwargs)
+    return l.call.call(func, *args, how="keras")
 
 
 _WRAPPER: Final = ("keras.layers.Layer",)
@@ -272,6 +264,7 @@ _WRAPPER: Final = ("keras.layers.Layer",)
 CLASSES: Final[dict[str, ClassSpec]] = {
     **{f"keras.layers.{kind}": _recurrent(kind) for kind in _STATES},
     **{f"keras.layers.{kind}Cell": _cell(kind) for kind in ("LSTM", "GRU", "SimpleRNN")},
+    "keras.layers.Lambda": layer_value(_lambda, bases=_WRAPPER),
     "keras.layers.RNN": layer_value(_rnn, bases=_WRAPPER),
     "keras.layers.TimeDistributed": layer_value(_time_distributed, bases=_WRAPPER),
     "keras.layers.Bidirectional": layer_value(_bidirectional, bases=_WRAPPER),

@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     LibInst,
     Obj,
     Tensor,
+    Tup,
     Value,
     lib,
     literal,
@@ -27,7 +28,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, RAGGED, SPARSE, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SPARSE, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
 from hybridize.library import registry
 from hybridize.library.convert import dtype_name, dtype_of
 from hybridize.library.defaults import keep_arguments
@@ -169,7 +170,10 @@ class LayerCall:
         """The dtype of an input after Keras' casting: floats become the layer's dtype, others stay."""
         if x.dtype is None:
             return None
-        return self.compute_dtype() if x.dtype.startswith(("float", "bfloat")) else x.dtype
+        if is_float(x.dtype):
+            return self.compute_dtype()
+        # Symbolic integers: Keras 3 says the layer's dtype for some layers, and theirs for others.
+        return x.dtype if x.kind != SYMBOLIC else None
 
     def channels_first(self) -> bool:
         """Whether `data_format` says that channels come before the spatial dims."""
@@ -183,6 +187,11 @@ class LayerCall:
         if kind == SPARSE:
             kind = DENSE
         return tensor(kind, dtype, cleaned(shape)).value
+
+
+def is_float(dtype: str | None) -> bool:
+    """Whether a dtype is one of floats."""
+    return dtype is not None and dtype.startswith(("float", "bfloat"))
 
 
 def cleaned(shape: Shape) -> Shape:
@@ -226,7 +235,7 @@ def compute_dtype(settings: Settings) -> str | None:
         return None
     if given and NONE not in given:
         found = dtype_of(given)
-        return found if found is None or found.startswith(("float", "bfloat")) else None
+        return found if is_float(found) else None
     return global_float(settings.call)
 
 
@@ -312,6 +321,35 @@ def layer_value(value: LayerValue, weights: WeightRule | None = None, **more: An
         call=Spec(called, op=True),
         **more,
     )
+
+
+def cast_inputs(call: Call, args: list[Value]) -> list[Value]:
+    """What `call` of a layer sees of its arguments: tensors, the floats among them in the layer's dtype.
+
+    Keras 2 casts the first argument only, Keras 3 all: floats of other dtypes in further ones stay unknown.
+    """
+    assert call.receiver is not None
+    dtype = compute_dtype(Settings(call, call.receiver, layer_class(call, call.receiver)))
+    return [cast_value(call, value, dtype, i == 0) for i, value in enumerate(args)]
+
+
+def cast_value(call: Call, value: Value, dtype: str | None, first: bool = True) -> Value:
+    """A value after Keras' casting to a dtype."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tensor):
+            found = obj.dtype
+            if is_float(found) and found != dtype:
+                found = dtype if first else None
+            kind = DENSE if obj.kind == NDARRAY or (obj.kind == VARIABLE and found != obj.dtype) else obj.kind
+            same = kind == obj.kind and found == obj.dtype
+            result = join(result, obj.value if same else tensor(kind, found, obj.shape).value)
+        elif isinstance(obj, Tup) and obj.kind == "tuple":
+            items = [cast_value(call, item, dtype, first) for item in obj.items]
+            result = join(result, tup(items, obj.kind, obj.names).value)
+        else:
+            result = join(result, obj.value)
+    return result
 
 
 def note_input(call: Call) -> None:
