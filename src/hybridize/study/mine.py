@@ -8,7 +8,6 @@ import sqlite3
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -17,8 +16,9 @@ from hybridize.study import history, notebook, requirements
 from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Repository
 from hybridize.study.keyword import Keyword
-from hybridize.study.store import commit_item, now, put_text, transaction
-from hybridize.study.uses import EMPTY, MODULE, FileUses, Use, find_uses, split_lines
+from hybridize.study.mined import Mined, MinedFile, function_changes, keep_changeset
+from hybridize.study.store import now, transaction
+from hybridize.study.uses import EMPTY, FileUses, find_uses
 
 CACHE_SIZE: Final = 1024
 BATCH: Final = 50
@@ -70,30 +70,6 @@ class MineResult:
     lost: list[str] = field(default_factory=list)
     skipped: bool = False
     error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionChange:
-    """Uses that one function (by its name in the file, as the paper's miner counts) gained and lost."""
-
-    qualname: str
-    added: int
-    removed: int
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    lines_before: tuple[int, int] | None
-    lines_after: tuple[int, int] | None
-
-
-@dataclass(frozen=True, slots=True)
-class MinedFile:
-    """A file of a changeset that is kept."""
-
-    raw: RawFile
-    before: str | None
-    after: str | None
-    method: str
-    changes: tuple[FunctionChange, ...]
 
 
 class Content:
@@ -329,119 +305,13 @@ class Miner:
     def _keep(self, row_id: int, pending: list[tuple[RawCommit, list[MinedFile], bool]]) -> None:
         with transaction(self.connection):
             for commit, files, unread in pending:
-                keep_changeset(self.connection, row_id, self.result, self.options, commit, files, unread)
+                fix = is_bug_fix(commit.message)
+                self.result.kept += 1
+                self.result.bug_fixes += fix
+                selected = fix or self.options.all_changes
+                changeset = Mined(commit, tuple(files), unread, fix)
+                keep_changeset(self.connection, row_id, self.result.name, changeset, selected, self.options.dataset)
         pending.clear()
-
-
-def keep_changeset(
-    connection: sqlite3.Connection,
-    repository_id: int,
-    result: MineResult,
-    options: MineOptions,
-    commit: RawCommit,
-    files: list[MinedFile],
-    unread: bool,
-) -> None:
-    """Write one changeset, its files and functions, and its item."""
-    added = sum(change.added for file in files for change in file.changes)
-    removed = sum(change.removed for file in files for change in file.changes)
-    fix = is_bug_fix(commit.message)
-    result.kept += 1
-    result.bug_fixes += fix
-    state = "partial" if unread else "done"
-    authored = _iso(commit.authored)
-    changeset = connection.execute(
-        "INSERT INTO changeset (repository_id, sha, author, authored_at, committed_at, subject, body, is_bug_fix,"
-        " touches_use, uses_added, uses_removed, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT DO NOTHING RETURNING id",
-        (
-            *(repository_id, commit.sha, commit.author, authored, _iso(commit.committed), commit.subject, commit.body),
-            *(int(fix), int(bool(added or removed)), added, removed, state),
-        ),
-    ).fetchone()
-    if changeset is None:
-        return
-    for file in files:
-        _keep_file(connection, int(changeset["id"]), file)
-    connection.execute(
-        "INSERT INTO item (id, kind, changeset_id, project, title, happened_at, selected, dataset)"
-        " VALUES (?, 'commit', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (
-            *(commit_item(commit.sha), changeset["id"], result.name, commit.subject, authored),
-            *(int(fix or options.all_changes), options.dataset),
-        ),
-    )
-
-
-def _keep_file(connection: sqlite3.Connection, changeset_id: int, file: MinedFile) -> None:
-    raw = file.raw
-    for oid, text in ((raw.oid_before, file.before), (raw.oid_after, file.after)):
-        if oid and text is not None:
-            put_text(connection, oid, text)
-    row = connection.execute(
-        "INSERT INTO file_change (changeset_id, status, path_before, path_after, oid_before, oid_after, is_test,"
-        " method) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        (
-            *(changeset_id, raw.status, raw.path_before, raw.path_after, raw.oid_before, raw.oid_after),
-            *(int("test" in raw.path.lower()), file.method),
-        ),
-    ).fetchone()
-    connection.executemany(
-        "INSERT INTO change (file_change_id, qualname, qualname_before, qualname_after, uses_added, uses_removed,"
-        " uses_before_json, uses_after_json, line_before, end_line_before, line_after, end_line_after)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (
-                *(row["id"], change.qualname),
-                *(change.qualname if change.lines_before else None, change.qualname if change.lines_after else None),
-                *(change.added, change.removed, json.dumps(change.before), json.dumps(change.after)),
-                *(change.lines_before or (None, None)),
-                *(change.lines_after or (None, None)),
-            )
-            for change in file.changes
-        ],
-    )
-
-
-def function_changes(before: FileUses, after: FileUses) -> tuple[FunctionChange, ...]:
-    """Per function of one file, by name: uses gained and lost. A decorator belongs to the function that it
-    decorates."""
-    olds, news = _by_place(before), _by_place(after)
-    result = []
-    for name in sorted({*olds, *news}):
-        old = Counter(_identity(use) for use in olds.get(name, ()))
-        new = Counter(_identity(use) for use in news.get(name, ()))
-        if old != new:
-            result.append(
-                FunctionChange(
-                    name,
-                    (new - old).total(),
-                    (old - new).total(),
-                    tuple(use.text for use in olds.get(name, ())),
-                    tuple(use.text for use in news.get(name, ())),
-                    _lines(before, name),
-                    _lines(after, name),
-                )
-            )
-    return tuple(result)
-
-
-def _by_place(file: FileUses) -> dict[str, list[Use]]:
-    places: dict[str, list[Use]] = {}
-    for use in file.uses:
-        places.setdefault(use.owner if use.role == "decorator" else use.scope, []).append(use)
-    return places
-
-
-def _identity(use: Use) -> tuple[object, ...]:
-    return (use.role, use.owner, use.arguments)
-
-
-def _lines(file: FileUses, name: str) -> tuple[int, int] | None:
-    if name == MODULE:
-        return (1, max(len(file.lines), 1)) if file.lines else None
-    function = file.functions.get(name)
-    return (function.line, function.end_line) if function else None
 
 
 def decode_source(data: bytes) -> str:
@@ -456,13 +326,6 @@ def decode_source(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def _iso(seconds: int) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (OverflowError, OSError, ValueError):
-        return "1970-01-01T00:00:00Z"
-
-
 def repository_name(path: Path) -> str:
     """`owner/name` from the clone's remote if it has one, else its folder's last two names."""
     url = Repository(path).url()
@@ -474,4 +337,4 @@ def repository_name(path: Path) -> str:
     return "/".join(part for part in (resolved.parent.name, resolved.name.removesuffix(".git")) if part)
 
 
-__all__ = ["FunctionChange", "MineOptions", "MineResult", "MinedFile", "Miner", "function_changes", "split_lines"]
+__all__ = ["MineOptions", "MineResult", "Miner", "repository_name"]
