@@ -1,7 +1,7 @@
 """TensorFlow and NumPy as the judges of our models: a call in source text is run, traced and inferred, then compared.
 
-In the text of a case `f(2, 3)` is a float32 tensor of that shape; the other letters are in `DTYPES`. `n` before a letter
-makes it a NumPy array, `v` a variable. `{a|b}` stands for each of the alternatives, so that one line is many cases.
+In the text of a case `f(2, 3)` is a float32 tensor of that shape; the other letters are in `DTYPES`. `n` before a
+letter makes it a NumPy array, `v` a variable. `{a|b}` stands for each of the alternatives, so that one line is many cases.
 A line that starts with `~` must be covered soundly; every other one must be inferred exactly.
 """
 
@@ -35,7 +35,6 @@ from hybridize.domain.objects import (
     Value,
     lib,
     literal,
-    prim,
     tensor,
     tup,
     unknown,
@@ -49,8 +48,8 @@ from hybridize.library.spec import Call
 CASES = Path(__file__).parent / "op_cases"
 #: Letters of dtypes; `p` and `k` make positive ints.
 DTYPES = {
-    "f": "float32", "d": "float64", "h": "float16", "i": "int32", "p": "int32", "k": "int64", "l": "int64", "u": "uint8",
-    "b": "bool", "c": "complex64", "z": "complex128", "s": "string",
+    "f": "float32", "d": "float64", "h": "float16", "i": "int32", "p": "int32", "k": "int64", "l": "int64",
+    "u": "uint8", "b": "bool", "c": "complex64", "z": "complex128", "s": "string",
 }  # fmt: skip
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 
@@ -123,7 +122,7 @@ def array_of(letter: str, shape: tuple[int, ...]) -> Any:
 
 @dataclass
 class Makers:
-    """The functions `f`, `i`, `nf`, `vf` ... that a case's text calls: they make tensors, or hand out traced arguments."""
+    """The functions `f`, `nf`, `vf` ... that a case's text calls: they make tensors, or hand out traced arguments."""
 
     tensors: list[Any] = field(default_factory=list)
     traced: list[Any] | None = None
@@ -366,8 +365,10 @@ def compare(value: Value, actual: Any, traced: Any = None) -> str:
     """Whether a value is what was computed; `traced` (the same with all input dims known) excuses DYNAMIC dims."""
     if not value:
         return WRONG
-    return max((_compare(obj, actual, traced) for obj in value), key=_ORDER.index) if len(value) == 1 else min(
-        COVERED, max((_compare(obj, actual, traced) for obj in value), key=_ORDER.index), key=_ORDER.index
+    return (
+        max((_compare(obj, actual, traced) for obj in value), key=_ORDER.index)
+        if len(value) == 1
+        else min(COVERED, max((_compare(obj, actual, traced) for obj in value), key=_ORDER.index), key=_ORDER.index)
     )
 
 
@@ -506,7 +507,9 @@ def judge(case: Case, *, traces: bool = True) -> Verdict | None:
         if static is not None:
             verdict = compare(value, actual, static)
     if verdict == WRONG or (case.exact and verdict != EXACT):
-        return Verdict(case, verdict, f"{case.place}: {case.source}\n    inferred {show_value(value)}, got {show_actual(actual)}")
+        return Verdict(
+            case, verdict, f"{case.place}: {case.source}\n    inferred {show_value(value)}, got {show_actual(actual)}"
+        )
     if traces and makers.tensors and case.source.startswith("tf."):
         for masks in _masks(makers):
             try:
@@ -515,7 +518,8 @@ def judge(case: Case, *, traces: bool = True) -> Verdict | None:
                 continue
             inferred = Inference(masks).infer(case.source)
             if compare_traced(inferred, traced, actual) == WRONG:
-                detail = f"{case.place}: {case.source} with None where {masks}\n    inferred {show_value(inferred)}, got {traced}"
+                detail = f"{case.place}: {case.source} with None where {masks}\n"
+                detail += f"    inferred {show_value(inferred)}, got {traced}"
                 return Verdict(case, WRONG, detail)
     return Verdict(case, verdict)
 

@@ -1,4 +1,4 @@
-"""Models of operations against TensorFlow and NumPy themselves: never a wrong dim or dtype, and exact where a case says so."""
+"""Models of operations against TensorFlow and NumPy: never a wrong dim or dtype, and exact where a case says so."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def test_models_agree_with_the_library(table: str) -> None:
         try:
             verdict = judge(case)
         except Exception as error:
-            failures.append(f"{case.place}: {case.source} raised {type(error).__name__}: {str(error).splitlines()[0][:160]}")
+            failures.append(
+                f"{case.place}: {case.source} raised {type(error).__name__}: {str(error).splitlines()[0][:160]}"
+            )
             continue
         if verdict is not None and (verdict.verdict == WRONG or (case.exact and verdict.verdict != EXACT)):
             failures.append(verdict.detail or verdict.verdict)

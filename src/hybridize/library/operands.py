@@ -23,7 +23,6 @@ from hybridize.domain.tensors import (
     SPARSE,
     SYMBOLIC,
     UNRESOLVED,
-    VARIABLE,
     Dim,
     Shape,
     join_shapes,
@@ -294,9 +293,7 @@ class Args:
         if inner_shape == () and all(f.content is not None for f in found):
             content = tuple(f.content[0] for f in found if f.content)
         kind = SYMBOLIC if any(f.kind == SYMBOLIC for f in found) else DENSE
-        return Operand(
-            dtype, None if inner_shape is None else (len(items), *inner_shape), kind, content, not strong
-        )
+        return Operand(dtype, None if inner_shape is None else (len(items), *inner_shape), kind, content, not strong)
 
     def dtype(self, *names: str, default: str | None = None) -> str | None:
         """The dtype that an argument names; the default if none is given."""
@@ -387,7 +384,9 @@ def expand(call: Call, one: Callable[[Call], Value]) -> Value:
     count = len(call.args)
     for chosen in product(*choices):
         keywords = dict(zip(call.kwargs, chosen[count:], strict=True))
-        made = Call(call.engine, call.frame, call.pos, call.name, list(chosen[:count]), keywords, call.receiver, call.rest)
+        made = Call(
+            call.engine, call.frame, call.pos, call.name, list(chosen[:count]), keywords, call.receiver, call.rest
+        )
         made_value = one(made)
         if made_value:
             results.append(made_value)
@@ -494,27 +493,3 @@ def real_of(rule: DtypeRule) -> DtypeRule:
         return table.get(found, found) if found else None
 
     return dtype
-
-
-__all__ = [
-    "INFER",
-    "NOTHING",
-    "VARIABLE",
-    "Args",
-    "Impossible",
-    "Operand",
-    "Unsure",
-    "agreed",
-    "chosen",
-    "common",
-    "expand",
-    "fixed",
-    "group",
-    "op",
-    "real_of",
-    "record",
-    "same",
-    "sure",
-    "tensor_rule",
-    "value_rule",
-]

@@ -75,9 +75,9 @@ def reshaped(shape: Shape, target: Dims) -> Dims:
         unknown = [i for i, d in enumerate(target) if d < 0]
         # Sizes agree, so that one dim that is unknown follows from the others.
         if len(unknown) == 1 and shape is not None and all(d >= 0 for d in shape):
-            rest = prod(d for d in target if d >= 0)
-            if rest and prod(shape) % rest == 0:
-                return tuple(prod(shape) // rest if d < 0 else d for d in target)
+            size = prod(d for d in target if d >= 0)
+            if size and prod(shape) % size == 0:
+                return tuple(prod(shape) // size if d < 0 else d for d in target)
         return target
     at = target.index(INFER)
     rest = [d for i, d in enumerate(target) if i != at]

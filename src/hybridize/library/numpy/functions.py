@@ -10,9 +10,8 @@ from hybridize.library.convert import shape_value
 from hybridize.library.numpy import shaping
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, promoted, real, summed
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, ValueRule, fixed, sure
-from hybridize.library.shapes import replaced
-from hybridize.library.tensorflow.linalg import einsum_shape
-from hybridize.library.tensorflow.linalg import _tensordot as tensordot_shape
+from hybridize.library.shapes import axis_of, broadcast_all, concatenated, product_of, replaced, sum_of
+from hybridize.library.tensorflow.linalg import einsum_shape, tensordot_shape
 from hybridize.library.tensorflow.shaping import listed
 
 Part = tuple[DtypeRule, ShapeRule]
@@ -24,7 +23,9 @@ _FLOATING: Final = """
 _SAME: Final = "negative positive square conj conjugate flip flipud fliplr roll sort triu tril copy around round"
 _COMPARISONS: Final = "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor isclose"
 _PREDICATES: Final = "isnan isinf isfinite logical_not signbit isneginf isposinf iscomplex isreal"
-_ARITHMETIC: Final = "add subtract multiply maximum minimum power floor_divide mod remainder bitwise_and bitwise_or bitwise_xor"
+_ARITHMETIC: Final = (
+    "add subtract multiply maximum minimum power floor_divide mod remainder bitwise_and bitwise_or bitwise_xor"
+)
 
 
 def _like_dtype(a: Args) -> str | None:
@@ -132,7 +133,7 @@ def _clip_dtype(a: Args) -> str | None:
 
 def _clip_shape(a: Args) -> Shape:
     bounds = [a.tensor(n).shape for n in ("a_min", "a_max") if a.given(n)]
-    return shaping.broadcast_all([a.nth(0).shape, *bounds])
+    return broadcast_all([a.nth(0).shape, *bounds])
 
 
 def _average_dtype(a: Args) -> str | None:
@@ -165,93 +166,115 @@ def _rounded(a: Args) -> str | None:
     return dtype if dtype and dtype.startswith("float") else None
 
 
+_KEEP: Final = of(lambda d: d)
+
+
+def _add(parts: dict[str, Part], names: str, dtype: DtypeRule, shape: ShapeRule) -> None:
+    parts.update(dict.fromkeys(names.split(), (dtype, shape)))
+
+
+def _elementwise(parts: dict[str, Part]) -> None:
+    first, pair = shaping.nth(0), shaping.broadcasting(0, 1)
+    _add(parts, _FLOATING, of(floating), first)
+    _add(parts, _SAME, _no_bool(_KEEP), first)
+    _add(parts, "flip flipud fliplr roll sort triu tril copy logical_not", _KEEP, first)
+    _add(parts, "abs absolute real imag", of(real), first)
+    _add(parts, "angle", of(lambda d: real(floating(d))), first)
+    _add(parts, "sign", _KEEP, first)
+    _add(parts, "ceil floor fix trunc rint", _rounded, first)
+    _add(parts, "fabs reciprocal sinc", _rounded, first)
+    _add(parts, _PREDICATES, fixed("bool"), first)
+    _add(parts, _COMPARISONS, fixed("bool"), pair)
+    _add(parts, _ARITHMETIC, _no_bool(both), pair)
+    _add(parts, "maximum minimum bitwise_and bitwise_or bitwise_xor multiply add", both, pair)
+    _add(parts, "power", _power_dtype, pair)
+    _add(parts, "divide true_divide", _divided_pair, pair)
+    _add(parts, "arctan2 hypot logaddexp logaddexp2 nextafter heaviside float_power", _float_pair, pair)
+    _add(parts, "gcd lcm left_shift right_shift", _shift, pair)
+
+
+def _reducing(parts: dict[str, Part]) -> None:
+    first = shaping.nth(0)
+    _add(parts, "clip", _clip_dtype, _clip_shape)
+    _add(parts, "sum prod", _sum_dtype, shaping.reduction)
+    _add(parts, "nansum nanprod", _sum_dtype, shaping.reduction)
+    _add(parts, "cumsum cumprod", _sum_dtype, shaping.accumulated)
+    _add(parts, "mean nanmean", _mean_dtype, shaping.reduction)
+    _add(parts, "std var", _spread_dtype, shaping.reduction)
+    _add(parts, "average", _average_dtype, _average_shape)
+    _add(parts, "max min amax amin", _KEEP, shaping.reduction)
+    _add(parts, "ptp", _KEEP, shaping.reduction)
+    _add(parts, "all any", fixed("bool"), shaping.reduction)
+    _add(parts, "argmax argmin count_nonzero", fixed("int64"), shaping.reduction)
+    _add(parts, "argsort", fixed("int64"), first)
+
+
+def _making(parts: dict[str, Part]) -> None:
+    _add(parts, "zeros ones empty", lambda a: a.dtype("dtype", default="float64"), shaping.dims_at(0, "shape"))
+    _add(parts, "zeros_like ones_like empty_like", _like_dtype, _full_like)
+    _add(parts, "full_like", _like_dtype, _full_like)
+    _add(parts, "full", _full_dtype, _full_shape)
+    _add(parts, "array asarray asanyarray", _array_dtype, _array_shape)
+    _add(
+        parts,
+        "ascontiguousarray",
+        _array_dtype,
+        lambda a: _array_shape(a) or (1,) if a.nth(0).shape is not None else None,
+    )
+    _add(parts, "arange", _arange_dtype, shaping.arange)
+    _add(parts, "linspace", _linspace_dtype, _linspace_shape)
+    _add(parts, "logspace geomspace", _linspace_dtype, shaping.linspace)
+    _add(parts, "eye identity tri", lambda a: a.dtype("dtype", default="float64"), shaping.eye)
+    _add(parts, "reshape", _KEEP, shaping.reshape)
+    _add(parts, "ravel", _KEEP, shaping.ravel)
+    _add(parts, "transpose", _KEEP, shaping.transpose)
+    _add(parts, "expand_dims", _KEEP, shaping.expand)
+    _add(parts, "squeeze", _KEEP, shaping.squeeze)
+    _add(parts, "swapaxes", _KEEP, shaping.swapaxes)
+    _add(parts, "moveaxis", _KEEP, shaping.moveaxis)
+    _add(parts, "broadcast_to", _KEEP, shaping.broadcast_to)
+    _add(parts, "repeat", _KEEP, shaping.repeat)
+    _add(parts, "tile", _KEEP, shaping.tile)
+    _add(parts, "pad", _KEEP, shaping.pad)
+
+
+def _joining(parts: dict[str, Part]) -> None:
+    for rank in (1, 2, 3):
+        _add(parts, f"atleast_{rank}d", _KEEP, shaping.atleast(rank))
+    _add(parts, "concatenate", _of_sequence, shaping.concatenate)
+    _add(parts, "stack", _of_sequence, shaping.stack)
+    _add(parts, "vstack", _of_sequence, shaping.vstack)
+    _add(parts, "hstack", _of_sequence, shaping.hstack)
+    _add(parts, "dstack", _of_sequence, shaping.dstack)
+    _add(parts, "column_stack", _of_sequence, shaping.column_stack)
+    _add(parts, "dot", both, shaping.dot)
+    _add(parts, "matmul", both, shaping.matmul)
+    _add(parts, "inner", both, shaping.inner)
+    _add(parts, "outer", both, shaping.outer)
+    _add(parts, "kron", both, shaping.kron)
+    _add(parts, "vdot", both, lambda a: ())
+    _add(parts, "cross", both, shaping.cross)
+    _add(parts, "tensordot", both, tensordot_shape)
+    _add(parts, "einsum", _einsum_dtype, _einsum_shape)
+    _add(parts, "diag", _KEEP, shaping.diag)
+    _add(parts, "diagflat", _KEEP, shaping.diagflat)
+    _add(parts, "diagonal", _KEEP, shaping.diagonal)
+    _add(parts, "trace", _sum_dtype, shaping.trace)
+    _add(parts, "take", _KEEP, shaping.take)
+    _add(parts, "take_along_axis", _KEEP, _along)
+    _add(parts, "vander", _KEEP, shaping.vander)
+    _add(parts, "diff", _no_bool(_KEEP), shaping.diff)
+    _add(parts, "rot90", _KEEP, shaping.rot90)
+    _add(parts, "compress", of(lambda d: d, 1), _compressed)
+    _add(parts, "append", both, _appended)
+    _add(parts, "polyval", both, shaping.nth(1))
+
+
 def table() -> dict[str, Part]:
     """Dtype and shape rule of each function."""
     parts: dict[str, Part] = {}
-
-    def add(names: str, dtype: DtypeRule, shape: ShapeRule) -> None:
-        parts.update(dict.fromkeys(names.split(), (dtype, shape)))
-
-    first, pair = shaping.nth(0), shaping.broadcasting(0, 1)
-    keep = of(lambda d: d)
-    add(_FLOATING, of(floating), first)
-    add(_SAME, _no_bool(keep), first)
-    add("flip flipud fliplr roll sort triu tril copy logical_not", keep, first)
-    add("abs absolute real imag", of(real), first)
-    add("angle", of(lambda d: real(floating(d))), first)
-    add("sign", keep, first)
-    add("ceil floor fix trunc rint", _rounded, first)
-    add("fabs reciprocal sinc", _rounded, first)
-    add(_PREDICATES, fixed("bool"), first)
-    add(_COMPARISONS, fixed("bool"), pair)
-    add(_ARITHMETIC, _no_bool(both), pair)
-    add("maximum minimum bitwise_and bitwise_or bitwise_xor multiply add", both, pair)
-    add("power", _power_dtype, pair)
-    add("divide true_divide", _divided_pair, pair)
-    add("arctan2 hypot logaddexp logaddexp2 nextafter heaviside float_power", _float_pair, pair)
-    add("gcd lcm left_shift right_shift", _shift, pair)
-    add("clip", _clip_dtype, _clip_shape)
-    add("sum prod", _sum_dtype, shaping.reduction)
-    add("nansum nanprod", _sum_dtype, shaping.reduction)
-    add("cumsum cumprod", _sum_dtype, shaping.accumulated)
-    add("mean nanmean", _mean_dtype, shaping.reduction)
-    add("std var", _spread_dtype, shaping.reduction)
-    add("average", _average_dtype, _average_shape)
-    add("max min amax amin", keep, shaping.reduction)
-    add("ptp", keep, shaping.reduction)
-    add("all any", fixed("bool"), shaping.reduction)
-    add("argmax argmin count_nonzero", fixed("int64"), shaping.reduction)
-    add("argsort", fixed("int64"), first)
-    add("zeros ones empty", lambda a: a.dtype("dtype", default="float64"), shaping.dims_at(0, "shape"))
-    add("zeros_like ones_like empty_like", _like_dtype, _full_like)
-    add("full_like", _like_dtype, _full_like)
-    add("full", _full_dtype, _full_shape)
-    add("array asarray asanyarray", _array_dtype, _array_shape)
-    add("ascontiguousarray", _array_dtype, lambda a: _array_shape(a) or (1,) if a.nth(0).shape is not None else None)
-    add("arange", _arange_dtype, shaping.arange)
-    add("linspace", _linspace_dtype, _linspace_shape)
-    add("logspace geomspace", _linspace_dtype, shaping.linspace)
-    add("eye identity tri", lambda a: a.dtype("dtype", default="float64"), shaping.eye)
-    add("reshape", keep, shaping.reshape)
-    add("ravel", keep, shaping.ravel)
-    add("transpose", keep, shaping.transpose)
-    add("expand_dims", keep, shaping.expand)
-    add("squeeze", keep, shaping.squeeze)
-    add("swapaxes", keep, shaping.swapaxes)
-    add("moveaxis", keep, shaping.moveaxis)
-    add("broadcast_to", keep, shaping.broadcast_to)
-    add("repeat", keep, shaping.repeat)
-    add("tile", keep, shaping.tile)
-    add("pad", keep, shaping.pad)
-    for rank in (1, 2, 3):
-        add(f"atleast_{rank}d", keep, shaping.atleast(rank))
-    add("concatenate", _of_sequence, shaping.concatenate)
-    add("stack", _of_sequence, shaping.stack)
-    add("vstack", _of_sequence, shaping.vstack)
-    add("hstack", _of_sequence, shaping.hstack)
-    add("dstack", _of_sequence, shaping.dstack)
-    add("column_stack", _of_sequence, shaping.column_stack)
-    add("dot", both, shaping.dot)
-    add("matmul", both, shaping.matmul)
-    add("inner", both, shaping.inner)
-    add("outer", both, shaping.outer)
-    add("kron", both, shaping.kron)
-    add("vdot", both, lambda a: ())
-    add("cross", both, shaping.cross)
-    add("tensordot", both, tensordot_shape)
-    add("einsum", _einsum_dtype, _einsum_shape)
-    add("diag", keep, shaping.diag)
-    add("diagflat", keep, shaping.diagflat)
-    add("diagonal", keep, shaping.diagonal)
-    add("trace", _sum_dtype, shaping.trace)
-    add("take", keep, shaping.take)
-    add("take_along_axis", keep, _along)
-    add("vander", keep, shaping.vander)
-    add("diff", _no_bool(keep), shaping.diff)
-    add("rot90", keep, shaping.rot90)
-    add("compress", of(lambda d: d, 1), _compressed)
-    add("append", both, _appended)
-    add("polyval", both, shaping.nth(1))
+    for fill in (_elementwise, _reducing, _making, _joining):
+        fill(parts)
     return parts
 
 
@@ -266,15 +289,15 @@ def _along(a: Args) -> Shape:
     shape, indices = a.nth(0).known, a.nth(1).known
     if len(shape) != len(indices):
         raise Unsure
-    at = shaping.axis_of(len(shape), a.integer("axis"))
+    at = axis_of(len(shape), a.integer("axis"))
     return tuple(i if k == at else max(d, i) for k, (d, i) in enumerate(zip(shape, indices, strict=True)))
 
 
 def _appended(a: Args) -> Shape:
     left, right = a.nth(0).known, a.nth(1).known
     if not a.given("axis"):
-        return (shaping.sum_of((shaping.product_of(left), shaping.product_of(right))),)
-    return shaping.concatenated([left, right], a.integer("axis"))
+        return (sum_of((product_of(left), product_of(right))),)
+    return concatenated([left, right], a.integer("axis"))
 
 
 # Functions with other results ----------------------------------------------------------------------------------------
@@ -333,7 +356,7 @@ def _meshgrid(a: Args) -> Value:
     if a.call.rest or "sparse" in a.call.kwargs:
         raise Unsure
     arrays = [a.operand(v) for v in a.call.args]
-    sizes = [shaping.product_of(o.known) for o in arrays]
+    sizes = [product_of(o.known) for o in arrays]
     indexing = a.constant("indexing", default="xy") if "indexing" in a.call.kwargs else "xy"
     if indexing == "xy" and len(sizes) > 1:
         sizes[:2] = sizes[1::-1]

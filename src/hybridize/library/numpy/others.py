@@ -1,17 +1,17 @@
-"""NumPy functions that TensorFlow has no copy of: sets, statistics, matrices, transforms, files, and those that write."""
+"""NumPy functions that TensorFlow has no copy of: sets, statistics, matrices, transforms, files, writers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from hybridize.domain.objects import BOOL_V, NONE_V, STR_V, Tensor, Value, literal, prim, tensor, tup, unknown
+from hybridize.domain.objects import BOOL_V, NONE_V, STR_V, Tensor, Value, tensor, tup, unknown
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Shape
 from hybridize.library.convert import shape_value
 from hybridize.library.numpy import shaping
 from hybridize.library.numpy.core import on_host
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
-from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, fixed, sure, tensor_rule, value_rule
+from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, fixed, tensor_rule, value_rule
 from hybridize.library.shapes import broadcast_all, product_of, reduced, replaced, swapped, unsized
 from hybridize.library.spec import Call, Rule, Spec
 
@@ -176,17 +176,9 @@ def _from_function(call: Call) -> Value:
     return tensor(NDARRAY).value
 
 
-def _piecewise(a: Args) -> Value:
-    return a.result(a.nth(0).dtype, a.nth(0).shape)
-
-
 def _broadcast_shapes(a: Args) -> Value:
     shapes = [a.dims_of(next(iter(v))) for v in a.call.args]
     return shape_value(broadcast_all(shapes), "tuple")
-
-
-def _broadcast_arrays(a: Args) -> Value:
-    raise Unsure
 
 
 def _scalar_type(name: str) -> Spec:
@@ -264,5 +256,3 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "np.fromstring": _array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
     "np.fromiter": _array(lambda a: a.dtype("dtype"), shaping.unknown_size),
 }
-
-__all__ = ["FUNCTIONS", "literal", "prim", "sure"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from hybridize.library.operands import Args, DtypeRule, Operand
@@ -111,9 +112,9 @@ def real(dtype: str | None) -> str | None:
     return {"complex64": "float32", "complex128": "float64"}.get(dtype or "", dtype)
 
 
-def of(change: object, index: int = 0) -> DtypeRule:
+def of(change: Callable[[str | None], str | None], index: int = 0) -> DtypeRule:
     """A dtype rule: the dtype of an argument, changed."""
-    return lambda a: change(a.nth(index).dtype)  # type: ignore[operator,no-any-return]
+    return lambda a: change(a.nth(index).dtype)
 
 
 def both(a: Args) -> str | None:

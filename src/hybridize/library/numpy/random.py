@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Lit, Prim, Tensor, Value, prim, tensor, unknown
+from hybridize.domain.objects import NONE_V, Lit, Prim, Value, prim, tensor, unknown
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED, Shape
 from hybridize.library.operands import INFER, Args, Impossible, Unsure, expand
 from hybridize.library.shapes import broadcast_all
@@ -218,5 +218,3 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "np.random.RandomState": ClassSpec(methods=_STATE, parameters=("seed",)),
     "np.random.Generator": ClassSpec(methods=_GENERATOR, parameters=("bit_generator",)),
 }
-
-__all__ = ["CLASSES", "FUNCTIONS", "Tensor"]

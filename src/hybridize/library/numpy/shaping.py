@@ -1,4 +1,4 @@
-"""Shape rules of array functions, by position of their arguments, so that NumPy and TensorFlow's copy of it share them."""
+"""Shape rules of array functions, by position of arguments, so that NumPy and TensorFlow's copy of it share them."""
 
 from __future__ import annotations
 
@@ -61,19 +61,23 @@ def dims_at(index: int, *names: str) -> ShapeRule:
 
 
 def reshape(a: Args) -> Shape:
+    """The shape that `reshape` gives."""
     target = dims_at(1, "newshape", "shape")(a)
     return reshaped(a.nth(0).shape, target or ())
 
 
 def broadcast_to(a: Args) -> Shape:
+    """The shape that `broadcast_to` gives."""
     return dims_at(1, "shape")(a)
 
 
 def transpose(a: Args) -> Shape:
+    """The shape that `transpose` gives."""
     return permuted(a.nth(0).known, a.integers("axes"))
 
 
 def expand(a: Args) -> Shape:
+    """The shape that `expand_dims` gives."""
     shape = a.nth(0).known
     axes = a.integers("axis") or ()
     rank = len(shape) + len(axes)
@@ -83,6 +87,7 @@ def expand(a: Args) -> Shape:
 
 
 def squeeze(a: Args) -> Shape:
+    """The shape that `squeeze` gives."""
     shape = a.nth(0).known
     if a.given("axis"):
         return reduced(shape, a.integers("axis"), False)
@@ -92,10 +97,12 @@ def squeeze(a: Args) -> Shape:
 
 
 def ravel(a: Args) -> Shape:
+    """The shape that `ravel` gives."""
     return (product_of(a.nth(0).known),)
 
 
 def swapaxes(a: Args) -> Shape:
+    """The shape that `swapaxes` gives."""
     shape = a.nth(0).known
     first, second = (axis_of(len(shape), _at(a, i)) for i in (1, 2))
     dims = list(shape)
@@ -113,6 +120,7 @@ def _at(a: Args, index: int) -> int:
 
 
 def moveaxis(a: Args) -> Shape:
+    """The shape that `moveaxis` gives."""
     shape = a.nth(0).known
     rank = len(shape)
     source = [axis_of(rank, x) for x in a.integers("source") or ()]
@@ -124,6 +132,8 @@ def moveaxis(a: Args) -> Shape:
 
 
 def atleast(rank: int) -> ShapeRule:
+    """The shape that `atleast_1d` and its like gives."""
+
     def rule(a: Args) -> Shape:
         if len(a.call.args) != 1:
             raise Unsure
@@ -138,6 +148,7 @@ def atleast(rank: int) -> ShapeRule:
 
 
 def repeat(a: Args) -> Shape:
+    """The shape that `repeat` gives."""
     shape = a.nth(0).known
     if not a.given("axis"):
         shape, axis = (product_of(shape),), 0
@@ -150,6 +161,7 @@ def repeat(a: Args) -> Shape:
 
 
 def tile(a: Args) -> Shape:
+    """The shape that `tile` gives."""
     shape = a.nth(0).known
     reps = dims_at(1, "reps")(a) or ()
     rank = max(len(shape), len(reps))
@@ -158,6 +170,7 @@ def tile(a: Args) -> Shape:
 
 
 def pad(a: Args) -> Shape:
+    """The shape that `pad` gives."""
     shape = a.nth(0).known
     obj = a.object("pad_width")
     if obj is None:
@@ -190,6 +203,7 @@ def operands(a: Args) -> list[Operand]:
 
 
 def concatenate(a: Args) -> Shape:
+    """The shape that `concatenate` gives."""
     shapes = [o.shape for o in operands(a)]
     if "axis" in a.call.kwargs or len(a.call.args) > 1:
         if not a.given("axis"):
@@ -199,6 +213,7 @@ def concatenate(a: Args) -> Shape:
 
 
 def stack(a: Args) -> Shape:
+    """The shape that `stack` gives."""
     axis = a.integer("axis", default=0) if a.given("axis") else 0
     return stacked([o.shape for o in operands(a)], axis)
 
@@ -210,16 +225,19 @@ def _known(shapes: list[Shape]) -> list[Dims]:
 
 
 def vstack(a: Args) -> Shape:
+    """The shape that `vstack` gives."""
     shapes = [s if len(s) > 1 else (1, *s) if s else (1, 1) for s in _known([o.shape for o in operands(a)])]
     return concatenated(shapes, 0)
 
 
 def hstack(a: Args) -> Shape:
+    """The shape that `hstack` gives."""
     shapes = [s or (1,) for s in _known([o.shape for o in operands(a)])]
     return concatenated(shapes, 0 if len(shapes[0]) == 1 else 1)
 
 
 def dstack(a: Args) -> Shape:
+    """The shape that `dstack` gives."""
     shapes = []
     for s in _known([o.shape for o in operands(a)]):
         shapes.append(s if len(s) > 2 else (*s, 1) if len(s) == 2 else (1, *s, 1) if s else (1, 1, 1))
@@ -227,11 +245,13 @@ def dstack(a: Args) -> Shape:
 
 
 def column_stack(a: Args) -> Shape:
+    """The shape that `column_stack` gives."""
     shapes = [s if len(s) > 1 else (*s, 1) for s in _known([o.shape for o in operands(a)])]
     return concatenated(shapes, 1)
 
 
 def dot(a: Args) -> Shape:
+    """The shape that `dot` gives."""
     left, right = a.nth(0).known, a.nth(1).known
     if not left or not right:
         return left or right
@@ -241,6 +261,7 @@ def dot(a: Args) -> Shape:
 
 
 def matmul(a: Args) -> Shape:
+    """The shape that `matmul` gives."""
     found = contraction(a.nth(0).shape, a.nth(1).shape)
     if found is None:
         raise Unsure
@@ -248,15 +269,18 @@ def matmul(a: Args) -> Shape:
 
 
 def inner(a: Args) -> Shape:
+    """The shape that `inner` gives."""
     left, right = a.nth(0).known, a.nth(1).known
     return (*left[:-1], *right[:-1]) if left and right else left or right
 
 
 def outer(a: Args) -> Shape:
+    """The shape that `outer` gives."""
     return (product_of(a.nth(0).known), product_of(a.nth(1).known))
 
 
 def kron(a: Args) -> Shape:
+    """The shape that `kron` gives."""
     left, right = a.nth(0).known, a.nth(1).known
     rank = max(len(left), len(right))
     left, right = (1,) * (rank - len(left)) + left, (1,) * (rank - len(right)) + right
@@ -264,6 +288,7 @@ def kron(a: Args) -> Shape:
 
 
 def diag(a: Args) -> Shape:
+    """The shape that `diag` gives."""
     shape = a.nth(0).known
     k = _at(a, 1) if len(a.call.args) > 1 or "k" in a.call.kwargs else 0
     if len(shape) == 1:
@@ -279,6 +304,7 @@ def _diagonal(rows: Dim, columns: Dim, k: int) -> Dim:
 
 
 def diagflat(a: Args) -> Shape:
+    """The shape that `diagflat` gives."""
     k = _at(a, 1) if len(a.call.args) > 1 or "k" in a.call.kwargs else 0
     side = sum_of((product_of(a.nth(0).known), abs(k)))
     return (side, side)
@@ -291,6 +317,7 @@ def _axes_pair(a: Args, rank: int) -> tuple[int, int]:
 
 
 def diagonal(a: Args) -> Shape:
+    """The shape that `diagonal` gives."""
     shape = a.nth(0).known
     first, second = _axes_pair(a, len(shape))
     rest = (d for i, d in enumerate(shape) if i not in (first, second))
@@ -298,12 +325,14 @@ def diagonal(a: Args) -> Shape:
 
 
 def trace(a: Args) -> Shape:
+    """The shape that `trace` gives."""
     shape = a.nth(0).known
     pair = _axes_pair(a, len(shape))
     return tuple(d for i, d in enumerate(shape) if i not in pair)
 
 
 def take(a: Args) -> Shape:
+    """The shape that `take` gives."""
     shape, indices = a.nth(0).known, a.nth(1).known
     if not a.given("axis"):
         return indices
@@ -321,6 +350,7 @@ def number(value: Value) -> int | float:
 
 
 def arange(a: Args) -> Shape:
+    """The shape that `arange` gives."""
     try:
         numbers = [number(v) for v in a.call.args[:3]]
         step = number(a.call.kwargs["step"]) if "step" in a.call.kwargs else numbers[2] if len(numbers) > 2 else 1
@@ -341,6 +371,7 @@ def count_at(a: Args, *names: str) -> Dim:
 
 
 def linspace(a: Args) -> Shape:
+    """The shape that `linspace` gives."""
     inner_shape = broadcast(a.nth(0).shape, a.nth(1).shape)
     if inner_shape is None:
         raise Unsure
@@ -350,20 +381,24 @@ def linspace(a: Args) -> Shape:
 
 
 def eye(a: Args) -> Shape:
+    """The shape that `eye` and `identity` gives."""
     rows = count_at(a, "N", "n")
     return (rows, count_at(a, "M") if a.given("M") else rows)
 
 
 def tri(a: Args) -> Shape:
+    """The shape that `tri` gives."""
     return eye(a)
 
 
 def vander(a: Args) -> Shape:
+    """The shape that `vander` gives."""
     size = product_of(a.nth(0).known)
     return (size, count_at(a, "N") if a.given("N") else size)
 
 
 def diff(a: Args) -> Shape:
+    """The shape that `diff` gives."""
     if a.given("prepend") or a.given("append"):
         raise Unsure
     shape = a.nth(0).known
@@ -373,6 +408,7 @@ def diff(a: Args) -> Shape:
 
 
 def rot90(a: Args) -> Shape:
+    """The shape that `rot90` gives."""
     shape = a.nth(0).known
     first, second = a.integers("axes", default=(0, 1)) or (0, 1)
     if a.integer("k", default=1) % 2 == 0:
@@ -383,17 +419,21 @@ def rot90(a: Args) -> Shape:
 
 
 def where(a: Args) -> Shape:
+    """The shape that `where` gives."""
     return broadcast_all(a.nth(i).shape for i in range(3))
 
 
 def cross(a: Args) -> Shape:
+    """The shape that `cross` gives."""
     left, right = a.nth(0).known, a.nth(1).known
     if len(a.call.args) > 2 or a.call.kwargs or left[-1:] != (3,) or right[-1:] != (3,):
         raise Unsure
     return broadcast(left, right)
 
 
-def sections(index_axis: Callable[[Args, int], int] | None = None, axis: int | None = None) -> Callable[[Args], list[Dims]]:
+def sections(
+    index_axis: Callable[[Args, int], int] | None = None, axis: int | None = None
+) -> Callable[[Args], list[Dims]]:
     """The shapes of the parts of a split."""
 
     def rule(a: Args) -> list[Dims]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import ceil
 from typing import Final
 
-from hybridize.domain.objects import Lit, Tensor, Value
+from hybridize.domain.objects import BOOL_V, Lit, Tensor, Value
 from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Shape
 from hybridize.library.operands import (
     Args,
+    Operand,
     Unsure,
     chosen,
     common,
@@ -20,7 +21,7 @@ from hybridize.library.operands import (
     tensor_rule,
     value_rule,
 )
-from hybridize.library.shapes import broadcast_all, like, merge, product_of, replaced, shaped, unsized
+from hybridize.library.shapes import broadcast_all, like, product_of, replaced, shaped, unsized
 from hybridize.library.spec import Spec
 
 
@@ -87,10 +88,10 @@ def _range(a: Args) -> Value:
     return a.result(dtype, (size,), content)
 
 
-def _range_dtype(operands: list[object]) -> str | None:
+def _range_dtype(operands: list[Operand]) -> str | None:
     order = ["int32", "int64", "float32", "float64"]
-    dtypes = [getattr(o, "dtype", None) for o in operands]
-    if any(d not in order for d in dtypes):
+    dtypes = [o.dtype for o in operands if o.dtype in order]
+    if len(dtypes) < len(operands):
         return None
     return max((d for d in dtypes if d), key=order.index)
 
@@ -98,13 +99,14 @@ def _range_dtype(operands: list[object]) -> str | None:
 def _number(a: Args, name: str) -> int | float:
     obj = a.object(name)
     if isinstance(obj, Lit) and isinstance(obj.const, int | float):
-        return obj.const
+        number: int | float = obj.const
+        return number
     if isinstance(obj, Tensor) and obj.content and obj.shape == () and obj.content[0] >= 0:
         return obj.content[0]
     raise Unsure
 
 
-def _count(a: Args, name: str) -> int:
+def count_of(a: Args, name: str) -> int:
     """A dim that an argument gives."""
     found = a.dims(name)
     if len(found) != 1:
@@ -118,7 +120,7 @@ def _linspace(a: Args) -> Shape:
     if inner is None:
         raise Unsure
     axis = a.integer("axis", default=0)
-    return replaced((*inner[: axis % (len(inner) + 1)], 0, *inner[axis % (len(inner) + 1) :]), axis, _count(a, "num"))
+    return replaced((*inner[: axis % (len(inner) + 1)], 0, *inner[axis % (len(inner) + 1) :]), axis, count_of(a, "num"))
 
 
 def _linspace_dtype(a: Args) -> str | None:
@@ -127,8 +129,8 @@ def _linspace_dtype(a: Args) -> str | None:
 
 
 def _eye(a: Args) -> Shape:
-    rows = _count(a, "num_rows")
-    columns = _count(a, "num_columns") if a.given("num_columns") else rows
+    rows = count_of(a, "num_rows")
+    columns = count_of(a, "num_columns") if a.given("num_columns") else rows
     batch = a.dims("batch_shape") if a.given("batch_shape") else ()
     return (*batch, rows, columns)
 
@@ -137,7 +139,7 @@ def _one_hot(a: Args) -> Shape:
     indices = a.tensor("indices").known
     axis = a.integer("axis", default=-1) if a.given("axis") else -1
     at = axis % (len(indices) + 1)
-    return (*indices[:at], _count(a, "depth"), *indices[at:])
+    return (*indices[:at], count_of(a, "depth"), *indices[at:])
 
 
 def _one_hot_dtype(a: Args) -> str | None:
@@ -149,7 +151,7 @@ def _one_hot_dtype(a: Args) -> str | None:
 
 def _sequence_mask(a: Args) -> Shape:
     lengths = a.tensor("lengths").known
-    return (*lengths, _count(a, "maxlen") if a.given("maxlen") else DYNAMIC)
+    return (*lengths, count_of(a, "maxlen") if a.given("maxlen") else DYNAMIC)
 
 
 def _filled(a: Args) -> Shape:
@@ -163,13 +165,9 @@ def _broadcast_static(a: Args) -> Shape:
     return (max(len(x.content), len(y.content)),)
 
 
-def _merged_like(a: Args) -> Shape:
-    return merge(a.tensor("input").shape, None)
-
-
 FUNCTIONS: Final[dict[str, Spec]] = {
     **group("tf.zeros tf.ones", op(chosen("float32"), shaped())),
-    **group("tf.zeros_like tf.ones_like", op(_like_dtype, _merged_like, ragged=True)),
+    **group("tf.zeros_like tf.ones_like", op(_like_dtype, like(), ragged=True)),
     "tf.fill": op(same("value"), _filled),
     "tf.constant": Spec(value_rule(converted)),
     "tf.convert_to_tensor": Spec(value_rule(converted)),
@@ -182,17 +180,13 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.one_hot": op(_one_hot_dtype, _one_hot),
     "tf.sequence_mask": op(chosen("bool"), _sequence_mask),
     "tf.broadcast_dynamic_shape": op(same("shape_x"), _broadcast_static),
-    "tf.math.sobol_sample": op(chosen("float32"), lambda a: (_count(a, "num_results"), _count(a, "dim"))),
+    "tf.math.sobol_sample": op(chosen("float32"), lambda a: (count_of(a, "num_results"), count_of(a, "dim"))),
     "tf.is_tensor": Spec(lambda call: _boolean()),
     "tf.timestamp": Spec(tensor_rule(fixed("float64"), lambda a: ()), op=True),
-    "tf.histogram_fixed_width": op(
-        chosen("int32"), lambda a: (_count(a, "nbins") if a.given("nbins") else 100,)
-    ),
+    "tf.histogram_fixed_width": op(chosen("int32"), lambda a: (count_of(a, "nbins") if a.given("nbins") else 100,)),
     "tf.histogram_fixed_width_bins": op(chosen("int32"), like("values")),
 }
 
 
 def _boolean() -> Value:
-    from hybridize.domain.objects import BOOL_V
-
     return BOOL_V

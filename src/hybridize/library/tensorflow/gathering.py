@@ -5,22 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Value
-from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Shape
+from hybridize.domain.tensors import DYNAMIC, Shape
 from hybridize.library.operands import (
     Args,
     Impossible,
     Unsure,
-    agreed,
-    chosen,
     common,
-    group,
     op,
     record,
     same,
-    sure,
     value_rule,
 )
-from hybridize.library.shapes import axis_of, broadcast_all, merge, product_of
+from hybridize.library.shapes import axis_of, broadcast_all, merge, product_of, window
 from hybridize.library.spec import Spec
 from hybridize.library.tensorflow.shaping import listed
 
@@ -108,28 +104,15 @@ def _gather_dtype(a: Args) -> str | None:
     return a.tensor("params").dtype
 
 
-def _edit(a: Args) -> Shape:
-    raise Unsure
-
-
 def _extract_patches(a: Args) -> Shape:
     n, rows, columns, depth = a.tensor("images").known
     sizes, strides, rates = (a.integers(n) or () for n in ("sizes", "strides", "rates"))
-    padding = a.constant("padding")
+    padding = str(a.constant("padding"))
     out = [
-        _patches(d, k, s, r, padding) for d, k, s, r in zip((rows, columns), sizes[1:3], strides[1:3], rates[1:3], strict=True)
+        window(d, k, s, r, padding)
+        for d, k, s, r in zip((rows, columns), sizes[1:3], strides[1:3], rates[1:3], strict=True)
     ]
     return (n, *out, product_of((depth, sizes[1] * sizes[2])))
-
-
-def _patches(size: int, kernel: int, stride: int, rate: int, padding: object) -> int:
-    from hybridize.library.shapes import window
-
-    return window(size, kernel, stride, rate, str(padding))
-
-
-def _index_shuffle(a: Args) -> Shape:
-    return sure(lambda b: b.tensor("index").known, a) or (UNRESOLVED,)
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
@@ -146,5 +129,3 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.unravel_index": op(same("indices"), _unravel),
     "tf.image.extract_patches": op(same("images"), _extract_patches),
 }
-
-__all__ = ["FUNCTIONS", "agreed", "chosen", "group"]

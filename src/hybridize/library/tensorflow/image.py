@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Value
 from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape
-from hybridize.library.operands import Args, Impossible, Unsure, chosen, fixed, group, op, record, same, value_rule
+from hybridize.library.operands import Args, Impossible, Unsure, fixed, group, op, record, same, value_rule
 from hybridize.library.shapes import like
 from hybridize.library.spec import Spec
 
@@ -156,5 +156,3 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.image.draw_bounding_boxes": op(same("images"), like("images")),
     "tf.image.non_max_suppression": op(fixed("int32"), _boxes),
 }
-
-__all__ = ["FUNCTIONS", "chosen"]

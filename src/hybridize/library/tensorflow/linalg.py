@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Value
-from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape
+from hybridize.domain.tensors import UNRESOLVED, Dim, Shape
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import (
     Args,
@@ -48,7 +48,7 @@ def _matvec(a: Args) -> Shape:
     return (*batch, left[-2])
 
 
-def _tensordot(a: Args) -> Shape:
+def tensordot_shape(a: Args) -> Shape:
     left, right = a.tensor("a").known, a.tensor("b").known
     obj = a.object("axes")
     if obj is None:
@@ -57,23 +57,11 @@ def _tensordot(a: Args) -> Shape:
     if len(items) == 1:
         count = a.integer("axes")
         return (*left[: len(left) - count], *right[count:])
-    dropped = [
-        [axis_of(len(s), d.const) for d in _ints(a, item)] for s, item in zip((left, right), items, strict=True)
-    ]
+    dropped = [[axis_of(len(s), d) for d in a.integers_of(item)] for s, item in zip((left, right), items, strict=True)]
     return (
         *(d for i, d in enumerate(left) if i not in dropped[0]),
         *(d for i, d in enumerate(right) if i not in dropped[1]),
     )
-
-
-def _ints(a: Args, item: object) -> list[object]:
-    from hybridize.domain.objects import Lit, Obj
-
-    assert isinstance(item, Obj)
-    found = [next(iter(v)) for v in a.items_of(item)]
-    if not all(isinstance(f, Lit) and isinstance(f.const, int) for f in found):
-        raise Unsure
-    return list(found)
 
 
 def einsum_shape(equation: str, shapes: list[Shape]) -> Shape:
@@ -225,10 +213,6 @@ def _cross(a: Args) -> Shape:
     return broadcast(a.tensor("a").shape, a.tensor("b").shape)
 
 
-def _batch(name: str, drop: int) -> object:
-    return lambda a: a.tensor(name).known[:-drop]
-
-
 def _lu_solve(a: Args) -> Shape:
     lower, rhs = a.tensor("lower_upper").known, a.tensor("rhs").known
     batch = broadcast(lower[:-2], rhs[:-2])
@@ -237,14 +221,10 @@ def _lu_solve(a: Args) -> Shape:
     return (*batch, *rhs[-2:])
 
 
-def _householder(a: Args) -> Shape:
-    return (DYNAMIC,)
-
-
 FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.linalg.matmul": op(_matmul_dtype, _matmul),
     "tf.linalg.matvec": op(agreed("a", "b"), _matvec),
-    "tf.tensordot": op(agreed("a", "b"), _tensordot),
+    "tf.tensordot": op(agreed("a", "b"), tensordot_shape),
     "tf.einsum": op(lambda a: common(_einsum_operands(a)), _einsum),
     "tf.linalg.svd": Spec(value_rule(_svd, "unknown"), op=True),
     "tf.linalg.qr": Spec(value_rule(_qr, "unknown"), op=True),

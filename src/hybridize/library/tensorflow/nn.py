@@ -10,10 +10,8 @@ from hybridize.domain.tensors import DYNAMIC, Dim, Shape
 from hybridize.library.operands import (
     INFER,
     Args,
-    Impossible,
     Unsure,
     agreed,
-    chosen,
     common,
     fixed,
     group,
@@ -22,7 +20,7 @@ from hybridize.library.operands import (
     same,
     value_rule,
 )
-from hybridize.library.shapes import axis_of, broadcast_all, broadcasting, like, product_of, reduced, scalar, window
+from hybridize.library.shapes import axis_of, broadcast_all, like, product_of, reduced, scalar, window
 from hybridize.library.spec import Spec
 
 Dims = tuple[Dim, ...]
@@ -75,9 +73,7 @@ def windowed(a: Args, shape: Dims, kernel: Dims, strides: Dims, dilations: Dims,
         extra = padding[2:] if first else padding[1:-1]
         spatial = [d if d < 0 else d + low + high for d, (low, high) in zip(spatial, extra, strict=True)]
         padding = "VALID"
-    out = [
-        window(d, k, s, r, padding) for d, k, s, r in zip(spatial, kernel, strides, dilations, strict=True)
-    ]
+    out = [window(d, k, s, r, padding) for d, k, s, r in zip(spatial, kernel, strides, dilations, strict=True)]
     return _assembled(shape, first, out, channels)
 
 
@@ -167,27 +163,14 @@ def _softmax_loss(a: Args) -> Shape:
     return reduced(shape, (axis_of(len(shape), axis),), False)
 
 
-def _loss_sum(a: Args) -> Shape:
-    return ()
-
-
 def _ctc_loss(a: Args) -> Shape:
     shape = a.tensor("logits").known
     return (shape[1] if a.flag("logits_time_major", default=True) else shape[0],)
 
 
-def _fractional(a: Args) -> Value:
-    x = a.tensor("value")
-    raise Unsure if x.shape is None else Impossible
-
-
 def _normalized_moments(a: Args) -> Value:
     mean, variance = a.tensor("mean_ss"), a.tensor("variance_ss")
     return record("tuple", (), a.result(mean.dtype, mean.shape), a.result(variance.dtype, variance.shape))
-
-
-def _average_loss(a: Args) -> Shape:
-    return ()
 
 
 def _given_sizes(name: str) -> Callable[[Args], Shape]:
@@ -234,8 +217,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.nn.weighted_cross_entropy_with_logits": op(agreed("logits", "labels"), like("logits")),
     "tf.nn.log_poisson_loss": op(same("log_input"), like("log_input")),
     "tf.nn.ctc_loss": op(fixed("float32"), _ctc_loss),
-    "tf.nn.compute_average_loss": op(same("per_example_loss"), _average_loss),
+    "tf.nn.compute_average_loss": op(same("per_example_loss"), scalar),
     "tf.nn.scale_regularization_loss": op(same("regularization_loss"), like("regularization_loss")),
 }
-
-__all__ = ["FUNCTIONS", "broadcasting", "chosen", "scalar"]

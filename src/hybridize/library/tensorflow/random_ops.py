@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Value, unknown
+from hybridize.domain.objects import NONE_V, Value
 from hybridize.domain.tensors import Shape
-from hybridize.library.operands import Args, Unsure, chosen, common, group, op, same, value_rule
+from hybridize.library.operands import Args, ShapeRule, Unsure, chosen, common, group, op, same
 from hybridize.library.shapes import broadcast_all, like, shaped
 from hybridize.library.spec import Call, Spec
-from hybridize.library.tensorflow.creation import _count as count_of
+from hybridize.library.tensorflow.creation import count_of
 
 
-def _with_parameters(*names: str, leading: bool = False) -> object:
+def _with_parameters(*names: str, leading: bool = False) -> ShapeRule:
     """The given shape, in front of (`leading`) or broadcast against the parameters' shapes."""
 
     def rule(a: Args) -> Shape:
@@ -23,10 +23,6 @@ def _with_parameters(*names: str, leading: bool = False) -> object:
         return (*dims, *parameters) if leading else dims
 
     return rule
-
-
-def _uniform_dtype(a: Args) -> str | None:
-    return a.dtype("dtype", default="float32")
 
 
 def _categorical(a: Args) -> Shape:
@@ -45,10 +41,6 @@ def _generator(call: Call) -> Value:
     return call.engine.library_instance(call.frame, call.pos, "tf.random.Generator").value
 
 
-def _nothing(a: Args) -> Value:
-    return unknown("a random generator").value
-
-
 FUNCTIONS: Final[dict[str, Spec]] = {
     **group(
         "tf.random.normal tf.random.truncated_normal tf.random.stateless_normal tf.random.stateless_truncated_normal "
@@ -58,8 +50,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.random.stateless_parameterized_truncated_normal": op(
         lambda a: common(a.tensor(n) for n in ("means", "stddevs", "minvals", "maxvals") if a.given(n)), shaped()
     ),
-    "tf.random.gamma": op(chosen("float32"), _with_parameters("alpha", "beta", leading=True)),  # type: ignore[arg-type]
-    "tf.random.poisson": op(chosen("float32"), _with_parameters("lam", leading=True)),  # type: ignore[arg-type]
+    "tf.random.gamma": op(chosen("float32"), _with_parameters("alpha", "beta", leading=True)),
+    "tf.random.poisson": op(chosen("float32"), _with_parameters("lam", leading=True)),
     "tf.random.stateless_gamma": op(chosen("float32"), shaped()),
     "tf.random.stateless_poisson": op(chosen("int32"), shaped()),
     "tf.random.stateless_binomial": op(chosen("int32", "output_dtype"), shaped()),
@@ -68,7 +60,4 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.random.fold_in": op(same("seed"), like("seed")),
     **group("tf.random.set_seed tf.random.set_global_generator", Spec(_none, effects=("random",))),
     "tf.random.get_global_generator": Spec(_generator),
-
 }
-
-__all__ = ["FUNCTIONS", "value_rule"]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from hybridize.domain.objects import Value
+from hybridize.domain.objects import NONE_V, Value
 from hybridize.domain.tensors import DYNAMIC, Shape
 from hybridize.library.operands import (
     Args,
     Unsure,
-    agreed,
     chosen,
     common,
     fixed,
@@ -25,7 +24,6 @@ from hybridize.library.operands import (
 from hybridize.library.shapes import (
     axis_of,
     broadcast_all,
-    broadcasting,
     like,
     reduced,
     reduction,
@@ -34,7 +32,6 @@ from hybridize.library.shapes import (
     unsized,
 )
 from hybridize.library.spec import Spec
-from hybridize.library.tensorflow.elementwise import quotient
 
 _REDUCE: Final = """
     tf.math.reduce_sum tf.math.reduce_mean tf.math.reduce_max tf.math.reduce_min
@@ -162,13 +159,7 @@ def _sufficient(a: Args) -> Value:
     made = a.result(x.dtype, reduced(x.known, a.integers("axes"), a.flag("keepdims")))
     if a.given("shift"):
         raise Unsure
-    return record("tuple", (), a.result(x.dtype, ()), made, made, _none())
-
-
-def _none() -> Value:
-    from hybridize.domain.objects import NONE_V
-
-    return NONE_V
+    return record("tuple", (), a.result(x.dtype, ()), made, made, NONE_V)
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
@@ -200,7 +191,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.nn.l2_loss": op(same("t"), scalar),
     **group("tf.norm", op(_norm_dtype, _norm)),
     "tf.linalg.normalize": Spec(value_rule(_normalize, "unknown"), op=True),
-    "tf.linalg.global_norm": op(lambda a: common([t for t in a.tensors("t_list")]), scalar),
+    "tf.linalg.global_norm": op(lambda a: common(a.tensors("t_list")), scalar),
     "tf.math.confusion_matrix": op(chosen("int32"), _confusion),
     "tf.math.bincount": op(_bincount_dtype, _bincount),
     "tf.linalg.trace": op(same("x"), lambda a: a.tensor("x").known[:-2]),
@@ -208,5 +199,3 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.linalg.adjoint": op(same("matrix"), lambda a: swapped(a.tensor("matrix").known)),
     "tf.nn.zero_fraction": op(fixed("float32"), scalar),
 }
-
-__all__ = ["FUNCTIONS", "agreed", "broadcasting", "quotient"]

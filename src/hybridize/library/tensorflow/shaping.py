@@ -6,14 +6,12 @@ from typing import Final
 
 from hybridize.domain.objects import Value
 from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape
-from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import (
     INFER,
     Args,
     Impossible,
     Operand,
     Unsure,
-    agreed,
     common,
     group,
     op,
@@ -63,11 +61,6 @@ def _squeeze(a: Args) -> Shape:
     return squeezed(a.tensor("input").known, a.integers("axis"))
 
 
-def _sequence(a: Args, name: str) -> list[Operand]:
-    """The tensors of a list; one tensor is passed on as a whole."""
-    return a.tensors(name)
-
-
 def _kept(operands: list[Operand]) -> Shape:
     """The elements of a vector that is made of vectors or scalars whose elements are known."""
     if any(o.content is None or o.shape is None or len(o.shape) > 1 for o in operands):
@@ -77,7 +70,7 @@ def _kept(operands: list[Operand]) -> Shape:
 
 def _concat(a: Args) -> Value:
     try:
-        values = _sequence(a, "values")
+        values = a.tensors("values")
     except Unsure:
         inner = a.every("values")
         if inner.kind in (RAGGED, SPARSE):
@@ -98,7 +91,7 @@ def _concat(a: Args) -> Value:
 def _stack(a: Args) -> Value:
     axis = a.integer("axis", default=0)
     try:
-        values = _sequence(a, "values")
+        values = a.tensors("values")
     except Unsure:
         inner = a.every("values")
         if inner.kind in (RAGGED, SPARSE):
@@ -155,8 +148,10 @@ def _unstack(a: Args) -> Value:
         return a.call.list_of(a.result(x.dtype, inner))
     if x.content is not None and len(x.content) == count:
         return listed(a, [a.result(x.dtype, (), (d,)) for d in x.content])
-    return listed(a, [a.result(x.dtype, inner)] * min(count, 64)) if count <= 64 else a.call.list_of(
-        a.result(x.dtype, inner)
+    return (
+        listed(a, [a.result(x.dtype, inner)] * min(count, 64))
+        if count <= 64
+        else a.call.list_of(a.result(x.dtype, inner))
     )
 
 
@@ -186,7 +181,8 @@ def _pairs(a: Args, name: str, rank: int) -> list[tuple[Dim, Dim]]:
 def _pad(a: Args) -> Shape:
     shape = a.tensor("tensor").known
     return tuple(
-        d if pair == (0, 0) else sum_of((d, *pair)) for d, pair in zip(shape, _pairs(a, "paddings", len(shape)), strict=True)
+        d if pair == (0, 0) else sum_of((d, *pair))
+        for d, pair in zip(shape, _pairs(a, "paddings", len(shape)), strict=True)
     )
 
 
@@ -329,10 +325,6 @@ def _parallel(a: Args) -> Shape:
     return stacked([o.shape for o in a.tensors("values")], 0)
 
 
-def _broadcast_shape(a: Args) -> Shape:
-    return broadcast(a.tensor("x").shape, a.tensor("y").shape)
-
-
 def _identity_n(a: Args) -> Value:
     return listed(a, [a.result(o.dtype, o.shape) for o in a.tensors("input")])
 
@@ -341,11 +333,6 @@ def _clip_global(a: Args) -> Value:
     operands = a.tensors("t_list")
     values = listed(a, [a.result(o.dtype, o.shape) for o in operands])
     return record("tuple", (), values, a.result(common(operands), ()))
-
-
-def _roots(a: Args) -> Shape:
-    shape = a.tensor("images").known
-    return shape
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
@@ -372,12 +359,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.linalg.diag_part": op(same("input"), _diag_part),
     "tf.linalg.diag": op(same("diagonal"), _diag),
     "tf.linalg.tensor_diag": op(same("diagonal"), lambda a: a.tensor("diagonal").known * 2),
-    "tf.linalg.tensor_diag_part": op(
-        same("input"), lambda a: a.tensor("input").known[: a.tensor("input").rank // 2]
-    ),
+    "tf.linalg.tensor_diag_part": op(same("input"), lambda a: a.tensor("input").known[: a.tensor("input").rank // 2]),
     "tf.nn.crelu": op(same("features"), _crelu),
     "tf.identity_n": Spec(value_rule(_identity_n, "unknown"), op=True),
     "tf.clip_by_global_norm": Spec(value_rule(_clip_global, "unknown"), op=True),
 }
-
-__all__ = ["FUNCTIONS", "agreed", "listed"]

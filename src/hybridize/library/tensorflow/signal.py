@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape
-from hybridize.library.operands import Args, Unsure, chosen, fixed, group, op, same
+from hybridize.library.operands import Args, Unsure, chosen, group, op, same
 from hybridize.library.shapes import axis_of, like, replaced, unsized
 from hybridize.library.spec import Spec
 
@@ -132,5 +132,3 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.signal.mdct": op(same("signals"), _mdct),
     "tf.signal.inverse_mdct": op(same("mdcts"), _inverse_mdct),
 }
-
-__all__ = ["FUNCTIONS", "fixed"]

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Value, tensor
+from hybridize.domain.objects import NONE_V, Value, tensor
 from hybridize.domain.tensors import DYNAMIC, RAGGED, Shape
-from hybridize.library.operands import Args, Unsure, chosen, common, fixed, group, op, same, value_rule
+from hybridize.library.operands import (
+    Args,
+    ShapeRule,
+    Unsure,
+    ValueRule,
+    chosen,
+    fixed,
+    group,
+    op,
+    value_rule,
+)
 from hybridize.library.shapes import broadcast_all, like, reduced, scalar
 from hybridize.library.spec import Spec
+from hybridize.library.tensorflow.shaping import listed
 
 _STRING: Final = """
     tf.strings.as_string tf.strings.lower tf.strings.upper tf.strings.strip tf.strings.regex_replace
@@ -24,7 +35,7 @@ def _reduced(a: Args) -> Shape:
     return reduced(a.tensor("inputs").known, a.integers("axis"), a.flag("keepdims"))
 
 
-def _ragged(dtype: str) -> object:
+def _ragged(dtype: str) -> ValueRule:
     """One more, ragged dim: pieces of strings. A scalar gives a plain vector."""
 
     def rule(a: Args) -> Value:
@@ -39,8 +50,6 @@ def _ragged(dtype: str) -> object:
 
 
 def _decoded_csv(a: Args) -> Value:
-    from hybridize.library.tensorflow.shaping import listed
-
     records = a.tensor("records")
     defaults = a.object("record_defaults")
     if defaults is None:
@@ -48,7 +57,7 @@ def _decoded_csv(a: Args) -> Value:
     return listed(a, [a.result(a.operand(v).dtype, records.shape) for v in a.items_of(defaults)])
 
 
-def _image(dims: int) -> object:
+def _image(dims: int) -> ShapeRule:
     def rule(a: Args) -> Shape:
         channels = a.integer("channels", default=0) if a.given("channels") else 0
         return (*(DYNAMIC,) * (dims - 1), channels or DYNAMIC)
@@ -79,16 +88,16 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.strings.join": op(fixed("string"), _joined),
     "tf.strings.reduce_join": op(fixed("string"), _reduced),
     "tf.strings.format": op(fixed("string"), scalar),
-    "tf.strings.split": Spec(value_rule(_ragged("string")), op=True),  # type: ignore[arg-type]
-    "tf.strings.bytes_split": Spec(value_rule(_ragged("string")), op=True),  # type: ignore[arg-type]
-    "tf.strings.unicode_split": Spec(value_rule(_ragged("string")), op=True),  # type: ignore[arg-type]
-    "tf.strings.unicode_decode": Spec(value_rule(_ragged("int32")), op=True),  # type: ignore[arg-type]
+    "tf.strings.split": Spec(value_rule(_ragged("string")), op=True),
+    "tf.strings.bytes_split": Spec(value_rule(_ragged("string")), op=True),
+    "tf.strings.unicode_split": Spec(value_rule(_ragged("string")), op=True),
+    "tf.strings.unicode_decode": Spec(value_rule(_ragged("int32")), op=True),
     "tf.io.read_file": op(fixed("string"), scalar),
     "tf.io.decode_csv": Spec(value_rule(_decoded_csv, "unknown"), op=True),
     "tf.io.decode_raw": op(lambda a: a.dtype("out_type"), _raw),
-    **group("tf.io.decode_jpeg tf.io.decode_and_crop_jpeg", op(fixed("uint8"), _image(3))),  # type: ignore[arg-type]
-    "tf.io.decode_bmp": op(fixed("uint8"), _image(3)),  # type: ignore[arg-type]
-    "tf.io.decode_png": op(chosen("uint8"), _image(3)),  # type: ignore[arg-type]
+    **group("tf.io.decode_jpeg tf.io.decode_and_crop_jpeg", op(fixed("uint8"), _image(3))),
+    "tf.io.decode_bmp": op(fixed("uint8"), _image(3)),
+    "tf.io.decode_png": op(chosen("uint8"), _image(3)),
     "tf.io.decode_gif": op(fixed("uint8"), lambda a: (DYNAMIC, DYNAMIC, DYNAMIC, 3)),
     "tf.io.decode_image": op(chosen("uint8"), _decoded_image),
     **group("tf.io.encode_jpeg tf.io.encode_png", op(fixed("string"), lambda a: a.tensor("image").known[:-3])),
@@ -97,15 +106,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.io.extract_jpeg_shape": op(chosen("int32", "output_type"), lambda a: (3,)),
     "tf.io.is_jpeg": op(fixed("bool"), scalar),
     "tf.io.matching_files": op(fixed("string"), lambda a: (DYNAMIC,)),
-    "tf.io.write_file": Spec(value_rule(lambda a: _nothing()), op=True),
+    "tf.io.write_file": Spec(value_rule(lambda a: NONE_V), op=True),
     "tf.fingerprint": op(fixed("uint8"), lambda a: (a.tensor("data").known[0], 8)),
 }
-
-
-def _nothing() -> Value:
-    from hybridize.domain.objects import NONE_V
-
-    return NONE_V
-
-
-__all__ = ["FUNCTIONS", "common", "same"]
