@@ -24,7 +24,58 @@ _INPUT = re.compile(r"(?<![\w.])(n?)([fdilbsuh])\(([\d, ]*)\)")
 _SYMBOLIC = re.compile(r"(?<![\w.])([fi])\((\d+), ?([\d, ]*)\)")
 _KERAS_NAME = re.compile(r"keras(?:\.[A-Za-z_0-9]+)+")
 DTYPES = {"f": "float32", "d": "float64", "i": "int32", "l": "int64", "b": "bool", "s": "str", "u": "uint8", "h": "float16"}
-PRELUDE = "import numpy as np\nimport tensorflow as tf\nimport keras\n"
+PRELUDE = """
+import numpy as np
+import tensorflow as tf
+import keras
+
+class Echo(keras.layers.Layer):
+    def call(self, inputs):
+        return inputs
+
+class Scale(keras.layers.Layer):
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.units = units
+
+    def build(self, input_shape):
+        self.w = self.add_weight(shape=(input_shape[-1], self.units))
+
+    def call(self, inputs):
+        return tf.matmul(inputs, self.w)
+
+class Seven(keras.layers.Dense):
+    def __init__(self):
+        super().__init__(7)
+
+class Doubled(keras.layers.Dense):
+    def call(self, inputs):
+        x = super().call(inputs)
+        return tf.concat([x, x], axis=-1)
+
+class Cell(keras.layers.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.units = units
+        self.state_size = units
+
+    def call(self, inputs, states):
+        h = states[0] + 1.0
+        return h, [h]
+
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.first = keras.layers.Dense(5)
+        self.second = keras.layers.Dense(2)
+
+    def call(self, inputs, training=None):
+        return self.second(self.first(inputs))
+
+class Squares(keras.losses.Loss):
+    def call(self, y_true, y_pred):
+        return tf.square(y_true - y_pred)
+"""
 
 EXACT, COVERED, WRONG = "exact", "covered", "wrong"
 _ORDER = (WRONG, COVERED, EXACT)
@@ -130,6 +181,7 @@ def run(case: Case) -> Any:
     import tensorflow
 
     scope: dict[str, Any] = {"tf": tensorflow, "np": numpy, "keras": keras}
+    exec(PRELUDE, scope)
     exec(f"def case():\n{case.code}", scope)
     return scope["case"]()
 

@@ -1,7 +1,7 @@
 """TensorFlow and NumPy as the judges of our models: a call in source text is run, traced and inferred, then compared.
 
 In the text of a case `f(2, 3)` is a float32 tensor of that shape; the other letters are in `DTYPES`. `n` before a
-letter makes it a NumPy array, `v` a variable. `{a|b}` stands for each of the alternatives, so that one line is many cases.
+letter makes it a NumPy array, `v` a variable. `{a|b}` stands for each of the alternatives: one line is many cases.
 A line that starts with `~` must be covered soundly; every other one must be inferred exactly.
 """
 
@@ -427,7 +427,7 @@ def _compare_types(obj: Tensor, actual: Any, traced: Any) -> str:
     if obj.dtype is not None and obj.dtype != dtype_name(actual):
         return WRONG
     verdict = EXACT if obj.dtype is not None else COVERED
-    if obj.kind == "sparse" or obj.shape is None:
+    if obj.shape is None:
         return COVERED
     shape = tuple(actual.shape)
     if len(shape) != len(obj.shape):

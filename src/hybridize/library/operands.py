@@ -1,7 +1,7 @@
 """How models of operations on tensors are written: the arguments of a call by name, and rules made of two parts.
 
-A rule is a dtype rule and a shape rule; each sees the call through `Args` and is shared by a group of functions. One that
-asks for what the program does not determine raises `Unsure` (inside `Args`), and its part of the type is then unknown.
+A rule is a dtype rule and a shape rule; each sees the call through `Args` and is shared by a group of functions. One
+that asks for what the program does not determine raises `Unsure`, and its part of the type is then unknown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The algebra of shapes: what reductions, reshapes, concatenations, contractions and windows make of dims.
 
-Functions take and give dims and shapes; the factories at the end make shape rules of them. A dim that depends on the data
-is DYNAMIC, one that depends on a fixed number that we do not know UNRESOLVED; `unsized` picks between the two.
+Functions take and give dims and shapes; the factories at the end make shape rules of them. A dim that depends on the
+data is DYNAMIC, one that depends on a fixed number that we do not know UNRESOLVED; `unsized` picks one of the two.
 """
 
 from __future__ import annotations

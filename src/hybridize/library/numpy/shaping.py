@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import ceil
 
 from hybridize.domain.objects import NONE, Lit, Tensor, Value
@@ -454,7 +455,7 @@ def sections(
             if given.content is None or size < 0:
                 raise Unsure
             bounds = [0, *(min(c, size) for c in given.content), size]
-            sizes = [max(0, high - low) for low, high in zip(bounds, bounds[1:], strict=False)]
+            sizes = [max(0, high - low) for low, high in pairwise(bounds)]
         return [replaced(shape, at, s) for s in sizes]
 
     return rule

@@ -1,4 +1,4 @@
-"""Operations that pick elements by index or mask, and those that put them: gather, scatter, where, unique, partition."""
+"""Operations that pick elements by index or mask, and those that put them: gather, scatter, where, unique."""
 
 from __future__ import annotations
 

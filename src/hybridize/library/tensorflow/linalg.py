@@ -49,6 +49,7 @@ def _matvec(a: Args) -> Shape:
 
 
 def tensordot_shape(a: Args) -> Shape:
+    """The shape of a contraction over the axes that an argument names."""
     left, right = a.tensor("a").known, a.tensor("b").known
     obj = a.object("axes")
     if obj is None:

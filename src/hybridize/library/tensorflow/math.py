@@ -6,6 +6,7 @@ from typing import Final
 
 from hybridize.library.spec import Spec
 from hybridize.library.tensorflow import (
+    collections,
     creation,
     elementwise,
     experimental_numpy,
@@ -24,6 +25,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **elementwise.FUNCTIONS,
     **reductions.FUNCTIONS,
     **creation.FUNCTIONS,
+    **collections.FUNCTIONS,
     **random_ops.FUNCTIONS,
     **experimental_numpy.FUNCTIONS,
     **image.FUNCTIONS,
