@@ -54,7 +54,8 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "The function changes something by Python that outlives the call.",
         Severity.ERROR,
         "A traced function runs its Python code once per trace, not once per call: prints, appends, counters and "
-        "random draws would happen once. Use TensorFlow's own state (`tf.Variable`, `tf.print`, `tf.random`).",
+        "random draws would happen once. Use TensorFlow's own state (`tf.Variable`, `tf.print`, `tf.random`). A hybrid "
+        "function with side effects is left as it is and warned about: it is likely a bug.",
     ),
     "HY004": Doc("recursive", "The function calls itself, directly or through others.", Severity.ERROR),
     "HY005": Doc("no-tensor-computation", "No TensorFlow operation happens in the function.", Severity.INFO),
@@ -65,15 +66,6 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "Only a determinate yes or no decides. The evidence says where the analysis lost sight.",
     ),
     "HY007": Doc("no-primitive-parameter", "No literal retraces this hybrid function: it stays hybrid.", Severity.INFO),
-    "HY008": Doc(
-        "hybrid-side-effects",
-        "A hybrid function has Python side effects: they happen once per trace only.",
-        Severity.WARNING,
-        "Left as it is, because making it eager would change what the program does; but it is likely a bug.",
-    ),
-    "HY009": Doc(
-        "hybrid-recursive", "A hybrid function is recursive: tracing may not end.", Severity.WARNING
-    ),
     "HY010": Doc(
         "covered", "Every known caller is a graph already: nothing to gain from a decorator of its own.", Severity.INFO
     ),

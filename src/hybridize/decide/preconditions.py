@@ -7,7 +7,7 @@ fact, the answer that is asked for, and the status that says why it failed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from hybridize.decide.documentation import CODES, STATUS_DOCS
@@ -150,18 +150,11 @@ def _hazards(facts: FunctionFacts) -> list[Status]:
 
 def _hybrid_failures(failures: list[Status]) -> list[Status]:
     """A hybrid function that stays: side effects and recursion are warned about, the rest is information."""
-    renamed = {"python-side-effects": "hybrid-side-effects", "recursive": "hybrid-recursive"}
     out: dict[str, Status] = {}
     for status in failures:
-        name = renamed.get(status.name, status.name)
-        code = CODES[name]
-        severity = STATUS_DOCS[code].severity or Severity.INFO
-        if severity is Severity.ERROR:
-            severity = Severity.INFO
-        out.setdefault(
-            name,
-            Status(code, name, severity, status.message, status.path, status.line, status.column, status.evidence),
-        )
+        likely_bug = status.name in ("python-side-effects", "recursive")
+        severity = Severity.WARNING if likely_bug else Severity.INFO
+        out.setdefault(status.name, replace(status, severity=severity))
     return list(out.values())
 
 
@@ -194,6 +187,7 @@ def _status(facts: FunctionFacts, name: str, evidence: tuple[Evidence, ...], mes
 def _report(facts: FunctionFacts, decision: Decision, statuses: list[Status]) -> FunctionReport:
     extra: list[Status] = []
     if facts.mode is Mode.HYBRID and facts.recursive.value is YES and decision.action is Action.KEEP:
-        if not any(s.name == "hybrid-recursive" for s in statuses):
-            extra.append(_status(facts, "hybrid-recursive", facts.recursive.evidence, "hybrid and recursive"))
+        if not any(s.name == "recursive" for s in statuses):
+            warned = _status(facts, "recursive", facts.recursive.evidence, "hybrid and recursive: tracing may not end")
+            extra.append(replace(warned, severity=Severity.WARNING))
     return FunctionReport(facts, decision, tuple(statuses + extra))

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import (
     BOTTOM,
+    Heap,
     Lit,
     Obj,
     Prim,
@@ -27,7 +28,12 @@ MAX_LITERALS: Final = 6
 MAX_TENSORS: Final = 4
 MAX_TUPLES: Final = 4
 MAX_OBJECTS: Final = 48
-MAX_DEPTH: Final = 6
+MAX_DEPTH: Final = 5
+MAX_GROWING: Final = 12
+#: Marks a tensor that stands for several dtypes.
+SUMMARY: Final = (-9,)
+
+TOO_MANY: Final = Unknown("too many values")
 
 _memo: dict[tuple[Value, Value], Value] = {}
 _values: dict[Value, Value] = {}
@@ -93,15 +99,21 @@ def normalize(value: Value) -> Value:
                 unknowns.append(obj)
             case _:
                 rest.append(obj)
-    out: list[Obj] = rest if len(rest) <= MAX_OBJECTS else [unknown("too many values")]
+    if len(rest) > MAX_OBJECTS or TOO_MANY in value:
+        rest, unknowns = [], [TOO_MANY]  # once summarized, always summarized: joins must only grow
+    out: list[Obj] = rest
     out += _primitives(lits, prims)
     out += _tensors(tensors)
     out += _tuples(tuples)
     for kind, group in streams.items():
         out.append(group[0] if len(group) == 1 else stream(kind, join_all([s.element for s in group])))
     if unknowns:
-        out.append(min(unknowns, key=lambda u: u.reason))
+        out.append(min(unknowns, key=_rank))
     return frozenset(out)
+
+
+def _rank(obj: Unknown) -> tuple[bool, str]:
+    return (obj is not TOO_MANY, obj.reason)
 
 
 def _primitives(lits: dict[str, list[Lit]], prims: dict[str, list[Prim]]) -> list[Obj]:
@@ -119,6 +131,17 @@ def _primitives(lits: dict[str, list[Lit]], prims: dict[str, list[Prim]]) -> lis
     return out
 
 
+def _covers(a: Tensor, b: Tensor) -> bool:
+    """Whether one type of a kind and dtype says everything that another does."""
+    if a.content is not None and a.content != b.content:
+        return False
+    return a.shape is None or (b.shape is not None and join_shapes(a.shape, b.shape) == a.shape)
+
+
+def _is_covered(t: Tensor, members: list[Tensor]) -> bool:
+    return any(o is not t and _covers(o, t) and not (_covers(t, o) and repr(t) <= repr(o)) for o in members)
+
+
 def _tensors(group: list[Tensor]) -> list[Tensor]:
     if len(group) <= 1:
         return group
@@ -127,19 +150,25 @@ def _tensors(group: list[Tensor]) -> list[Tensor]:
         by_type[t.kind, t.dtype].append(t)
     out: list[Tensor] = []
     for (kind, dtype), members in by_type.items():
-        if len(members) > MAX_TENSORS or any(t.shape is None for t in members):
-            shape = members[0].shape
-            for t in members[1:]:
-                shape = join_shapes(shape, t.shape)
-            members = [tensor(kind, dtype, shape)]
-        out += members
-    if len(by_type) > MAX_TENSORS + 2:
-        merged: dict[str, Tensor] = {}
-        for t in out:
-            old = merged.get(t.kind)
-            merged[t.kind] = t if old is None else tensor(t.kind, None, join_shapes(old.shape, t.shape))
-        return list(merged.values())
-    return out
+        kept = [t for t in members if not _is_covered(t, members)]
+        out += [_merged(kind, dtype, kept)] if len(kept) > MAX_TENSORS else kept
+    if len(by_type) <= MAX_TENSORS + 2 and not any(t.content == SUMMARY for t in group):
+        return out
+    by_kind: dict[str, list[Tensor]] = defaultdict(list)
+    for t in out:
+        by_kind[t.kind].append(t)
+    # The mark keeps what was summarized summarized: joins must only grow.
+    return [
+        tensor(kind, None, _merged(kind, None, members).shape, SUMMARY) if len(members) > 1 else members[0]
+        for kind, members in by_kind.items()
+    ]
+
+
+def _merged(kind: str, dtype: str | None, members: list[Tensor]) -> Tensor:
+    shape = members[0].shape
+    for t in members[1:]:
+        shape = join_shapes(shape, t.shape)
+    return tensor(kind, dtype, shape, SUMMARY if any(t.content == SUMMARY for t in members) else None)
 
 
 def _tuples(group: list[Tup]) -> list[Obj]:
@@ -149,16 +178,22 @@ def _tuples(group: list[Tup]) -> list[Obj]:
     for t in group:
         by_length[t.kind, len(t.items), t.names].append(t)
     out: list[Obj] = []
-    for (kind, _, names), members in by_length.items():
-        if len(members) > MAX_TUPLES:
-            items = [join_all(list(column)) for column in zip(*(m.items for m in members), strict=True)]
-            out.append(tup(items, kind, names))
-        else:
-            out += members
+    for members in by_length.values():
+        kept = [t for t in members if not any(o is not t and _covers_items(o, t) for o in members)]
+        out += [_merged_tuple(kept)] if len(kept) > MAX_TUPLES else kept
     if len(by_length) > MAX_TUPLES:
         element = join_all([item for t in group for item in t.items])
         return [stream("tuple", element)]
     return out
+
+
+def _covers_items(a: Tup, b: Tup) -> bool:
+    return all(y <= x for x, y in zip(a.items, b.items, strict=True))
+
+
+def _merged_tuple(members: list[Tup]) -> Tup:
+    columns = zip(*(m.items for m in members), strict=True)
+    return tup([join_all(list(column)) for column in columns], members[0].kind, members[0].names)
 
 
 def widen(old: Value, new: Value) -> Value:
@@ -171,33 +206,46 @@ def widen(old: Value, new: Value) -> Value:
     if kinds:
         kept: list[Obj] = [o for o in joined if not (isinstance(o, Lit | Prim) and o.kind in kinds)]
         joined = frozenset(kept + [prim(kind, True) for kind in sorted(kinds)])
-    shapes = [o for o in joined if isinstance(o, Tensor)]
-    if len(shapes) > 1:
-        joined = normalize_shapes(joined)
-    if any(depth(o) > MAX_DEPTH for o in joined):
-        joined = frozenset([o for o in joined if depth(o) <= MAX_DEPTH] + [unknown("nested too deeply")])
+    joined = summarize(joined)
     return _values.setdefault(joined, joined)
 
 
-def normalize_shapes(value: Value) -> Value:
-    """Merges tensors of one kind and dtype into one."""
-    merged: dict[tuple[str, str | None], Tensor] = {}
-    rest: list[Obj] = []
+def summarize(value: Value, level: int = 0) -> Value:
+    """One tensor for each kind and dtype, one tuple for each length, one stream for each kind, not nested deeply."""
+    groups: dict[object, list[Obj]] = defaultdict(list)
+    out: list[Obj] = []
     for obj in value:
-        if isinstance(obj, Tensor):
-            old = merged.get((obj.kind, obj.dtype))
-            merged[obj.kind, obj.dtype] = (
-                obj if old is None else tensor(obj.kind, obj.dtype, join_shapes(old.shape, obj.shape))
-            )
-        else:
-            rest.append(obj)
-    return frozenset(rest + list(merged.values()))
+        match obj:
+            case Tensor():
+                groups["tensor", obj.kind, obj.dtype].append(obj)
+            case Tup():
+                groups["tuple", obj.kind, len(obj.items), obj.names].append(obj)
+            case Stream():
+                groups["stream", obj.kind].append(obj)
+            case _:
+                out.append(obj)
+    for members in groups.values():
+        out += _summarized(members, level)
+    return frozenset(out) if groups else value
 
 
-def depth(obj: Obj) -> int:
-    """How deeply immutable structures nest in an object."""
-    if isinstance(obj, Tup):
-        return 1 + max((depth(o) for item in obj.items for o in item), default=0)
-    if isinstance(obj, Stream):
-        return 1 + max((depth(o) for o in obj.element), default=0)
-    return 0
+def _summarized(members: list[Obj], level: int) -> list[Obj]:
+    first = members[0]
+    if level > MAX_DEPTH:
+        return [unknown("a value that is nested too deeply")]
+    if isinstance(first, Tensor):
+        return [first] if len(members) == 1 else [_merged(first.kind, first.dtype, members)]  # type: ignore[arg-type]
+    if isinstance(first, Tup):
+        whole = _merged_tuple(members) if len(members) > 1 else first  # type: ignore[arg-type]
+        return [tup([summarize(item, level + 1) for item in whole.items], whole.kind, whole.names)]
+    assert isinstance(first, Stream)
+    element = join_all([m.element for m in members if isinstance(m, Stream)])
+    return [stream(first.kind, summarize(element, level + 1))]
+
+
+def collapse(value: Value) -> Value:
+    """What is left of a value that keeps growing: of many heap objects none can be told from the others."""
+    if sum(1 for o in value if isinstance(o, Heap)) > MAX_GROWING:
+        kept = frozenset([*(o for o in value if isinstance(o, Lit | Prim | Tensor | Tup | Stream)), TOO_MANY])
+        return _values.setdefault(kept, kept)
+    return value

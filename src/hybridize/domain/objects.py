@@ -356,13 +356,23 @@ def unknown(reason: str) -> Unknown:
 
 
 def reset_interning() -> None:
-    """Forgets objects made for one analysis (literals of the lowered program stay valid: they are never compared)."""
-    keep = {key: value for key, value in _interned.items() if key[0] in _PERSISTENT}
+    """Forgets objects made for one analysis; those named by their content alone stay, for models may hold them."""
+    keep = {key: obj for key, obj in _interned.items() if _is_lasting(obj)}
     _interned.clear()
     _interned.update(keep)
 
 
-_PERSISTENT: Final = frozenset({Lit, Prim, Lib})
+def _is_lasting(obj: Obj) -> bool:
+    """Whether an object names nothing that only one program has."""
+    match obj:
+        case Lit() | Prim() | Lib() | Tensor() | Unknown():
+            return True
+        case Tup():
+            return all(_is_lasting(o) for item in obj.items for o in item)
+        case Stream():
+            return all(map(_is_lasting, obj.element))
+    return False
+
 
 BOTTOM: Final[Value] = frozenset()
 NONE: Final = literal(None)

@@ -31,6 +31,8 @@ CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", 
 OPAQUE: Final = frozenset({"unknown_call", "foreign_call"})
 #: Ways of being called whose effects are not the caller's: Keras builds once; host functions run at every step.
 _ABSORBED: Final = frozenset({"build", "host", "class"})
+#: Methods that may write the fields of the object that is being made.
+_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build"})
 _MOST: Final = 12
 
 
@@ -104,7 +106,7 @@ class SideEffects:
             return self._own_value(frame, effect) if direct else False
         if isinstance(target, Container | Inst | Heap):
             if any(target in value for value in frame.args):
-                return False
+                return direct and frame.code.name in _CONSTRUCTORS and target in frame.args[0]
             if target.frame == frame.uid:
                 return True
             return target.frame in self._extent(frame)

@@ -219,6 +219,8 @@ class Parameters:
     def _is_literal(self, obj: Obj, depth: int) -> bool:
         if isinstance(obj, Lit):
             return obj is not NONE and self._counts(obj)
+        if isinstance(obj, Prim):
+            return obj.varies and obj.kind != "bool"
         if depth >= 2:
             return False
         if isinstance(obj, Tup):
@@ -253,6 +255,8 @@ class Parameters:
 
 
 def _literal_text(obj: Obj) -> str:
+    if isinstance(obj, Prim):
+        return f"(a Python {obj.kind} that varies)"
     return repr(obj) if isinstance(obj, Lit) else f"inside a {type(obj).__name__.lower()}"
 
 

@@ -35,11 +35,14 @@ from hybridize.flow.frames import LEVEL_LIMITS, Contexts, Frame
 from hybridize.flow.heap import HeapAccess, registry_class
 from hybridize.library import registry
 from hybridize.library.defaults import default_call, unknown_method
-from hybridize.library.spec import Call
+from hybridize.library.spec import Call, Rule
 from hybridize.program.ir import Code
 
 #: Nested calls are followed at once down to this depth; deeper ones wait in the worklist.
 MAX_DEPTH: Final = 48
+
+#: A frame that has run so often waits in the worklist, so that further changes of its arguments are taken together.
+EAGER_RUNS: Final = 3
 
 _NO_KWARGS: Final[Mapping[str, Value]] = {}
 
@@ -148,7 +151,7 @@ class Calls(HeapAccess):
         callee.incoming[frame, pos] = values
         frame.calls[pos, callee] = how
         if (changed or not callee.runs) and not callee.running:
-            if self.depth < MAX_DEPTH:
+            if self.depth < MAX_DEPTH and callee.runs < EAGER_RUNS:
                 self.run(callee)
             else:
                 self.enqueue(callee)
@@ -268,7 +271,7 @@ class Calls(HeapAccess):
             made = self._call_new(frame, pos, cls, maker, args, kwargs, rest)
             if made is not None:
                 return made
-        key = (cls, frame, pos, "instance")
+        key = self.world.site(cls, frame, pos, "instance")
         inst = self.world.allocated.get(key)
         if inst is None:
             inst = self.world.allocated[key] = Inst(cls, (frame.code, pos), frame.uid)
@@ -370,9 +373,18 @@ class Calls(HeapAccess):
             if spec is not None and spec.rule is not None:
                 if spec.op:
                     frame.ops[pos] = base
-                return spec.rule(Call(self, frame, pos, f"{base}.__call__", args, kwargs, obj, rest))
+                return self.apply_rule(spec.rule, Call(self, frame, pos, f"{base}.__call__", args, kwargs, obj, rest))
         frame.effect("unknown_call", obj, f"a call of an instance of `{obj.cls.name}`", pos)
         return unknown(f"the result of calling an instance of `{obj.cls.name}`").value
+
+    def apply_rule(self, rule: Rule, call: Call) -> Value:
+        """Applies a model. A mistake in one costs its value, never the analysis; `world.failures` keeps it for tests."""
+        try:
+            return rule(call)
+        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+            self.world.failures.append(f"{call.name}: {type(error).__name__}: {error}")
+            call.frame.effect("foreign_call", None, call.name, call.pos)
+            return unknown(f"the result of `{call.name}`").value
 
     # Library code ------------------------------------------------------------------------------------------------
 
@@ -393,16 +405,16 @@ class Calls(HeapAccess):
                 frame.effect(effect, None, name, pos)
             if spec.op:
                 frame.ops[pos] = name
-            return spec.rule(call) if spec.rule is not None else default_call(call)
+            return self.apply_rule(spec.rule or default_call, call)
         made = registry.class_spec(name)
         if made is not None:
             for effect in made.effects:
                 frame.effect(effect, None, name, pos)
-            return default_call(call)
+            return self.apply_rule(default_call, call)
         head, _, method = name.rpartition(".")
         if args and registry.method_spec(head, method) is not None:
             return self._unbound_method(frame, pos, head, method, args, kwargs, rest)
-        return default_call(call)
+        return self.apply_rule(default_call, call)
 
     def _unbound_method(
         self, frame: Frame, pos: int, cls: str, method: str, args: list[Value], kwargs: Mapping[str, Value], rest: Value
@@ -430,7 +442,7 @@ class Calls(HeapAccess):
                     frame.effect(effect, receiver if effect == "mutate" else None, f"{owner}.{name}", pos)
                 if spec.op:
                     frame.ops[pos] = call.name
-                return spec.rule(call) if spec.rule is not None else default_call(call)
+                return self.apply_rule(spec.rule or default_call, call)
         full = f"{classes[0] if classes else 'object'}.{name}"
         return unknown_method(Call(self, frame, pos, full, args, kwargs, receiver, rest))
 
@@ -449,7 +461,7 @@ class Calls(HeapAccess):
         if spec is not None and spec.rule is not None:
             if spec.op:
                 frame.ops[pos] = obj.cls
-            return spec.rule(call)
+            return self.apply_rule(spec.rule, call)
         return unknown_method(call)
 
     def _call_wrapper(
@@ -468,6 +480,10 @@ class Calls(HeapAccess):
                 return self.call_value(
                     frame, pos, obj.inner, [*first, *args], {**dict(named), **kwargs}, how, rest
                 )
+            case "namedtuple":
+                (names,) = obj.extra
+                items = [args[i] if i < len(args) else kwargs.get(name, rest) for i, name in enumerate(names)]
+                return tup([item or unknown("a field of a named tuple").value for item in items], "tuple", names).value
             case "hybrid":
                 return self.call_value(frame, pos, obj.inner, args, kwargs, "hybrid", rest)
             case "decorator":

@@ -108,7 +108,7 @@ class Engine(Executor):
         finally:
             self.depth -= 1
             frame.running = False
-        if (frame.ret, frame.yields) != before:
+        if frame.ret != before[0] or frame.yields != before[1]:
             for caller in frame.callers:
                 if caller is not frame:
                     self.enqueue(caller)

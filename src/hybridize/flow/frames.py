@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from hybridize.domain.lattice import join, widen
+from hybridize.domain.lattice import collapse, join, widen
 from hybridize.domain.objects import (
     BOTTOM,
     Cell,
@@ -29,9 +29,9 @@ from hybridize.domain.objects import (
 from hybridize.program.ir import Code
 
 #: How many frames a function may have at each level before the next, coarser one.
-LEVEL_LIMITS: Final = (6, 12, 20)
+LEVEL_LIMITS: Final = (5, 8, 10)
 #: After so many changes of one place, its value is widened instead of joined.
-PATIENCE: Final = 10
+PATIENCE: Final = 8
 
 
 class Effect:
@@ -118,6 +118,8 @@ class Frame:
             old = mine[i]
             if old is not value:
                 new = widen(old, value) if self.grown > PATIENCE else join(old, value)
+                if self.grown > 4 * PATIENCE:
+                    new = collapse(new)
                 if new is not old and new != old:
                     mine[i] = new
                     changed = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hybridize.domain.lattice import join, widen
+from hybridize.domain.lattice import collapse, join, widen
 from hybridize.domain.objects import (
     BOTTOM,
     INT_V,
@@ -73,15 +73,18 @@ class HeapAccess:
             return
         new = join(old, value)
         if new is not old and new != old:
-            if self.world.count_growth(cell) > PATIENCE:
-                new = widen(old, new)
+            growth = self.world.count_growth(cell)
+            if growth > PATIENCE:
+                new = widen(old, new) if growth <= 4 * PATIENCE else collapse(widen(old, new))
+                if new == old:
+                    return
             cell.value = new
             for reader in cell.readers:
                 self.enqueue(reader)
 
     def container(self, frame: Frame, pos: int, kind: str, tag: str = "") -> Container:
         """The container that a site allocates in a frame."""
-        key = (kind, frame, pos, tag)
+        key = self.world.site(kind, frame, pos, tag)
         found = self.world.allocated.get(key)
         if found is None:
             found = self.world.allocated[key] = Container(kind, (frame.code, pos), frame.uid)
@@ -108,7 +111,7 @@ class HeapAccess:
 
     def library_instance(self, frame: Frame, pos: int, cls: str) -> LibInst:
         """The instance of a library class that a site allocates in a frame."""
-        key = (cls, frame, pos, "instance")
+        key = self.world.site(cls, frame, pos, "instance")
         found = self.world.allocated.get(key)
         if found is None:
             found = self.world.allocated[key] = LibInst(cls, (frame.code, pos), frame.uid)

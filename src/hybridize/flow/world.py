@@ -10,6 +10,10 @@ from hybridize.flow.frames import Contexts, Frame
 from hybridize.program.ir import Code
 
 
+#: Beyond so many frames, the objects that a site allocates are no longer told apart by frame.
+MAX_HEAP_CONTEXTS = 4
+
+
 class World:
     """The state of an analysis."""
 
@@ -28,8 +32,21 @@ class World:
         self.module_frames: dict[Mod, Frame] = {}
         self.classes: dict[Code, list[Class]] = {}
         self.hybrids: dict[Code, dict[tuple[Code, int], Mapping[str, Value]]] = {}
+        self.failures: list[str] = []  # models that raised
+        self._sites: dict[Any, dict[Frame, Any]] = {}
         self._keys: dict[Container, Cell] = {}
         self._growth: dict[Cell, int] = {}
+
+    def site(self, what: object, frame: Frame, pos: int, tag: str) -> Any:
+        """The name of an allocation: by site and frame while the site has few frames, then by site alone."""
+        place = (what, frame.code, pos, tag)
+        frames = self._sites.get(place)
+        if frames is None:
+            frames = self._sites[place] = {}
+        if frame in frames:
+            return frames[frame]
+        name = frames[frame] = (*place, frame) if len(frames) < MAX_HEAP_CONTEXTS else (*place, None)
+        return name
 
     def contexts(self, code: Code) -> Contexts:
         """The frames of a code."""

@@ -135,7 +135,7 @@ class Param:
     default: ast.expr | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Code:
     """A lowered module, class body, function or lambda. `kind` says which; positions are those of `def`."""
 
@@ -166,6 +166,9 @@ class Code:
     occurrence: int = 1
     bound: frozenset[str] = frozenset()
     fields: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<code {self.path}:{self.qualname}>"
 
     @property
     def line(self) -> int:

@@ -28,6 +28,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Shape
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
+from hybridize.library.keras.settings import cast_inputs, init_layer
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 
@@ -52,20 +53,6 @@ def is_symbolic(value: Value) -> bool:
     return False
 
 
-def converted_input(call: Call, value: Value) -> Value:
-    """What `call` sees: Keras turns arrays and numbers of the inputs into tensors."""
-    result = BOTTOM
-    for obj in value:
-        if isinstance(obj, Tensor) and obj.kind == NDARRAY:
-            dtype = "float32" if obj.dtype == "float64" else obj.dtype
-            result = join(result, tensor(DENSE, dtype, obj.shape).value)
-        elif isinstance(obj, Tup):
-            result = join(result, tup([converted_input(call, item) for item in obj.items], obj.kind, obj.names).value)
-        else:
-            result = join(result, obj.value)
-    return result
-
-
 def input_shape(call: Call, value: Value) -> Value:
     """The shape that `build` receives."""
     result = BOTTOM
@@ -83,7 +70,7 @@ def call_layer(call: Call) -> Value:
     """`layer(x)`: `build` first, once, then `call` on converted inputs."""
     obj = call.receiver
     assert obj is not None
-    args = [converted_input(call, value) for value in call.args]
+    args = cast_inputs(call, call.args)
     if isinstance(obj, Inst):
         if args:
             call.method(obj, "build", input_shape(call, args[0]), how="build")
@@ -149,6 +136,7 @@ def _make_model(call: Call) -> Value:
 
 def _init_model(call: Call) -> Value:
     """`super().__init__(inputs=..., outputs=...)` of a subclass."""
+    init_layer(call)
     outputs = call.arg(1, "outputs")
     if outputs and isinstance(call.receiver, Inst):
         call.engine.write(call.frame, call.receiver.cell("$outputs"), outputs, call.pos)
@@ -193,7 +181,7 @@ def _call_library_model(call: Call) -> Value:
     if outputs:
         return concrete(call, outputs)
     layers = call.field(obj, "$layers")
-    args = [converted_input(call, value) for value in call.args]
+    args = cast_inputs(call, call.args)
     if layers:
         return call_sequence(call, obj, args)
     return tensor(SYMBOLIC if any(is_symbolic(v) for v in args) else DENSE).value
@@ -237,28 +225,6 @@ def _input(call: Call) -> Value:
         full = shape_of(call, other)
     dtype = dtype_of(call.arg(3, "dtype")) or "float32"
     return tensor(SYMBOLIC, dtype, full).value
-
-
-def _wrapped_layer(parameter: str) -> Rule:
-    """A layer that calls another one (`TimeDistributed`, `Bidirectional`, `RNN` with its cell)."""
-
-    def rule(call: Call) -> Value:
-        obj = call.receiver
-        inner = call.engine.read(call.frame, obj.cell(parameter)) if isinstance(obj, LibInst) else BOTTOM
-        for layer in inner:
-            if isinstance(layer, Inst):
-                argument = tensor(DENSE).value
-                call.call(layer.value, argument, how="keras")
-        return tensor(SYMBOLIC if any(is_symbolic(v) for v in call.args) else DENSE).value
-
-    return rule
-
-
-def _lambda_layer(call: Call) -> Value:
-    obj = call.receiver
-    func = call.engine.read(call.frame, obj.cell("function")) if isinstance(obj, LibInst) else BOTTOM
-    args = [converted_input(call, value) for value in call.args]
-    return call.call(func, *args, how="keras") if func else tensor(DENSE).value
 
 
 def _property(name: str) -> Rule:
@@ -415,18 +381,6 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         bases=("keras.Model",),
         methods={"__init__": Spec(_init_sequential), "add": Spec(_add), "pop": Spec(nothing, effects=("mutate",))},
         make=_make_sequential,
-    ),
-    "keras.layers.TimeDistributed": ClassSpec(
-        bases=("keras.layers.Layer",), call=Spec(_wrapped_layer("layer"), op=True), parameters=("layer",)
-    ),
-    "keras.layers.Bidirectional": ClassSpec(
-        bases=("keras.layers.Layer",), call=Spec(_wrapped_layer("layer"), op=True), parameters=("layer",)
-    ),
-    "keras.layers.RNN": ClassSpec(
-        bases=("keras.layers.Layer",), call=Spec(_wrapped_layer("cell"), op=True), parameters=("cell",)
-    ),
-    "keras.layers.Lambda": ClassSpec(
-        bases=("keras.layers.Layer",), call=Spec(_lambda_layer, op=True), parameters=("function",)
     ),
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import NONE_V, Value, literal, prim, tensor, tup
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
 from hybridize.library.convert import shape_value
 from hybridize.library.keras.reshaping import batch_dot
 from hybridize.library.keras.settings import global_float, is_float
@@ -151,7 +151,9 @@ def _flat(a: Args) -> Shape:
 
 def _batch_flat(a: Args) -> Shape:
     shape = a.tensor("x").known
-    return (DYNAMIC if len(shape) < 1 else shape[0], product_of(shape[1:]))
+    if a.tensor("x").kind == SYMBOLIC:
+        return (shape[0], DYNAMIC)
+    return (shape[0], product_of(shape[1:]))
 
 
 def _batch_dot(a: Args) -> Shape:
@@ -382,7 +384,7 @@ def _backend_shape(a: Args) -> Value:
     """`keras.backend.shape` is a tensor; that of Keras 3 a tuple of dims."""
     x = a.tensor("x")
     rank = (DYNAMIC,) if x.shape is None else (len(x.shape),)
-    return tensor(DENSE, "int32", rank, x.shape).value
+    return tensor(a.kind(), "int32", rank, x.shape).value
 
 
 def _ops_shape(a: Args) -> Value:
@@ -398,6 +400,15 @@ def _variable(a: Args) -> Value:
     return tensor(VARIABLE, dtype, x.shape).value
 
 
+def _made(a: Args) -> Value:
+    """`keras.backend.zeros`: a variable, unless some dim is not known yet."""
+    shape = a.dims("shape")
+    dtype = own_float(a)
+    if all(d >= 0 for d in shape):
+        return tensor(VARIABLE, dtype, shape).value
+    return frozenset((tensor(VARIABLE, dtype, shape), tensor(DENSE, dtype, shape)))
+
+
 def _constant(a: Args) -> Value:
     x = a.tensor("value")
     shape = a.dims("shape") if a.given("shape") else x.shape
@@ -405,7 +416,10 @@ def _constant(a: Args) -> Value:
 
 
 def _rank(a: Args) -> Value:
-    return literal(a.tensor("x").rank).value
+    x = a.tensor("x")
+    if x.kind == SYMBOLIC:
+        raise Unsure  # Keras 3 gives a symbolic tensor
+    return literal(x.rank).value
 
 
 def _cast_float(a: Args) -> Value:
@@ -460,9 +474,8 @@ _BACKEND: Final[dict[str, Spec]] = {
     "tile": op(same("x"), _tile),
     "repeat": op(same("x"), _repeat_rows),
     "repeat_elements": op(same("x"), _repeat_elements),
-    "eye": op(own_float, _square("size")),
-    "zeros": Spec(value_rule(lambda a: tensor(DENSE, own_float(a), a.dims("shape")).value), op=True),
-    "ones": Spec(value_rule(lambda a: tensor(DENSE, own_float(a), a.dims("shape")).value), op=True),
+    "eye": op(own_float, _square("size"), kind=VARIABLE),
+    **group("zeros ones", Spec(value_rule(_made), op=True)),
     **group("zeros_like ones_like", op(_like_dtype, like("x"))),
     **group(
         "random_normal random_uniform truncated_normal random_bernoulli random_binomial", op(own_float, shaped("shape"))

@@ -14,7 +14,7 @@ from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 _MEAN_LAST: Final = """
     mean_squared_error mean_absolute_error mean_absolute_percentage_error mean_squared_logarithmic_error
-    hinge squared_hinge categorical_hinge log_cosh huber poisson kl_divergence
+    hinge squared_hinge categorical_hinge log_cosh poisson kl_divergence
 """
 
 
@@ -61,11 +61,14 @@ def _sparse_last(a: Args) -> Shape:
 
 FUNCTIONS: Final[dict[str, Spec]] = {
     **group(_names(_MEAN_LAST), op(_predicted, _last)),
+    # Keras 2 computes this one in the default float.
+    **group(_names("huber"), op(lambda a: "float32" if _predicted(a) == "float32" else None, _last)),
     **group(_names("binary_crossentropy binary_focal_crossentropy"), op(_predicted, _along)),
     **group(_names("categorical_crossentropy categorical_focal_crossentropy"), op(_predicted, _along)),
     **group(_names("sparse_categorical_crossentropy"), op(_predicted, _sparse)),
     "keras.losses.cosine_similarity": op(_predicted, _along),
-    "keras.metrics.binary_accuracy": op(lambda a: "float32" if _predicted(a) == "float32" else None, _last),
+    # Keras 2 gives the mean of the last dim, Keras 3 does not.
+    "keras.metrics.binary_accuracy": op(lambda a: "float32" if _predicted(a) == "float32" else None, lambda a: None),
     "keras.metrics.categorical_accuracy": op(lambda a: "float32" if _predicted(a) == "float32" else None, _last),
     "keras.metrics.sparse_categorical_accuracy": op(
         lambda a: "float32" if _predicted(a) == "float32" else None, _sparse_last

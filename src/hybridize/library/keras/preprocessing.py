@@ -21,6 +21,14 @@ def _resized(l: LayerCall) -> Shape:
     return (*batch, l.settings.dim("height"), l.settings.dim("width"), channels)
 
 
+def _cropped(l: LayerCall) -> Shape:
+    """Crops; but Keras 3 leaves some images as they are when it is not training."""
+    shape = l.x.known
+    if len(shape) not in (3, 4) or l.channels_first():
+        raise Unsure
+    return (*shape[:-3], UNRESOLVED, UNRESOLVED, shape[-1])
+
+
 def _vary(height: bool, width: bool) -> object:
     def rule(l: LayerCall) -> Shape:
         shape = l.x.known
@@ -150,7 +158,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.layers.Normalization": layer(same, "compute", methods=_ADAPT),
     "keras.layers.Resizing": layer(_resized, "compute", properties=normal(settings="height width")),
     "keras.layers.CenterCrop": layer(_resized, "compute", properties=normal(settings="height width")),
-    "keras.layers.RandomCrop": layer(_resized, "compute", properties=normal(settings="height width")),
+    "keras.layers.RandomCrop": layer(_cropped, "compute", properties=normal(settings="height width")),
     "keras.layers.RandomHeight": layer(_vary(True, False), "compute"),  # type: ignore[arg-type]
     "keras.layers.RandomWidth": layer(_vary(False, True), "compute"),  # type: ignore[arg-type]
     **{f"keras.layers.{name}": layer(same, "compute") for name in _AUGMENTING.split()},

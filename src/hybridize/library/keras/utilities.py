@@ -6,6 +6,7 @@ from typing import Final
 
 from hybridize.domain.objects import BOTTOM, NONE, Lit, Tensor, Value, stream, tensor, tup, unknown
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, UNRESOLVED, Dim, Shape
+from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.settings import global_float, is_float, make_layer, set_global
 from hybridize.library.operands import Args, Unsure, expand, group, sure, value_rule
 from hybridize.library.spec import Call, ClassSpec, Spec
@@ -26,7 +27,7 @@ def _initializer(call: Call) -> Value:
 def _regularizer(call: Call) -> Value:
     def one(inner: Call) -> Value:
         x = Args(inner, "", ("x",)).tensor("x")
-        return tensor(DENSE, x.dtype if is_float(x.dtype) and not x.weak else None, ()).value
+        return tensor(SYMBOLIC if x.kind == SYMBOLIC else DENSE, x.dtype if is_float(x.dtype) and not x.weak else None, ()).value
 
     return expand(call, one)
 
@@ -34,7 +35,7 @@ def _regularizer(call: Call) -> Value:
 def _constraint(call: Call) -> Value:
     def one(inner: Call) -> Value:
         x = Args(inner, "", ("w",)).tensor("w")
-        return tensor(DENSE, x.dtype if is_float(x.dtype) else None, x.shape).value
+        return tensor(SYMBOLIC if x.kind == SYMBOLIC else DENSE, x.dtype if is_float(x.dtype) else None, x.shape).value
 
     return expand(call, one)
 
@@ -216,6 +217,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.utils.get_custom_objects": _opaque("custom objects"),
     "keras.utils.disable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
     "keras.utils.enable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
+    "keras.regularizers.l1_l2": Spec(lambda call: keep_arguments(call, "keras.regularizers.L1L2").value),
     "keras.mixed_precision.set_global_policy": Spec(set_global("policy"), effects=("state",)),
     "keras.mixed_precision.experimental.set_policy": Spec(set_global("policy"), effects=("state",)),
     "keras.config.set_dtype_policy": Spec(set_global("policy"), effects=("state",)),

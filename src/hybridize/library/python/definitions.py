@@ -123,41 +123,53 @@ def _attr_field(call: Call) -> Value:
 # Copies --------------------------------------------------------------------------------------------------------------
 
 
-def _copied(call: Call, obj: Obj, depth: int, tag: str) -> Value:
-    """A copy: fresh containers, down to `depth`; values that cannot change are their own copies."""
-    if isinstance(obj, Container) and depth > 0:
-        made = call.new(obj.kind, f"{tag}{obj.frame}.{obj.site[1]}")
-        engine, frame = call.engine, call.frame
+class _Copier:
+    """Copies values for one call: fresh containers, one for each kind and depth; each original is copied once."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.done: set[tuple[Obj, int]] = set()
+
+    def copies(self, value: Value, depth: int) -> Value:
+        """The copies of every object of a value."""
+        result = BOTTOM
+        for obj in value:
+            result = join(result, self.copied(obj, depth))
+        return result
+
+    def copied(self, obj: Obj, depth: int) -> Value:
+        """A copy, down to `depth`; values that cannot change are their own copies."""
+        if isinstance(obj, Container) and depth > 0:
+            made = self.call.new(obj.kind, f"copy {depth}")
+            if (obj, depth) not in self.done and obj is not made:
+                self.done.add((obj, depth))
+                self._fill(obj, made, depth)
+            return made.value
+        if isinstance(obj, Tup) and depth > 0:
+            return tup([self.copies(item, depth - 1) for item in obj.items], obj.kind, obj.names).value
+        return obj.value
+
+    def _fill(self, obj: Container, made: Container, depth: int) -> None:
+        engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
         for key, cell in list(obj.fields.items()):
-            value = _copies(call, engine.read(frame, cell), depth - 1, tag + ">")
-            engine.write(frame, made.cell(key), value, call.pos)
+            engine.write(frame, made.cell(key), self.copies(engine.read(frame, cell), depth - 1), pos)
         if not engine.is_exact(frame, obj):
             engine.lose_exactness(made)
-            rest = _copies(call, engine.read(frame, obj.rest_cell()), depth - 1, tag + ">")
-            engine.write(frame, made.rest_cell(), rest, call.pos)
+            rest = self.copies(engine.read(frame, obj.rest_cell()), depth - 1)
+            engine.write(frame, made.rest_cell(), rest, pos)
             if obj.kind == "dict":
                 keys = frozenset(k for k in engine.keys_of(frame, obj) if not isinstance(k, Lit))
-                engine.set_item_quietly(frame, made, keys, rest, call.pos)
-        return made.value
-    if isinstance(obj, Tup) and depth > 0:
-        return tup([_copies(call, item, depth, tag) for item in obj.items], obj.kind, obj.names).value
-    return obj.value
-
-
-def _copies(call: Call, value: Value, depth: int, tag: str) -> Value:
-    result = BOTTOM
-    for obj in value:
-        result = join(result, _copied(call, obj, depth, tag))
-    return result
+                engine.set_item_quietly(frame, made, keys, rest, pos)
 
 
 def _copy(depth: int, hook: str) -> Rule:
     def rule(call: Call) -> Value:
         result = BOTTOM
+        copier = _Copier(call)
         for obj in call.arg(0):
             own = call.method(obj, hook, *([call.new("dict", "memo").value] if depth > 1 else []))
             # An instance stands for its copy too: changes of the copy count as changes of the original.
-            result = join(result, own or _copied(call, obj, depth, "copy"))
+            result = join(result, own or copier.copied(obj, depth))
         return result
 
     return rule
