@@ -2,8 +2,8 @@
 
 A line is statements and, after the last `;`, an expression. `f(2, 3)` in it is a float32 tensor of that shape, `d` float64,
 `i` int32, `l` int64, `b` bool, `s` string, `nf` and so on arrays, `k(3)` a symbolic input. `{a|b}` stands for each of the
-alternatives. Every line must be inferred exactly; one that starts with `~` need only be covered. The last line of a file
-that starts with `@` names the release that has the functions below it: `@2`, `@3` or `@all`.
+alternatives. Every line must be inferred exactly; one that starts with `~` need only be covered, one that starts with `=` is
+not tried on symbolic inputs. A line `@2`, `@3` or `@all` names the major version that has what stands below it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybridize.domain.objects import Container, Lit, Obj, Prim, Stream, Tensor, Tup, Unknown, Value
+from hybridize.domain.objects import Container, Lit, Obj, Prim, Stream, Tensor, Tup, Unknown, Value, show
 from hybridize.domain.tensors import DYNAMIC
 from hybridize.library import registry
 
@@ -23,7 +23,16 @@ _CHOICE = re.compile(r"\{([^{}]*)\}")
 _INPUT = re.compile(r"(?<![\w.])(n?)([fdilbsuh])\(([\d, ]*)\)")
 _SYMBOLIC = re.compile(r"(?<![\w.])([fi])\((\d+), ?([\d, ]*)\)")
 _KERAS_NAME = re.compile(r"keras(?:\.[A-Za-z_0-9]+)+")
-DTYPES = {"f": "float32", "d": "float64", "i": "int32", "l": "int64", "b": "bool", "s": "str", "u": "uint8", "h": "float16"}
+DTYPES = {
+    "f": "float32",
+    "d": "float64",
+    "i": "int32",
+    "l": "int64",
+    "b": "bool",
+    "s": "str",
+    "u": "uint8",
+    "h": "float16",
+}
 PRELUDE = """
 import numpy as np
 import tensorflow as tf
@@ -87,6 +96,7 @@ class Case:
     exact: bool
     place: str
     release: str
+    eager: bool = False
 
     @property
     def functions(self) -> set[str]:
@@ -103,7 +113,7 @@ class Case:
     def symbolic(self) -> Case | None:
         """The same case on symbolic inputs with a batch that is not known."""
         text = _SYMBOLIC.sub(_symbol, self.source)
-        return None if text == self.source else Case(text, False, self.place, self.release)
+        return None if text == self.source or self.eager else Case(text, False, self.place, self.release)
 
 
 def _symbol(match: re.Match[str]) -> str:
@@ -135,8 +145,9 @@ def cases(pattern: str = "*.txt") -> Iterator[Case]:
             if text.startswith("@"):
                 release = text[1:]
             elif text and not text.startswith("#"):
-                for source in alternatives(text.lstrip("~ ")):
-                    yield Case(source, not text.startswith("~"), f"{path.name}:{number}", release)
+                for source in alternatives(text.lstrip("~= ")):
+                    exact, eager = not text.startswith("~"), text.startswith("=")
+                    yield Case(source, exact, f"{path.name}:{number}", release, eager)
 
 
 def alternatives(text: str) -> Iterator[str]:
@@ -150,6 +161,25 @@ def alternatives(text: str) -> Iterator[str]:
 
 
 # Inferring -----------------------------------------------------------------------------------------------------------
+
+
+def report(given: list[Case], folder: Path) -> tuple[list[str], set[str]]:
+    """What is wrong, and the public callables about which some case was inferred exactly."""
+    wrong: list[str] = []
+    good: set[str] = set()
+    for case, value in zip(given, infer(given, folder), strict=True):
+        try:
+            actual = run(case)
+        except Exception as error:
+            if case.exact:
+                wrong.append(f"{case.place}: {case.source} raised {type(error).__name__}: {str(error)[:150]}")
+            continue
+        verdict = compare(value, actual)
+        if verdict == WRONG or (case.exact and verdict != EXACT):
+            wrong.append(f"{case.place}: {case.source}\n    {verdict}: {show(value)}, got {show_actual(actual)}")
+        if verdict == EXACT:
+            good |= case.functions
+    return wrong, good
 
 
 def infer(all_cases: list[Case], folder: Path) -> list[Value]:

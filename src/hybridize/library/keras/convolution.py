@@ -228,7 +228,9 @@ def _padding_shape(rank: int) -> Callable[[LayerCall], Shape]:
 def _cropping_shape(rank: int) -> Callable[[LayerCall], Shape]:
     def rule(l: LayerCall) -> Shape:
         batch, spatial, channels = split(l, rank)
-        dims = [max(s - a - b, 0) if s >= 0 else s for s, (a, b) in zip(spatial, _pairs(l, "cropping", rank), strict=True)]
+        dims = [
+            max(s - a - b, 0) if s >= 0 else s for s, (a, b) in zip(spatial, _pairs(l, "cropping", rank), strict=True)
+        ]
         return joined(l, batch, tuple(dims), channels)
 
     return rule

@@ -190,9 +190,7 @@ def _call_library_model(call: Call) -> Value:
 def _call_any(call: Call) -> Value:
     if isinstance(call.receiver, Inst):
         return call_layer(call)
-    if isinstance(call.receiver, LibInst) and (
-        "$outputs" in call.receiver.fields or "$layers" in call.receiver.fields
-    ):
+    if isinstance(call.receiver, LibInst) and ("$outputs" in call.receiver.fields or "$layers" in call.receiver.fields):
         return _call_library_model(call)
     symbolic = any(is_symbolic(v) for v in call.args)
     return tensor(SYMBOLIC if symbolic else DENSE).value

@@ -184,7 +184,10 @@ def normal(weights: str = "", rule: object = None, settings: str = "") -> dict[s
 
 
 def _same_layers(names: str, dtype: str = "cast", ragged: bool = True) -> dict[str, ClassSpec]:
-    return {f"keras.layers.{name}": layer(same, dtype, ragged=ragged, properties=settings_of("rate axis")) for name in names.split()}
+    return {
+        f"keras.layers.{name}": layer(same, dtype, ragged=ragged, properties=settings_of("rate axis"))
+        for name in names.split()
+    }
 
 
 def get_activation(call_value: Value) -> Value:

@@ -538,7 +538,9 @@ _OPS: Final[dict[str, Spec]] = {
     "saturate_cast": op(lambda a: a.dtype("dtype"), like("x")),
     **group("convert_to_tensor array", op(_like_dtype, like("x"))),
     "convert_to_numpy": Spec(value_rule(lambda a: _as_array(a)), effects=("eager_only",)),
-    **group("zeros ones empty", Spec(value_rule(lambda a: tensor(DENSE, own_float(a), a.dims("shape")).value), op=True)),
+    **group(
+        "zeros ones empty", Spec(value_rule(lambda a: tensor(DENSE, own_float(a), a.dims("shape")).value), op=True)
+    ),
     **group("zeros_like ones_like full_like", op(_like_dtype, like("x"))),
     "full": op(chosen(None), shaped("shape")),
     "eye": op(own_float, _square("N", "M")),

@@ -61,7 +61,7 @@ def _recurrent(kind: str) -> ClassSpec:
         gates = product_of((units, _GATES[kind]))
         return {"kernel": (features, gates), "recurrent_kernel": (units, gates)}
 
-    return layer_value(rule, properties=normal(settings=f"units return_sequences return_state go_backwards stateful"))
+    return layer_value(rule, properties=normal(settings="units return_sequences return_state go_backwards stateful"))
 
 
 # Cells ---------------------------------------------------------------------------------------------------------------
@@ -207,9 +207,7 @@ def _rnn(l: LayerCall) -> Value:
     return l.result(output.dtype, (shape[0], shape[1], *rest) if sequences else (shape[0], *rest))
 
 
-def _rnn_result(
-    l: LayerCall, batch: Dim, time: Dim, rest: tuple[Dim, ...], dtype: str | None, states: int
-) -> Value:
+def _rnn_result(l: LayerCall, batch: Dim, time: Dim, rest: tuple[Dim, ...], dtype: str | None, states: int) -> Value:
     state = l.result(dtype, (batch, *rest))
     output = state
     if l.settings.default("return_sequences", False):

@@ -27,7 +27,9 @@ def _initializer(call: Call) -> Value:
 def _regularizer(call: Call) -> Value:
     def one(inner: Call) -> Value:
         x = Args(inner, "", ("x",)).tensor("x")
-        return tensor(SYMBOLIC if x.kind == SYMBOLIC else DENSE, x.dtype if is_float(x.dtype) and not x.weak else None, ()).value
+        return tensor(
+            SYMBOLIC if x.kind == SYMBOLIC else DENSE, x.dtype if is_float(x.dtype) and not x.weak else None, ()
+        ).value
 
     return expand(call, one)
 
@@ -113,7 +115,7 @@ def _images(a: Args) -> Value:
     size = a.integers("image_size", default=(256, 256))
     mode = a.constant("color_mode", default="rgb")
     channels = {"rgb": 3, "rgba": 4, "grayscale": 1}.get(mode, UNRESOLVED)
-    if size is None or a.given("subset") and a.constant("subset") == "both":
+    if size is None or (a.given("subset") and a.constant("subset") == "both"):
         raise Unsure
     return _labelled(a, tensor(DENSE, "float32", _batched(a, (*size, channels))).value)
 
@@ -199,7 +201,9 @@ _CONSTRAINTS: Final = "MaxNorm MinMaxNorm NonNeg RadialConstraint UnitNorm"
 FUNCTIONS: Final[dict[str, Spec]] = {
     **{f"keras.applications.{name}": _application(name) for name in (*_FEATURES, *_OTHER_MODELS)},
     **group(" ".join(f"{m}.preprocess_input" for m in _PREPROCESS.split()), _preprocess(False), "keras.applications."),
-    **group(" ".join(f"{m}.preprocess_input" for m in _PREPROCESS_SAME.split()), _preprocess(True), "keras.applications."),
+    **group(
+        " ".join(f"{m}.preprocess_input" for m in _PREPROCESS_SAME.split()), _preprocess(True), "keras.applications."
+    ),
     **group(
         " ".join(f"{m}.decode_predictions" for m in (_PREPROCESS + " " + _PREPROCESS_SAME).split()),
         Spec(lambda call: unknown("decoded predictions").value, effects=("io",)),
