@@ -1,10 +1,10 @@
 """The library interface: from paths to a report.
 
-    from pathlib import Path
-    from hybridize.api import analyze
-    from hybridize.config import Config
+from pathlib import Path
+from hybridize.api import analyze
+from hybridize.config import Config
 
-    report = analyze([Path("my_project")], Config())
+report = analyze([Path("my_project")], Config())
 """
 
 from __future__ import annotations

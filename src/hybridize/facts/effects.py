@@ -75,7 +75,9 @@ class SideEffects:
             return
         gathered.setdefault(_key(effect), Reason(effect, frame, ()))
 
-    def _lift(self, gathered: dict[tuple[str, Obj | str | None], Reason], frame: Frame, pos: int, callee: Frame) -> None:
+    def _lift(
+        self, gathered: dict[tuple[str, Obj | str | None], Reason], frame: Frame, pos: int, callee: Frame
+    ) -> None:
         """Takes over a callee's effects, as far as they are effects of the caller too."""
         count = 0
         for key, reason in self.summaries.get(callee, {}).items():
@@ -97,9 +99,7 @@ class SideEffects:
         """Whether what is changed came into being within the frame's extent."""
         target = effect.target
         if effect.kind == "closure":
-            return effect.cell is not None and any(
-                frame.cells.get(name) is effect.cell for name in frame.code.cells
-            )
+            return effect.cell is not None and any(frame.cells.get(name) is effect.cell for name in frame.code.cells)
         if isinstance(target, Mod):
             return False
         if isinstance(target, Tensor | Stream):
@@ -156,13 +156,18 @@ class SideEffects:
         seen: dict[str, Evidence] = {}
         for reason in sorted(opaque, key=_order):
             *_, last = evidence_of(reason)
-            seen.setdefault(last.message, Evidence(f"assumed without side effect: {last.message}", last.path, last.line))
+            seen.setdefault(
+                last.message, Evidence(f"assumed without side effect: {last.message}", last.path, last.line)
+            )
         return Fact(Ternary.NO), list(seen.values())
 
 
 def _key(effect: Effect) -> tuple[str, Obj | str | None]:
     if effect.target is not None:
-        return (f"{effect.kind}:{effect.detail}:{effect.slot if isinstance(effect.target, Tensor) else ''}", effect.target)
+        return (
+            f"{effect.kind}:{effect.detail}:{effect.slot if isinstance(effect.target, Tensor) else ''}",
+            effect.target,
+        )
     return (effect.kind, effect.detail)
 
 

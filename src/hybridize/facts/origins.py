@@ -13,7 +13,9 @@ _definitions: dict[Code, dict[int, Instr]] = {}
 
 _FRESH: Final = frozenset({Op.BINARY, Op.UNARY, Op.COMPARE, Op.TUPLE, Op.LIST, Op.SET, Op.DICT, Op.FORMAT, Op.SLICE})
 #: Methods and functions whose result may share memory with their receiver or argument.
-_VIEWS: Final = frozenset({"reshape", "ravel", "view", "T", "transpose", "asarray", "squeeze", "swapaxes", "flat", "iter"})
+_VIEWS: Final = frozenset(
+    {"reshape", "ravel", "view", "T", "transpose", "asarray", "squeeze", "swapaxes", "flat", "iter"}
+)
 
 
 def instructions(block: Block) -> Iterator[Instr]:

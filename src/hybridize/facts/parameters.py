@@ -78,7 +78,14 @@ class Parameters:
     """The parameters of one function over its live frames."""
 
     def __init__(
-        self, code: Code, frames: list[Frame], hints: HintReader, *, reached: bool, follow_hints: bool, speculate: bool,
+        self,
+        code: Code,
+        frames: list[Frame],
+        hints: HintReader,
+        *,
+        reached: bool,
+        follow_hints: bool,
+        speculate: bool,
         booleans: bool,
     ) -> None:
         self.code = code
@@ -114,7 +121,9 @@ class Parameters:
         if self._speculated(index, seen):
             evidence = (Evidence(f"Keras passes tensors to `{self.code.qualname}`", self.code.path, self.code.line),)
             self.assumptions.append(
-                Evidence(f"`{param.name}` assumed to be a tensor: {evidence[0].message}", self.code.path, self.code.line)
+                Evidence(
+                    f"`{param.name}` assumed to be a tensor: {evidence[0].message}", self.code.path, self.code.line
+                )
             )
             return ParameterFacts(param.name, index, Ternary.YES, (), literals, Source.SPECULATION, evidence)
         if seen.unknown is not None or not self.frames:
@@ -140,8 +149,10 @@ class Parameters:
         return tuple(found[place] for place in sorted(found))[:3]
 
     def _hinted(self, param: Param) -> bool:
-        return param.annotation is not None and self.func is not None and self.hints.is_tensor_hint(
-            param.annotation, self.func
+        return (
+            param.annotation is not None
+            and self.func is not None
+            and self.hints.is_tensor_hint(param.annotation, self.func)
         )
 
     def _speculated(self, index: int, seen: Seen) -> bool:
@@ -159,10 +170,10 @@ class Parameters:
         doubtful = [p for p in self.facts if p.tensor is Ternary.UNKNOWN]
         names = [p.name for i, p in enumerate(self.facts) if not (i == 0 and self.skip_first)]
         if names and self.speculate and SPECULATIVE_NAMES.search(self.code.name) and (doubtful or not self.reached):
-            said = Evidence(
-                f"the name `{self.code.name}` speaks of tensors", self.code.path, self.code.line
+            said = Evidence(f"the name `{self.code.name}` speaks of tensors", self.code.path, self.code.line)
+            self.assumptions.append(
+                Evidence(f"assumed to have tensor parameters: {said.message}", said.path, said.line)
             )
-            self.assumptions.append(Evidence(f"assumed to have tensor parameters: {said.message}", said.path, said.line))
             return Fact(Ternary.YES, (said,))
         if doubtful:
             return Fact(Ternary.UNKNOWN, tuple(e for p in doubtful for e in p.evidence[:1]))

@@ -245,9 +245,7 @@ class Calls(HeapAccess):
             return stream("tuple", rest).value
         return tup(extra).value
 
-    def _kwargs(
-        self, frame: Frame, func: Func, kwargs: Mapping[str, Value], used: set[str], extra: Value
-    ) -> Value:
+    def _kwargs(self, frame: Frame, func: Func, kwargs: Mapping[str, Value], used: set[str], extra: Value) -> Value:
         made = self.container(frame, func.code.position, "dict", "kwargs")
         for name, value in kwargs.items():
             if name not in used and name != "**":
@@ -292,9 +290,7 @@ class Calls(HeapAccess):
         else:
             self._library_init(frame, pos, inst, args, kwargs)
 
-    def _library_init(
-        self, frame: Frame, pos: int, inst: Inst, args: list[Value], kwargs: Mapping[str, Value]
-    ) -> None:
+    def _library_init(self, frame: Frame, pos: int, inst: Inst, args: list[Value], kwargs: Mapping[str, Value]) -> None:
         for base in self.library_bases(inst.cls):
             found = registry.method_spec(base, "__init__")
             if found is not None and found[1].rule is not None:
@@ -477,9 +473,7 @@ class Calls(HeapAccess):
         match obj.kind:
             case "partial":
                 first, named = obj.extra
-                return self.call_value(
-                    frame, pos, obj.inner, [*first, *args], {**dict(named), **kwargs}, how, rest
-                )
+                return self.call_value(frame, pos, obj.inner, [*first, *args], {**dict(named), **kwargs}, how, rest)
             case "namedtuple":
                 (names,) = obj.extra
                 items = [args[i] if i < len(args) else kwargs.get(name, rest) for i, name in enumerate(names)]

@@ -463,8 +463,11 @@ class HeapAccess:
             case Container():
                 return self._container_item(frame, obj, index, pos)
             case Stream():
-                return obj.element if obj.kind in ("tuple", "range") else operator_item(Call(
-                    self, frame, pos, "getitem", [index], {}, obj))
+                return (
+                    obj.element
+                    if obj.kind in ("tuple", "range")
+                    else operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))
+                )
             case Inst():
                 method = self.class_lookup(frame, obj.cls, "__getitem__")
                 if method:
@@ -653,7 +656,16 @@ class HeapAccess:
 
 _CONTAINERS = frozenset({"builtins.dict", "builtins.list", "builtins.set", "collections.OrderedDict"})
 _OBJECT_METHODS = frozenset(
-    {"__init__", "__setattr__", "__getattribute__", "__delattr__", "__init_subclass__", "__new__", "__repr__", "__str__"}
+    {
+        "__init__",
+        "__setattr__",
+        "__getattribute__",
+        "__delattr__",
+        "__init_subclass__",
+        "__new__",
+        "__repr__",
+        "__str__",
+    }
     | {"__eq__", "__hash__", "__enter__", "__exit__", "__post_init__"}
 )
 

@@ -48,11 +48,18 @@ _TENSOR_TYPES: Final = {
     "keras.KerasTensor": DENSE,
     "check_shapes.experimental.TensorType": DENSE,
 }
-_PRIMITIVES: Final = {"builtins.int": "int", "builtins.float": "float", "builtins.str": "str", "builtins.bytes": "bytes"}
+_PRIMITIVES: Final = {
+    "builtins.int": "int",
+    "builtins.float": "float",
+    "builtins.str": "str",
+    "builtins.bytes": "bytes",
+}
 _SEQUENCES: Final = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set"})
 
 #: Function names that speak of tensors (the paper, section IV-C2; reference-tool.md).
-SPECULATIVE_NAMES: Final = re.compile(r"train.*step|test.*step|run_model|inference|^train_step|^test_step", re.IGNORECASE)
+SPECULATIVE_NAMES: Final = re.compile(
+    r"train.*step|test.*step|run_model|inference|^train_step|^test_step", re.IGNORECASE
+)
 _KERAS_CALLS: Final = frozenset({"call", "__call__"})
 
 

@@ -70,9 +70,7 @@ class Solver:
         reset_kinds()
         self.program = program
         self.options = options
-        modules = {
-            id_: Mod(id_, source.code.path, source.code) for id_, source in sorted(program.modules.items())
-        }
+        modules = {id_: Mod(id_, source.code.path, source.code) for id_, source in sorted(program.modules.items())}
         self.engine = Engine(World(modules, program.imports.resolve))
         self.hints = HintReader(self.engine)
 

@@ -42,7 +42,15 @@ _ARRAY: Final = tensor(NDARRAY).value
 #: Library modules whose every function computes on tensors, by root.
 _OPERATION_ROOTS: Final = frozenset({"tf", "keras"})
 #: Name parts of TensorFlow modules whose functions give no tensors.
-_NO_TENSORS: Final = ("tf.config", "tf.distribute", "tf.train", "tf.saved_model", "tf.profiler", "tf.summary", "tf.io.gfile")
+_NO_TENSORS: Final = (
+    "tf.config",
+    "tf.distribute",
+    "tf.train",
+    "tf.saved_model",
+    "tf.profiler",
+    "tf.summary",
+    "tf.io.gfile",
+)
 
 
 def library_module(name: str) -> Value:

@@ -167,10 +167,14 @@ def _callbacks(call: Call) -> None:
             call.engine.set_field(call.frame, obj, "model", model, call.pos)
             logs = call.list_of(prim("float", True).value, "dict", "logs")
             for name in _CALLBACK_METHODS:
-                args = [logs] if name.endswith(("train_begin", "train_end", "test_begin", "test_end")) else [
-                    prim("int", True).value,
-                    logs,
-                ]
+                args = (
+                    [logs]
+                    if name.endswith(("train_begin", "train_end", "test_begin", "test_end"))
+                    else [
+                        prim("int", True).value,
+                        logs,
+                    ]
+                )
                 call.method(obj, name, *args, how="callback")
 
 
@@ -196,7 +200,9 @@ def _scalar_loss(call: Call) -> Value:
         if made:
             return made
     reduction = call.engine.read(call.frame, obj.cell("reduction")) if isinstance(obj, LibInst) else BOTTOM
-    none = any(getattr(o, "const", None) in ("none", None) or getattr(o, "name", "").endswith("NONE") for o in reduction)
+    none = any(
+        getattr(o, "const", None) in ("none", None) or getattr(o, "name", "").endswith("NONE") for o in reduction
+    )
     dtype = None
     for t in call.arg(1, "y_pred"):
         if isinstance(t, Tensor) and t.kind != NDARRAY:
@@ -362,8 +368,12 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.Model": ClassSpec(methods=_MODEL),
     "keras.optimizers.Optimizer": ClassSpec(
         methods=_OPTIMIZER,
-        properties={"learning_rate": _rate, "lr": _rate, "iterations": _iterations, "variables": lambda call: call.list_of(
-            tensor("variable").value, "list", "variables")},
+        properties={
+            "learning_rate": _rate,
+            "lr": _rate,
+            "iterations": _iterations,
+            "variables": lambda call: call.list_of(tensor("variable").value, "list", "variables"),
+        },
     ),
     "tf.compat.v1.train.Optimizer": ClassSpec(methods=_OPTIMIZER),
     "keras.losses.Loss": ClassSpec(
@@ -376,8 +386,9 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     ),
     "keras.callbacks.Callback": ClassSpec(methods={"__init__": Spec(nothing), "set_model": Spec(nothing)}),
     "keras.callbacks.History": ClassSpec(
-        properties={"history": lambda call: call.list_of(
-            call.list_of(prim("float").value, "list", "values"), "dict", "history")}
+        properties={
+            "history": lambda call: call.list_of(call.list_of(prim("float").value, "list", "values"), "dict", "history")
+        }
     ),
 }
 

@@ -191,8 +191,13 @@ _LIST: Final = {
     "count": Spec(give(INT_V)),
     "__len__": Spec(give(INT_V)),
 }
-_DEQUE: Final = {**_LIST, "appendleft": _mutates(_add(0)), "extendleft": _mutates(_extend), "popleft": _mutates(_pop),
-                 "rotate": _mutates(_clear)}
+_DEQUE: Final = {
+    **_LIST,
+    "appendleft": _mutates(_add(0)),
+    "extendleft": _mutates(_extend),
+    "popleft": _mutates(_pop),
+    "rotate": _mutates(_clear),
+}
 _SET: Final = {
     "add": _mutates(_add(0)),
     "discard": _mutates(_clear),
@@ -221,8 +226,11 @@ _DICT: Final = {
     "update": _mutates(_update),
     "setdefault": _mutates(_setdefault),
     "move_to_end": _mutates(_clear),
-    "most_common": Spec(lambda call: call.list_of(
-        tup([call.engine.keys_of(call.frame, _self(call)) or unknown("a key").value, INT_V]).value, "list", "common")),
+    "most_common": Spec(
+        lambda call: call.list_of(
+            tup([call.engine.keys_of(call.frame, _self(call)) or unknown("a key").value, INT_V]).value, "list", "common"
+        )
+    ),
     "elements": Spec(lambda call: stream("keys", call.engine.keys_of(call.frame, _self(call))).value),
     "subtract": _mutates(_clear),
 }
@@ -303,8 +311,11 @@ _OBJECT: Final = {
     "__eq__": Spec(give(BOOL_V)),
     "__hash__": Spec(give(INT_V)),
     "__new__": Spec(lambda call: unknown("an object made by `object.__new__`").value),
-    "__getattribute__": Spec(lambda call: call.engine.get_attrs(
-        call.frame, call.receiver.value if call.receiver else BOTTOM, str(call.constant(0, "", "")), call.pos)),
+    "__getattribute__": Spec(
+        lambda call: call.engine.get_attrs(
+            call.frame, call.receiver.value if call.receiver else BOTTOM, str(call.constant(0, "", "")), call.pos
+        )
+    ),
     "__subclasses__": Spec(lambda call: unknown("subclasses").value),
 }
 

@@ -236,8 +236,6 @@ def _number(kind: str) -> Rule:
     return rule
 
 
-
-
 def _sequence(kind: str) -> Rule:
     def rule(call: Call) -> Value:
         result = BOTTOM
@@ -499,9 +497,11 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "divmod": _divmod,
     "any": give(BOOL_V),
     "all": give(BOOL_V),
-    "slice": lambda call: wrapper(
-        "slice", BOTTOM, *((NONE_V, *call.args, NONE_V) if len(call.args) == 1 else (*call.args, NONE_V)[:3])
-    ).value,
+    "slice": lambda call: (
+        wrapper(
+            "slice", BOTTOM, *((NONE_V, *call.args, NONE_V) if len(call.args) == 1 else (*call.args, NONE_V)[:3])
+        ).value
+    ),
     "vars": _vars,
     "locals": _vars,
     "globals": _vars,

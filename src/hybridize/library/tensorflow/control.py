@@ -285,7 +285,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
 CLASSES: Final[dict[str, ClassSpec]] = {
     **{
         f"tf.distribute.{name}": ClassSpec(
-            methods=_STRATEGY, properties={"num_replicas_in_sync": lambda call: INT_V, "extended": _named_object("tf.x")}
+            methods=_STRATEGY,
+            properties={"num_replicas_in_sync": lambda call: INT_V, "extended": _named_object("tf.x")},
         )
         for name in _STRATEGY_NAMES
     },

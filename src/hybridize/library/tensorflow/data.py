@@ -346,9 +346,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.data.TextLineDataset": Spec(_text),
     "tf.data.TFRecordDataset": Spec(_text),
     "tf.data.FixedLengthRecordDataset": Spec(_text),
-    "tf.data.experimental.choose_from_datasets": Spec(
-        lambda call: dataset(call.elements(call.elements(call.arg(0))))
-    ),
+    "tf.data.experimental.choose_from_datasets": Spec(lambda call: dataset(call.elements(call.elements(call.arg(0))))),
     "tf.data.Dataset.sample_from_datasets": Spec(lambda call: dataset(call.elements(call.elements(call.arg(0))))),
     "tf.data.Dataset.choose_from_datasets": Spec(lambda call: dataset(call.elements(call.elements(call.arg(0))))),
 }
