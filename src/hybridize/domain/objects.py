@@ -86,10 +86,11 @@ class Tensor(Obj):
 class Tup(Obj):
     """A tuple, by position. `names` are the fields of a named tuple; `cls` its project or library class."""
 
-    __slots__ = ("items", "kind", "names")
+    __slots__ = ("depth", "items", "kind", "names", "size")
 
     def __init__(self, kind: str, items: tuple[Value, ...], names: tuple[str, ...] | None) -> None:
         super().__init__()
+        self.depth, self.size = _extent(items)
         self.kind = kind
         self.items = items
         self.names = names
@@ -104,15 +105,29 @@ class Stream(Obj):
     Immutable streams (datasets, ranges) are interned by their element; `kind` starts with a library name for datasets.
     """
 
-    __slots__ = ("element", "kind")
+    __slots__ = ("depth", "element", "kind", "size")
 
     def __init__(self, kind: str, element: Value) -> None:
         super().__init__()
+        self.depth, self.size = _extent((element,))
         self.kind = kind
         self.element = element
 
     def __repr__(self) -> str:
         return f"{self.kind}<{show(self.element)}>"
+
+
+def _extent(items: tuple[Value, ...]) -> tuple[int, int]:
+    """How deeply immutable structures nest in some values, and how many objects they hold in all."""
+    depth, size = 0, 1
+    for item in items:
+        for obj in item:
+            if isinstance(obj, Tup | Stream):
+                depth = max(depth, obj.depth)
+                size += obj.size
+            else:
+                size += 1
+    return depth + 1, size
 
 
 class Heap(Obj):
@@ -325,14 +340,32 @@ def tensor(kind: str, dtype: str | None = None, shape: Shape = None, content: Sh
     return intern_obj(Tensor, kind, dtype, shape, content)
 
 
+#: Structures beyond these bounds are cut off: a program that nests values without end must not do so here.
+MAX_NESTING: Final = 5
+MAX_STRUCTURE: Final = 400
+
+
 def tup(items: Iterable[Value], kind: str = "tuple", names: tuple[str, ...] | None = None) -> Tup:
     """A tuple by position."""
-    return intern_obj(Tup, kind, tuple(items), names)
+    made = intern_obj(Tup, kind, tuple(items), names)
+    if made.depth > MAX_NESTING or made.size > MAX_STRUCTURE:
+        return intern_obj(Tup, kind, tuple(map(_cut, made.items)), names)
+    return made
 
 
 def stream(kind: str, element: Value) -> Stream:
     """A stream of elements."""
-    return intern_obj(Stream, kind, element)
+    made = intern_obj(Stream, kind, element)
+    if made.depth > MAX_NESTING or made.size > MAX_STRUCTURE:
+        return intern_obj(Stream, kind, _cut(element))
+    return made
+
+
+def _cut(value: Value) -> Value:
+    """A value without the structures in it."""
+    if not any(isinstance(o, Tup | Stream) for o in value):
+        return value
+    return frozenset([*(o for o in value if not isinstance(o, Tup | Stream)), unknown("a value that is nested too deeply")])
 
 
 def lib(name: str) -> Lib:

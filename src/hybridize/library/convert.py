@@ -50,6 +50,10 @@ _ALIASES: Final = {
 PYTHON_TF: Final = {"int": "int32", "float": "float32", "bool": "bool", "str": "string", "complex": "complex128"}
 PYTHON_NP: Final = {"int": "int64", "float": "float64", "bool": "bool", "str": "string", "complex": "complex128"}
 
+#: How deeply sequences are looked into, and how many alternatives of a value.
+_NESTING: Final = 4
+_ALTERNATIVES: Final = 8
+
 SHAPE_KIND: Final = "TensorShape"
 
 
@@ -134,16 +138,18 @@ def dtype_of_object(obj: Obj, table: dict[str, str]) -> str | None:
 
 def type_of_value(call: Call, value: Value, table: dict[str, str], depth: int = 0) -> tuple[str | None, Shape]:
     """(dtype, shape) of a value that is converted to a tensor (or array); unknown parts are None."""
-    if not value or depth > 6:
+    if not value or depth > _NESTING or len(value) > _ALTERNATIVES:
         return None, None
-    results = [_type_of_object(call, obj, table, depth) for obj in sorted(value, key=repr)]
-    dtype, shape = results[0]
-    for other_dtype, other_shape in results[1:]:
-        if other_dtype != dtype:
-            dtype = None
-        if other_shape != shape:
-            shape = None
-    return dtype, shape
+    result: tuple[str | None, Shape] | None = None
+    for obj in value:
+        found = _type_of_object(call, obj, table, depth)
+        if result is None:
+            result = found
+        elif found != result:
+            result = (result[0] if found[0] == result[0] else None, result[1] if found[1] == result[1] else None)
+        if result == (None, None):
+            return result
+    return result or (None, None)
 
 
 def _type_of_object(call: Call, obj: Obj, table: dict[str, str], depth: int) -> tuple[str | None, Shape]:

@@ -34,7 +34,9 @@ from hybridize.library.spec import Call, Rule, Spec
 #: What a dim argument says with -1: the rest of the elements.
 INFER: Final = -3
 _MAX_COMBINATIONS: Final = 16
-_MAX_DEPTH: Final = 6
+_MAX_DEPTH: Final = 4
+#: So many alternatives of a value are looked at; the cost of nested ones multiplies.
+_MAX_ALTERNATIVES: Final = 6
 
 
 class Unsure(Exception):
@@ -248,6 +250,8 @@ class Args:
     def _of(self, value: Value, depth: int) -> Operand:
         if len(value) == 1:
             return self._object(next(iter(value)), depth)
+        if len(value) > (_MAX_ALTERNATIVES if depth == 0 else 2):
+            return NOTHING
         found = [self._object(obj, depth) for obj in sorted(value, key=repr) if obj is not NONE]
         return _merged(found)
 
