@@ -7,43 +7,44 @@ from typing import Final
 
 from hybridize.domain.objects import Value
 from hybridize.domain.tensors import Dim, Shape
-from hybridize.library.keras.dense import activated, normal, same
-from hybridize.library.keras.settings import LayerCall, WeightRule, Weights, layer, layer_value, single
+from hybridize.library.keras.dense import activated, normal
+from hybridize.library.keras.models import WeightRule, Weights, layer, layer_value, single
+from hybridize.library.keras.settings import LayerCall
 from hybridize.library.operands import Impossible, Unsure
-from hybridize.library.shapes import product_of, sum_of, unsized, window
+from hybridize.library.shapes import product_of, sum_of, window
 from hybridize.library.spec import ClassSpec
 
 Spatial = tuple[Dim, ...]
 
 
-def split(l: LayerCall, rank: int) -> tuple[Dim, Spatial, Dim]:
+def split(it: LayerCall, rank: int) -> tuple[Dim, Spatial, Dim]:
     """Batch, spatial dims and channels of an input with so many spatial dims."""
-    shape = l.x.known
+    shape = it.x.known
     if len(shape) != rank + 2:
         raise Impossible
-    if l.channels_first():
+    if it.channels_first():
         return shape[0], shape[2:], shape[1]
     return shape[0], shape[1:-1], shape[-1]
 
 
-def joined(l: LayerCall, batch: Dim, spatial: Spatial, channels: Dim) -> Shape:
+def joined(it: LayerCall, batch: Dim, spatial: Spatial, channels: Dim) -> Shape:
     """The shape with these parts, in the layer's data format."""
-    return (batch, channels, *spatial) if l.channels_first() else (batch, *spatial, channels)
+    return (batch, channels, *spatial) if it.channels_first() else (batch, *spatial, channels)
 
 
-def _kernel(l: LayerCall, name: str, rank: int, default: int | None = None) -> tuple[Dim, ...]:
-    return l.settings.sizes(name, rank, default)
+def _kernel(it: LayerCall, name: str, rank: int, default: int | None = None) -> tuple[Dim, ...]:
+    return it.settings.sizes(name, rank, default)
 
 
-def _windows(l: LayerCall, spatial: Spatial, size: str, *, pooling: bool = False) -> Spatial:
+def _windows(it: LayerCall, spatial: Spatial, size: str, *, pooling: bool = False) -> Spatial:
     rank = len(spatial)
-    kernel = _kernel(l, size, rank, 2 if pooling else None)
-    if pooling and not l.settings.given("strides"):
+    kernel = _kernel(it, size, rank, 2 if pooling else None)
+    if pooling and not it.settings.given("strides"):
         strides = kernel
     else:
-        strides = l.settings.sizes("strides", rank, 1)
-    dilation = (1,) * rank if pooling else l.settings.sizes("dilation_rate", rank, 1)
-    padding = l.settings.word("padding", "valid")
+        strides = it.settings.sizes("strides", rank, 1)
+    dilation = (1,) * rank if pooling else it.settings.sizes("dilation_rate", rank, 1)
+    padding = it.settings.word("padding", "valid")
     if padding not in ("valid", "same", "causal"):
         raise Unsure
     how = "VALID" if padding == "valid" else "SAME"
@@ -51,26 +52,26 @@ def _windows(l: LayerCall, spatial: Spatial, size: str, *, pooling: bool = False
 
 
 def _conv_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(l: LayerCall) -> Shape:
-        batch, spatial, _ = split(l, rank)
-        return joined(l, batch, _windows(l, spatial, "kernel_size"), l.settings.dim("filters"))
+    def rule(it: LayerCall) -> Shape:
+        batch, spatial, _ = split(it, rank)
+        return joined(it, batch, _windows(it, spatial, "kernel_size"), it.settings.dim("filters"))
 
     return rule
 
 
 def _conv_weights(rank: int) -> WeightRule:
-    def rule(l: LayerCall) -> Weights:
-        _, _, channels = split(l, rank)
-        groups = l.settings.integer("groups", default=1)
+    def rule(it: LayerCall) -> Weights:
+        _, _, channels = split(it, rank)
+        groups = it.settings.integer("groups", default=1)
         inner = channels // groups if channels >= 0 else channels
-        filters = l.settings.dim("filters")
-        return _with_bias(l, {"kernel": (*_kernel(l, "kernel_size", rank), inner, filters)}, filters)
+        filters = it.settings.dim("filters")
+        return _with_bias(it, {"kernel": (*_kernel(it, "kernel_size", rank), inner, filters)}, filters)
 
     return rule
 
 
-def _with_bias(l: LayerCall, weights: Weights, size: Dim) -> Weights:
-    if l.settings.default("use_bias", True):
+def _with_bias(it: LayerCall, weights: Weights, size: Dim) -> Weights:
+    if it.settings.default("use_bias", True):
         weights["bias"] = (size,)
     return weights
 
@@ -86,100 +87,100 @@ def _transposed(size: Dim, kernel: int, stride: int, dilation: int, padding: str
 
 
 def _transposed_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(l: LayerCall) -> Shape:
-        batch, spatial, _ = split(l, rank)
-        kernel = l.settings.sizes("kernel_size", rank)
-        strides = l.settings.sizes("strides", rank, 1)
-        dilation = l.settings.sizes("dilation_rate", rank, 1)
-        padding = l.settings.word("padding", "valid")
+    def rule(it: LayerCall) -> Shape:
+        batch, spatial, _ = split(it, rank)
+        kernel = it.settings.sizes("kernel_size", rank)
+        strides = it.settings.sizes("strides", rank, 1)
+        dilation = it.settings.sizes("dilation_rate", rank, 1)
+        padding = it.settings.word("padding", "valid")
         extra: tuple[int | None, ...] = (None,) * rank
-        if l.settings.given("output_padding"):
-            extra = l.settings.sizes("output_padding", rank)
+        if it.settings.given("output_padding"):
+            extra = it.settings.sizes("output_padding", rank)
         dims = [
             _transposed(s, k, t, d, padding, e)
             for s, k, t, d, e in zip(spatial, kernel, strides, dilation, extra, strict=True)
         ]
-        return joined(l, batch, tuple(dims), l.settings.dim("filters"))
+        return joined(it, batch, tuple(dims), it.settings.dim("filters"))
 
     return rule
 
 
 def _transposed_weights(rank: int) -> WeightRule:
-    def rule(l: LayerCall) -> Weights:
-        _, _, channels = split(l, rank)
-        filters = l.settings.dim("filters")
-        return _with_bias(l, {"kernel": (*_kernel(l, "kernel_size", rank), filters, channels)}, filters)
+    def rule(it: LayerCall) -> Weights:
+        _, _, channels = split(it, rank)
+        filters = it.settings.dim("filters")
+        return _with_bias(it, {"kernel": (*_kernel(it, "kernel_size", rank), filters, channels)}, filters)
 
     return rule
 
 
 def _depthwise_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(l: LayerCall) -> Shape:
-        batch, spatial, channels = split(l, rank)
-        many = l.settings.integer("depth_multiplier", default=1)
-        return joined(l, batch, _windows(l, spatial, "kernel_size"), product_of((channels, many)))
+    def rule(it: LayerCall) -> Shape:
+        batch, spatial, channels = split(it, rank)
+        many = it.settings.integer("depth_multiplier", default=1)
+        return joined(it, batch, _windows(it, spatial, "kernel_size"), product_of((channels, many)))
 
     return rule
 
 
 def _depthwise_weights(rank: int) -> WeightRule:
-    def rule(l: LayerCall) -> Weights:
-        _, _, channels = split(l, rank)
-        many = l.settings.integer("depth_multiplier", default=1)
-        kernel = (*_kernel(l, "kernel_size", rank), channels, many)
-        return _with_bias(l, {"depthwise_kernel": kernel}, product_of((channels, many)))
+    def rule(it: LayerCall) -> Weights:
+        _, _, channels = split(it, rank)
+        many = it.settings.integer("depth_multiplier", default=1)
+        kernel = (*_kernel(it, "kernel_size", rank), channels, many)
+        return _with_bias(it, {"depthwise_kernel": kernel}, product_of((channels, many)))
 
     return rule
 
 
 def _separable_weights(rank: int) -> WeightRule:
-    def rule(l: LayerCall) -> Weights:
-        _, _, channels = split(l, rank)
-        many = l.settings.integer("depth_multiplier", default=1)
-        filters = l.settings.dim("filters")
+    def rule(it: LayerCall) -> Weights:
+        _, _, channels = split(it, rank)
+        many = it.settings.integer("depth_multiplier", default=1)
+        filters = it.settings.dim("filters")
         found: Weights = {
-            "depthwise_kernel": (*_kernel(l, "kernel_size", rank), channels, many),
+            "depthwise_kernel": (*_kernel(it, "kernel_size", rank), channels, many),
             "pointwise_kernel": (*(1,) * rank, product_of((channels, many)), filters),
         }
-        return _with_bias(l, found, filters)
+        return _with_bias(it, found, filters)
 
     return rule
 
 
 def _pool_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(l: LayerCall) -> Shape:
-        batch, spatial, channels = split(l, rank)
-        return joined(l, batch, _windows(l, spatial, "pool_size", pooling=True), channels)
+    def rule(it: LayerCall) -> Shape:
+        batch, spatial, channels = split(it, rank)
+        return joined(it, batch, _windows(it, spatial, "pool_size", pooling=True), channels)
 
     return rule
 
 
 def _global_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(l: LayerCall) -> Shape:
-        batch, _, channels = split(l, rank)
-        if l.settings.default("keepdims", False):
-            return joined(l, batch, (1,) * rank, channels)
+    def rule(it: LayerCall) -> Shape:
+        batch, _, channels = split(it, rank)
+        if it.settings.default("keepdims", False):
+            return joined(it, batch, (1,) * rank, channels)
         return (batch, channels)
 
     return rule
 
 
 def _adaptive_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(l: LayerCall) -> Shape:
-        batch, _, channels = split(l, rank)
-        return joined(l, batch, l.settings.sizes("output_size", rank), channels)
+    def rule(it: LayerCall) -> Shape:
+        batch, _, channels = split(it, rank)
+        return joined(it, batch, it.settings.sizes("output_size", rank), channels)
 
     return rule
 
 
-def _pairs(l: LayerCall, name: str, rank: int) -> list[tuple[int, int]]:
+def _pairs(it: LayerCall, name: str, rank: int) -> list[tuple[int, int]]:
     """A padding or cropping: one int, one per dim, or a pair per dim."""
-    if not l.settings.given(name):
-        return _default_pairs(l.settings.default(name), rank)
-    obj = l.settings.object(name)
+    if not it.settings.given(name):
+        return _default_pairs(it.settings.default(name), rank)
+    obj = it.settings.object(name)
     assert obj is not None
-    items = l.settings.items_of(obj)
-    rows = [tuple(_ints(l, item)) for item in items]
+    items = it.settings.items_of(obj)
+    rows = [tuple(_ints(it, item)) for item in items]
     if len(rows) == 1 and len(rows[0]) == 1:
         return [(rows[0][0], rows[0][0])] * rank
     if rank == 1:
@@ -203,12 +204,12 @@ def _default_pairs(default: object, rank: int) -> list[tuple[int, int]]:
     return [(r[0], r[-1]) for r in rows]
 
 
-def _ints(l: LayerCall, value: Value) -> list[int]:
+def _ints(it: LayerCall, value: Value) -> list[int]:
     if len(value) != 1:
         raise Unsure
     (obj,) = value
     found = []
-    for item in l.settings.items_of(obj):
+    for item in it.settings.items_of(obj):
         const = getattr(next(iter(item)), "const", None) if len(item) == 1 else None
         if not isinstance(const, int):
             raise Unsure
@@ -217,30 +218,30 @@ def _ints(l: LayerCall, value: Value) -> list[int]:
 
 
 def _padding_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(l: LayerCall) -> Shape:
-        batch, spatial, channels = split(l, rank)
-        dims = [sum_of((s, a, b)) for s, (a, b) in zip(spatial, _pairs(l, "padding", rank), strict=True)]
-        return joined(l, batch, tuple(dims), channels)
+    def rule(it: LayerCall) -> Shape:
+        batch, spatial, channels = split(it, rank)
+        dims = [sum_of((s, a, b)) for s, (a, b) in zip(spatial, _pairs(it, "padding", rank), strict=True)]
+        return joined(it, batch, tuple(dims), channels)
 
     return rule
 
 
 def _cropping_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(l: LayerCall) -> Shape:
-        batch, spatial, channels = split(l, rank)
+    def rule(it: LayerCall) -> Shape:
+        batch, spatial, channels = split(it, rank)
         dims = [
-            max(s - a - b, 0) if s >= 0 else s for s, (a, b) in zip(spatial, _pairs(l, "cropping", rank), strict=True)
+            max(s - a - b, 0) if s >= 0 else s for s, (a, b) in zip(spatial, _pairs(it, "cropping", rank), strict=True)
         ]
-        return joined(l, batch, tuple(dims), channels)
+        return joined(it, batch, tuple(dims), channels)
 
     return rule
 
 
 def _upsampled(rank: int) -> Callable[[LayerCall], Shape]:
-    def rule(l: LayerCall) -> Shape:
-        batch, spatial, channels = split(l, rank)
-        dims = [product_of((s, k)) for s, k in zip(spatial, l.settings.sizes("size", rank, 2), strict=True)]
-        return joined(l, batch, tuple(dims), channels)
+    def rule(it: LayerCall) -> Shape:
+        batch, spatial, channels = split(it, rank)
+        dims = [product_of((s, k)) for s, k in zip(spatial, it.settings.sizes("size", rank, 2), strict=True)]
+        return joined(it, batch, tuple(dims), channels)
 
     return rule
 
@@ -248,23 +249,23 @@ def _upsampled(rank: int) -> Callable[[LayerCall], Shape]:
 def _recurrent_convolution(rank: int) -> Callable[[LayerCall], Value]:
     """`ConvLSTM`: a convolution at each time step."""
 
-    def states(l: LayerCall) -> Value:
-        shape = l.x.known
+    def states(it: LayerCall) -> Value:
+        shape = it.x.known
         if len(shape) != rank + 3:
             raise Impossible
-        first = l.channels_first()
-        spatial = _windows(l, shape[3:] if first else shape[2:-1], "kernel_size")
-        filters = l.settings.dim("filters")
+        first = it.channels_first()
+        spatial = _windows(it, shape[3:] if first else shape[2:-1], "kernel_size")
+        filters = it.settings.dim("filters")
         inner = (filters, *spatial) if first else (*spatial, filters)
-        dtype = l.compute_dtype()
-        sequences, state = l.settings.default("return_sequences", False), l.settings.default("return_state", False)
-        output = l.result(dtype, (shape[0], shape[1], *inner) if sequences else (shape[0], *inner))
+        dtype = it.compute_dtype()
+        sequences, state = it.settings.default("return_sequences", False), it.settings.default("return_state", False)
+        output = it.result(dtype, (shape[0], shape[1], *inner) if sequences else (shape[0], *inner))
         if not state:
             return output
-        last = l.result(dtype, (shape[0], *inner))
-        made = l.call.new("list", "states")
+        last = it.result(dtype, (shape[0], *inner))
+        made = it.call.new("list", "states")
         for i, value in enumerate((output, last, last)):
-            l.call.engine.write(l.call.frame, made.cell(i), value, l.call.pos)
+            it.call.engine.write(it.call.frame, made.cell(i), value, it.call.pos)
         return made.value
 
     return states
@@ -275,14 +276,10 @@ _ACTIVATED_SETTINGS: Final = "filters kernel_size strides padding dilation_rate 
 
 def _convolution(shape: Callable[[LayerCall], Shape], weights: WeightRule, names: str = "kernel bias") -> ClassSpec:
     return layer_value(
-        lambda l: activated(l, single(l, shape, "compute", False)),
+        lambda it: activated(it, single(it, shape, "compute", False)),
         weights,
         properties=normal(names, weights, _ACTIVATED_SETTINGS),
     )
-
-
-def _local_shape(rank: int) -> Callable[[LayerCall], Shape]:
-    return _conv_shape(rank)
 
 
 def _rank_layers(rank: int) -> dict[str, ClassSpec]:
@@ -315,7 +312,7 @@ def _shallow_layers(rank: int) -> dict[str, ClassSpec]:
         ),
         f"keras.layers.SeparableConv{rank}D": _convolution(_conv_shape(rank), _separable_weights(rank), separable),
         f"keras.layers.LocallyConnected{rank}D": layer_value(
-            lambda l: activated(l, single(l, _local_shape(rank), "compute", False))
+            lambda it: activated(it, single(it, _conv_shape(rank), "compute", False))
         ),
     }
 
@@ -327,5 +324,3 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     **_shallow_layers(1),
     **_shallow_layers(2),
 }
-
-_UNUSED = (same, unsized)

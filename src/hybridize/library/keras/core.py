@@ -13,8 +13,6 @@ from hybridize.domain.objects import (
     Container,
     Inst,
     LibInst,
-    Obj,
-    Stream,
     Tensor,
     Tup,
     Value,
@@ -381,5 +379,3 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         make=_make_sequential,
     ),
 }
-
-_UNUSED: tuple[type[Obj], ...] = (Stream,)

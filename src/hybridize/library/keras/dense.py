@@ -7,57 +7,50 @@ from typing import Final
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE, Lib, Lit, Value, lib
 from hybridize.domain.tensors import DYNAMIC, SYMBOLIC, UNRESOLVED, Shape
-from hybridize.library.keras.settings import (
-    LayerCall,
-    Weights,
-    layer,
-    layer_value,
-    setting,
-    single,
-    weight_properties,
-)
+from hybridize.library.keras.models import WeightRule, Weights, layer, layer_value, setting, single, weight_properties
+from hybridize.library.keras.settings import LayerCall
 from hybridize.library.operands import Impossible, Unsure
-from hybridize.library.spec import ClassSpec, Rule
+from hybridize.library.spec import Call, ClassSpec, Rule
 
 
-def same(l: LayerCall) -> Shape:
+def same(it: LayerCall) -> Shape:
     """The input's shape."""
-    return l.x.shape
+    return it.x.shape
 
 
-def activated(l: LayerCall, value: Value) -> Value:
+def activated(it: LayerCall, value: Value) -> Value:
     """Calls the project's activation function, if the layer has one; its result is the layer's."""
-    given = l.settings.value("activation")
+    given = it.settings.value("activation")
     result = BOTTOM
     for obj in given:
         if isinstance(obj, Lit | Lib):
             result = join(result, value)
         else:
-            result = join(result, l.call.call(obj.value, value, how="keras"))
+            result = join(result, it.call.call(obj.value, value, how="keras"))
     return result or value
 
 
-def _dense_shape(l: LayerCall) -> Shape:
-    shape = l.x.known
+def _dense_shape(it: LayerCall) -> Shape:
+    shape = it.x.known
     if not shape:
         raise Impossible
-    return (*shape[:-1], l.settings.dim("units"))
+    return (*shape[:-1], it.settings.dim("units"))
 
 
-def _dense_weights(l: LayerCall) -> Weights:
-    units = l.settings.dim("units")
-    found: Weights = {"kernel": (l.x.known[-1], units)}
-    if l.settings.default("use_bias", True):
+def _dense_weights(it: LayerCall) -> Weights:
+    units = it.settings.dim("units")
+    found: Weights = {"kernel": (it.x.known[-1], units)}
+    if it.settings.default("use_bias", True):
         found["bias"] = (units,)
     return found
 
 
-def _embedding_shape(l: LayerCall) -> Shape:
-    return (*l.x.known, l.settings.dim("output_dim"))
+def _embedding_shape(it: LayerCall) -> Shape:
+    return (*it.x.known, it.settings.dim("output_dim"))
 
 
-def _embedding_weights(l: LayerCall) -> Weights:
-    return {"embeddings": (l.settings.dim("input_dim"), l.settings.dim("output_dim"))}
+def _embedding_weights(it: LayerCall) -> Weights:
+    return {"embeddings": (it.settings.dim("input_dim"), it.settings.dim("output_dim"))}
 
 
 def einsum_dims(equation: str, rank: int) -> tuple[str, str, str]:
@@ -77,9 +70,9 @@ def einsum_dims(equation: str, rank: int) -> tuple[str, str, str]:
     return source, kernel, output
 
 
-def _einsum_output(l: LayerCall, output: str) -> list[int | None]:
+def _einsum_output(it: LayerCall, output: str) -> list[int | None]:
     """The dims that `output_shape` says, aligned with the output's letters; None where it says nothing."""
-    given = l.settings.dims("output_shape")
+    given = it.settings.dims("output_shape")
     dims: list[int | None] = [d if d >= 0 else None for d in given]
     missing = len(output) - len(dims)
     if missing < 0:
@@ -87,15 +80,15 @@ def _einsum_output(l: LayerCall, output: str) -> list[int | None]:
     return [None] * missing + dims
 
 
-def _einsum_sizes(l: LayerCall) -> tuple[str, str, dict[str, int]]:
-    equation = l.settings.constant("equation")
+def _einsum_sizes(it: LayerCall) -> tuple[str, str, dict[str, int]]:
+    equation = it.settings.constant("equation")
     if not isinstance(equation, str):
         raise Unsure
-    shape = l.x.known
+    shape = it.x.known
     source, kernel, output = einsum_dims(equation, len(shape))
     sizes = dict(zip(source, shape, strict=True))
-    aligned = _einsum_output(l, output)
-    symbolic = SYMBOLIC in l.args.kinds
+    aligned = _einsum_output(it, output)
+    symbolic = SYMBOLIC in it.args.kinds
     for letter, dim in zip(output, aligned, strict=True):
         if letter not in sizes:
             sizes[letter] = dim if dim is not None else UNRESOLVED
@@ -104,71 +97,71 @@ def _einsum_sizes(l: LayerCall) -> tuple[str, str, dict[str, int]]:
     return kernel, output, sizes
 
 
-def _einsum_shape(l: LayerCall) -> Shape:
-    _, output, sizes = _einsum_sizes(l)
+def _einsum_shape(it: LayerCall) -> Shape:
+    _, output, sizes = _einsum_sizes(it)
     return tuple(sizes.get(letter, UNRESOLVED) for letter in output)
 
 
-def _einsum_weights(l: LayerCall) -> Weights:
-    kernel, output, sizes = _einsum_sizes(l)
+def _einsum_weights(it: LayerCall) -> Weights:
+    kernel, output, sizes = _einsum_sizes(it)
     found: Weights = {"kernel": tuple(sizes.get(letter, UNRESOLVED) for letter in kernel)}
-    if l.settings.given("bias_axes"):
-        axes = l.settings.constant("bias_axes")
+    if it.settings.given("bias_axes"):
+        axes = it.settings.constant("bias_axes")
         first = min(output.find(c) for c in axes)
         found["bias"] = tuple(sizes.get(c, UNRESOLVED) if c in axes else 1 for c in output[first:])
     return found
 
 
-def _activation_value(l: LayerCall) -> Value:
-    made = single(l, same, "cast", True)
-    functions = [o for o in l.settings.value("activation") if not isinstance(o, Lit | Lib)]
+def _activation_value(it: LayerCall) -> Value:
+    made = single(it, same, "cast", True)
+    functions = [o for o in it.settings.value("activation") if not isinstance(o, Lit | Lib)]
     if functions:
-        return activated(l, made)
+        return activated(it, made)
     return made
 
 
-def _dense_value(l: LayerCall) -> Value:
-    return activated(l, single(l, _dense_shape, "compute", True))
+def _dense_value(it: LayerCall) -> Value:
+    return activated(it, single(it, _dense_shape, "compute", True))
 
 
-def _axes(l: LayerCall) -> list[int]:
-    rank = l.x.rank
-    axes = l.settings.integers("axis") or (-1,)
+def _axes(it: LayerCall) -> list[int]:
+    rank = it.x.rank
+    axes = it.settings.integers("axis") or (-1,)
     if any(not -rank <= a < rank for a in axes):
         raise Impossible
     return sorted(a % rank for a in axes)
 
 
-def _scale(l: LayerCall, names: str, statistics: str = "") -> Weights:
+def _scale(it: LayerCall, names: str, statistics: str = "") -> Weights:
     """Weights over the normalized axes, those that are switched off left out."""
-    shape = l.x.known
-    dims = tuple(shape[a] for a in _axes(l))
+    shape = it.x.known
+    dims = tuple(shape[a] for a in _axes(it))
     found: Weights = {}
     for name, switch in zip(names.split(), ("scale", "center"), strict=False):
-        if l.settings.default(switch, True):
+        if it.settings.default(switch, True):
             found[name] = dims
     for name in statistics.split():
         found[name] = dims
     return found
 
 
-def _batch_norm_weights(l: LayerCall) -> Weights:
-    return _scale(l, "gamma beta", "moving_mean moving_variance")
+def _batch_norm_weights(it: LayerCall) -> Weights:
+    return _scale(it, "gamma beta", "moving_mean moving_variance")
 
 
-def _layer_norm_weights(l: LayerCall) -> Weights:
-    return _scale(l, "gamma beta")
+def _layer_norm_weights(it: LayerCall) -> Weights:
+    return _scale(it, "gamma beta")
 
 
-def _group_norm_weights(l: LayerCall) -> Weights:
-    axis = l.settings.integer("axis", default=-1)
-    dims = (l.x.known[axis],)
-    return {n: dims for n, s in (("gamma", "scale"), ("beta", "center")) if l.settings.default(s, True)}
+def _group_norm_weights(it: LayerCall) -> Weights:
+    axis = it.settings.integer("axis", default=-1)
+    dims = (it.x.known[axis],)
+    return {n: dims for n, s in (("gamma", "scale"), ("beta", "center")) if it.settings.default(s, True)}
 
 
-def _prelu_weights(l: LayerCall) -> Weights:
-    shape = list(l.x.known[1:])
-    for axis in l.settings.integers("shared_axes") or ():
+def _prelu_weights(it: LayerCall) -> Weights:
+    shape = list(it.x.known[1:])
+    for axis in it.settings.integers("shared_axes") or ():
         shape[axis - 1] = 1
     return {"alpha": tuple(shape)}
 
@@ -178,9 +171,9 @@ def settings_of(names: str) -> dict[str, Rule]:
     return {name: setting(name) for name in names.split()}
 
 
-def normal(weights: str = "", rule: object = None, settings: str = "") -> dict[str, Rule]:
+def normal(weights: str = "", rule: WeightRule | None = None, settings: str = "") -> dict[str, Rule]:
     """The properties of a layer: its weights and settings."""
-    return settings_of(settings) | (weight_properties(rule, weights) if weights else {})  # type: ignore[arg-type]
+    return settings_of(settings) | (weight_properties(rule, weights) if rule is not None else {})
 
 
 def _same_layers(names: str, dtype: str = "cast", ragged: bool = True) -> dict[str, ClassSpec]:
@@ -203,9 +196,8 @@ def get_activation(call_value: Value) -> Value:
     return result
 
 
-def _activation_property(call: object) -> Value:
-    found = setting("activation")(call)  # type: ignore[arg-type]
-    return get_activation(found)
+def _activation_property(call: Call) -> Value:
+    return get_activation(setting("activation")(call))
 
 
 CLASSES: Final[dict[str, ClassSpec]] = {
@@ -222,7 +214,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         properties=normal("embeddings", _embedding_weights, "input_dim output_dim mask_zero"),
     ),
     "keras.layers.EinsumDense": layer_value(
-        lambda l: activated(l, single(l, _einsum_shape, "compute", False)),
+        lambda it: activated(it, single(it, _einsum_shape, "compute", False)),
         _einsum_weights,
         properties=normal("kernel bias", _einsum_weights, "equation"),
     ),

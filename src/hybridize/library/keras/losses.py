@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, NONE, NONE_V, Inst, Lib, Lit, Obj, Tensor, Value, tensor, unknown
-from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SYMBOLIC, UNRESOLVED, Shape
+from hybridize.domain.objects import BOTTOM, NONE, NONE_V, Inst, Lib, Lit, Obj, Tensor, Value, tensor
+from hybridize.domain.tensors import DENSE, RAGGED, SYMBOLIC, UNRESOLVED, Shape
+from hybridize.library.convert import dtype_of, shape_of
 from hybridize.library.keras.settings import Settings, init_layer, is_float, layer_class, make_layer
 from hybridize.library.operands import Args, Impossible, Operand, Unsure, expand, group, op
 from hybridize.library.shapes import broadcast_all, reduced
@@ -175,8 +176,8 @@ def _loss_shape(call: Call, a: Args) -> Shape:
 # Metric objects ------------------------------------------------------------------------------------------------------
 
 _SCALAR_METRICS: Final = """
-    Accuracy AUC BinaryAccuracy BinaryCrossentropy BinaryIoU CategoricalAccuracy CategoricalCrossentropy CategoricalHinge
-    CosineSimilarity Hinge IoU KLDivergence LogCoshError Mean MeanAbsoluteError MeanAbsolutePercentageError MeanIoU
+    Accuracy AUC BinaryAccuracy BinaryCrossentropy BinaryIoU CategoricalAccuracy CategoricalCrossentropy
+    CategoricalHinge CosineSimilarity Hinge IoU KLDivergence LogCoshError Mean MeanAbsoluteError MeanAbsolutePercentageError MeanIoU
     MeanMetricWrapper MeanSquaredError MeanSquaredLogarithmicError OneHotIoU OneHotMeanIoU Poisson
     RootMeanSquaredError SparseCategoricalAccuracy SparseCategoricalCrossentropy SparseTopKCategoricalAccuracy
     SquaredHinge Sum TopKCategoricalAccuracy MeanRelativeError
@@ -222,8 +223,6 @@ def _metric_call(call: Call) -> Value:
 def _metric_weight(call: Call) -> Value:
     """`add_weight` of a metric: Keras 2 takes the name first, Keras 3 the shape; a scalar by default."""
     if "shape" in call.kwargs or len(call.args) > 1 or any(not _is_string(o) for v in call.args for o in v):
-        from hybridize.library.convert import shape_of
-
         given = call.kwargs.get("shape", BOTTOM)
         if not given:
             given = next((v for v in call.args[:2] if not any(_is_string(o) for o in v)), BOTTOM)
@@ -232,8 +231,6 @@ def _metric_weight(call: Call) -> Value:
 
 
 def _weight_dtype(call: Call) -> str | None:
-    from hybridize.library.convert import dtype_of
-
     given = call.kwargs.get("dtype", BOTTOM)
     if given and given is not NONE_V:
         return dtype_of(given)
@@ -259,5 +256,3 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         call=Spec(_metric_call, op=True),
     ),
 }
-
-_UNUSED = (NDARRAY, unknown)

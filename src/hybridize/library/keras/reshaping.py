@@ -4,50 +4,50 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.lattice import join
-from hybridize.domain.objects import LibInst, Value
-from hybridize.domain.tensors import RAGGED, SYMBOLIC, Dim, Shape
+from hybridize.domain.objects import Value
+from hybridize.domain.tensors import RAGGED, Dim, Shape
 from hybridize.library.arithmetic import broadcast
-from hybridize.library.keras.settings import LayerCall, cleaned, layer, layer_value
-from hybridize.library.operands import INFER, Args, Impossible, Operand, Unsure
+from hybridize.library.keras.models import layer, layer_value
+from hybridize.library.keras.settings import LayerCall
+from hybridize.library.operands import INFER, Impossible, Operand, Unsure
 from hybridize.library.shapes import axis_of, concatenated, product_of, reshaped
 from hybridize.library.spec import Call, ClassSpec, Spec
 
 
-def _flatten(l: LayerCall) -> Shape:
-    shape = l.x.known
+def _flatten(it: LayerCall) -> Shape:
+    shape = it.x.known
     if len(shape) <= 1:
         return (*shape, 1) if len(shape) == 1 else (1, 1)
     return (shape[0], product_of(shape[1:]))
 
 
-def _reshape(l: LayerCall) -> Shape:
-    shape = l.x.known
-    target = l.settings.dims("target_shape")
+def _reshape(it: LayerCall) -> Shape:
+    shape = it.x.known
+    target = it.settings.dims("target_shape")
     if target == (INFER,) and len(shape) == 1:
         raise Unsure
     return (shape[0], *reshaped(shape[1:], target))
 
 
-def _permute(l: LayerCall) -> Shape:
-    shape = l.x.known
-    dims = l.settings.integers("dims")
+def _permute(it: LayerCall) -> Shape:
+    shape = it.x.known
+    dims = it.settings.integers("dims")
     if dims is None or len(dims) + 1 != len(shape):
         raise Impossible
     return (shape[0], *(shape[d] for d in dims))
 
 
-def _repeat(l: LayerCall) -> Shape:
-    batch, features = l.x.known
-    return (batch, l.settings.dim("n"), features)
+def _repeat(it: LayerCall) -> Shape:
+    batch, features = it.x.known
+    return (batch, it.settings.dim("n"), features)
 
 
 # Merging -------------------------------------------------------------------------------------------------------------
 
 
-def merged_dtype(l: LayerCall, operands: list[Operand]) -> str | None:
+def merged_dtype(it: LayerCall, operands: list[Operand]) -> str | None:
     """The dtype that the inputs have in common after casting."""
-    dtypes = {l.cast(o) for o in operands}
+    dtypes = {it.cast(o) for o in operands}
     return dtypes.pop() if len(dtypes) == 1 else None
 
 
@@ -69,32 +69,32 @@ def _merge_shape(operands: list[Operand]) -> Shape:
     return result
 
 
-def _finish(l: LayerCall, operands: list[Operand], shape: Shape) -> Value:
-    dtype = merged_dtype(l, operands)
-    if RAGGED in l.args.kinds:
+def _finish(it: LayerCall, operands: list[Operand], shape: Shape) -> Value:
+    dtype = merged_dtype(it, operands)
+    if RAGGED in it.args.kinds:
         raise Unsure
-    return l.result(dtype, shape)
+    return it.result(dtype, shape)
 
 
-def _merge(l: LayerCall) -> Value:
-    operands = l.inputs()
-    return _finish(l, operands, _merge_shape(operands))
+def _merge(it: LayerCall) -> Value:
+    operands = it.inputs()
+    return _finish(it, operands, _merge_shape(operands))
 
 
-def _concatenate(l: LayerCall) -> Value:
-    operands = l.inputs()
-    axis = l.settings.integer("axis", default=-1)
-    return _finish(l, operands, concatenated([o.shape for o in operands], axis))
+def _concatenate(it: LayerCall) -> Value:
+    operands = it.inputs()
+    axis = it.settings.integer("axis", default=-1)
+    return _finish(it, operands, concatenated([o.shape for o in operands], axis))
 
 
-def _dot(l: LayerCall) -> Value:
-    operands = l.inputs()
+def _dot(it: LayerCall) -> Value:
+    operands = it.inputs()
     if len(operands) != 2:
         raise Impossible
-    axes = l.settings.integers("axes")
+    axes = it.settings.integers("axes")
     if axes is None:
         raise Unsure
-    return _finish(l, operands, batch_dot(operands[0].known, operands[1].known, axes))
+    return _finish(it, operands, batch_dot(operands[0].known, operands[1].known, axes))
 
 
 def batch_dot(a: tuple[Dim, ...], b: tuple[Dim, ...], axes: tuple[int, ...]) -> Shape:
@@ -155,5 +155,3 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         "dot": "Dot",
     }.items()
 }
-
-_UNUSED = (Args, LibInst, SYMBOLIC, cleaned, join)

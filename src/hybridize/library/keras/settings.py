@@ -7,15 +7,13 @@ not determine raises `Unsure`, as in `hybridize.library.operands`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
     NONE,
-    Container,
     Inst,
     LibInst,
     Obj,
@@ -23,25 +21,18 @@ from hybridize.domain.objects import (
     Tup,
     Value,
     lib,
-    literal,
     tensor,
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SPARSE, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.domain.tensors import DENSE, NDARRAY, SPARSE, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
 from hybridize.library import registry
-from hybridize.library.convert import dtype_name, dtype_of
+from hybridize.library.convert import dtype_of
 from hybridize.library.defaults import keep_arguments
-from hybridize.library.operands import INFER, Args, Impossible, Operand, Unsure, expand, positions
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.index import known_package
+from hybridize.library.operands import INFER, Args, Impossible, Operand, Unsure, positions
+from hybridize.library.spec import Call, Rule
 
-Weights: TypeAlias = "dict[str, tuple[Dim, ...]]"
-LayerShape: TypeAlias = "Callable[[LayerCall], Shape]"
-LayerValue: TypeAlias = "Callable[[LayerCall], Value]"
-WeightRule: TypeAlias = "Callable[[LayerCall], Weights]"
-
-#: The fields under which an instance keeps what it was called with, and constructor arguments of unknown name.
-BUILT: Final = "$built"
 REST: Final = "*"
 
 
@@ -80,7 +71,7 @@ class Settings(Args):
         """A constant setting, or its default."""
         if self.given(name):
             return self.constant(name)
-        return _default(self.name, name, fallback)
+        return default_of(self.name, name, fallback)
 
     def word(self, name: str, fallback: str) -> str:
         """A string setting, lower case."""
@@ -93,7 +84,7 @@ class Settings(Args):
         """One int or one per spatial dim, such as a kernel size."""
         found = self.integers(name)
         if found is None:
-            found = _sizes(_default(self.name, name, default))
+            found = _sizes(default_of(self.name, name, default))
         if len(found) == 1:
             found *= rank
         if len(found) != rank:
@@ -110,7 +101,7 @@ def _sizes(default: Any) -> tuple[int, ...]:
 
 
 @cache
-def _default(cls: str, name: str, fallback: Any) -> Any:
+def default_of(cls: str, name: str, fallback: Any) -> Any:
     text = positions(cls).get(name, (0, None))[1]
     if text is None:
         return fallback
@@ -239,88 +230,14 @@ def compute_dtype(settings: Settings) -> str | None:
     return global_float(settings.call)
 
 
-# Layers --------------------------------------------------------------------------------------------------------------
-
-
 def layer_class(call: Call, obj: Obj) -> str:
     """The library class whose rule applies to an instance: its own, or the nearest base of a project class."""
     if isinstance(obj, LibInst):
         return obj.cls
     for name in call.engine.mro_names(obj):
-        if registry.known_package(name) and registry.call_spec(name) is not None:
+        if known_package(name) and registry.call_spec(name) is not None:
             return name
     return "keras.layers.Layer"
-
-
-def layer(
-    shape: LayerShape, dtype: str = "cast", weights: WeightRule | None = None, ragged: bool = False, **more: Any
-) -> ClassSpec:
-    """A layer with one output.
-
-    `dtype` is "cast" (the input's after casting), "compute" (the layer's own) or a dtype. `ragged`: ragged inputs give
-    ragged outputs.
-    """
-
-    def value(l: LayerCall) -> Value:
-        return single(l, shape, dtype, ragged)
-
-    return layer_value(value, weights, **more)
-
-
-def single(l: LayerCall, shape: LayerShape, dtype: str, ragged: bool) -> Value:
-    """The output of a layer that gives one tensor."""
-    found_dtype: str | None
-    if dtype == "cast":
-        found_dtype = l.cast(l.x)
-    else:
-        found_dtype = l.compute_dtype() if dtype == "compute" else dtype
-    try:
-        found = shape(l)
-    except Unsure:
-        found = None
-    if RAGGED in l.args.kinds:
-        made = tensor(RAGGED, found_dtype, cleaned(found) if ragged else None)
-        return made.value if ragged else frozenset((made, tensor(DENSE, found_dtype)))
-    return l.result(found_dtype, found)
-
-
-def layer_value(value: LayerValue, weights: WeightRule | None = None, **more: Any) -> ClassSpec:
-    """A layer whose rule gives any value."""
-
-    def one(call: Call) -> Value:
-        assert call.receiver is not None
-        l = LayerCall(call, layer_class(call, call.receiver))
-        try:
-            return value(l)
-        except (Unsure, Impossible):
-            kinds = {o.kind for v in (*call.args, *call.kwargs.values()) for o in v if isinstance(o, Tensor)}
-            return tensor(SYMBOLIC if SYMBOLIC in kinds or SYMBOLIC in l.args.kinds else DENSE).value
-
-    def run(call: Call) -> Value:
-        note_input(call)
-        return expand(call, one)
-
-    def called(call: Call) -> Value:
-        if isinstance(call.receiver, Inst) and call.engine.find_method(call.frame, call.receiver, "call"):
-            from hybridize.library.keras.core import call_layer
-
-            return call_layer(call)
-        return run(call)
-
-    properties: dict[str, Rule] = dict(more.pop("properties", {}))
-    if weights is not None:
-        properties |= {
-            "weights": _weight_list(weights),
-            "variables": _weight_list(weights),
-        }
-    methods = {"call": Spec(run, op=True), **more.pop("methods", {})}
-    return ClassSpec(
-        bases=more.pop("bases", ("keras.layers.Layer",)),
-        methods=methods,
-        properties=properties,
-        call=Spec(called, op=True),
-        **more,
-    )
 
 
 def cast_inputs(call: Call, args: list[Value]) -> list[Value]:
@@ -352,95 +269,9 @@ def cast_value(call: Call, value: Value, dtype: str | None, first: bool = True) 
     return result
 
 
-def note_input(call: Call) -> None:
-    """Remembers what a layer is built on."""
-    obj = call.receiver
-    if isinstance(obj, LibInst | Inst) and call.args:
-        kept = BOTTOM
-        for o in call.args[0]:
-            if isinstance(o, Tensor):
-                kept = join(kept, tensor(DENSE, o.dtype, o.shape).value)
-        if kept:
-            call.engine.write(call.frame, obj.cell(BUILT), kept, call.pos)
-
-
-def weight(rule: WeightRule, name: str) -> Rule:
-    """A property that is one of the weights."""
-
-    def found(call: Call) -> Value:
-        shapes = built_weights(call, rule)
-        if shapes is None or name not in shapes:
-            settings = _settings(call)
-            return tensor(VARIABLE, compute_dtype(settings)).value if shapes is None else NONE.value
-        return weight_value(call, shapes[name])
-
-    return found
-
-
-def _settings(call: Call) -> Settings:
+def settings_of_receiver(call: Call) -> Settings:
     assert call.receiver is not None
     return Settings(call, call.receiver, layer_class(call, call.receiver))
-
-
-def weight_value(call: Call, shape: tuple[Dim, ...]) -> Value:
-    """A weight as a variable; its dims are fixed, so that a dynamic one can only be unresolved."""
-    settings = _settings(call)
-    return tensor(VARIABLE, compute_dtype(settings), tuple(d if d >= 0 else UNRESOLVED for d in shape)).value
-
-
-def built_weights(call: Call, rule: WeightRule) -> Weights | None:
-    """The shapes of a layer's weights, as far as its inputs and settings tell."""
-    obj = call.receiver
-    if not isinstance(obj, LibInst | Inst):
-        return None
-    given = call.engine.read(call.frame, obj.cell(BUILT))
-    inner = Call(call.engine, call.frame, call.pos, call.name, [given] if given else [], {}, obj)
-    try:
-        return rule(LayerCall(inner, layer_class(call, obj)))
-    except (Unsure, Impossible):
-        return None
-
-
-def _weight_list(rule: WeightRule) -> Rule:
-    def found(call: Call) -> Value:
-        shapes = built_weights(call, rule)
-        if shapes is None:
-            return call.list_of(tensor(VARIABLE).value, "list", "weights")
-        made: Container = call.new("list", "weights")
-        for i, shape in enumerate(shapes.values()):
-            call.engine.write(call.frame, made.cell(i), weight_value(call, shape), call.pos)
-        return made.value
-
-    return found
-
-
-def weight_properties(rule: WeightRule, names: str) -> dict[str, Rule]:
-    """Properties for the weights with these names."""
-    return {name: weight(rule, name) for name in names.split()}
-
-
-def setting(name: str) -> Rule:
-    """A property that reads a setting back."""
-
-    def found(call: Call) -> Value:
-        settings = _settings(call)
-        try:
-            given = settings.value(name)
-            if given:
-                return given
-            default = _default(settings.name, name, None)
-            return value_of_constant(default)
-        except Unsure:
-            return unknown(f"the setting `{name}` of a layer").value
-
-    return found
-
-
-def value_of_constant(const: Any) -> Value:
-    """A default as a value."""
-    if isinstance(const, tuple):
-        return tup([value_of_constant(c) for c in const]).value
-    return literal(const).value
 
 
 def make_layer(call: Call) -> Value:
@@ -465,18 +296,3 @@ def init_layer(call: Call) -> Value:
                 key = name if name in (REST, "**") else f"${name}"
                 call.engine.write(call.frame, obj.cell(key), value, call.pos)
     return NONE.value
-
-
-def dims_of(values: Iterable[Dim]) -> tuple[Dim, ...]:
-    """Dims as a shape."""
-    return tuple(values)
-
-
-def dtype_setting(settings: Settings, name: str, default: str | None) -> str | None:
-    """A dtype among the settings."""
-    given = settings.value(name)
-    if not given or NONE in given:
-        return default
-    (obj,) = given if len(given) == 1 else (None,)
-    const = getattr(obj, "const", None)
-    return dtype_name(const) if isinstance(const, str) else dtype_of(given)

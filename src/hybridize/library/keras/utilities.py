@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import BOTTOM, NONE, Lit, Tensor, Value, stream, tensor, tup, unknown
+from hybridize.domain.objects import BOTTOM, NONE, Tensor, Value, stream, tensor, tup, unknown
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, UNRESOLVED, Dim, Shape
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.settings import global_float, is_float, make_layer, set_global
@@ -53,7 +53,8 @@ _FEATURES: Final = {
     "EfficientNetV2B0": 1280, "EfficientNetV2B1": 1280, "EfficientNetV2B2": 1408, "EfficientNetV2B3": 1536,
     "EfficientNetV2L": 1280, "EfficientNetV2M": 1280, "EfficientNetV2S": 1280,
     "InceptionResNetV2": 1536, "InceptionV3": 2048, "NASNetLarge": 4032, "NASNetMobile": 1056,
-    "ResNet101": 2048, "ResNet101V2": 2048, "ResNet152": 2048, "ResNet152V2": 2048, "ResNet50": 2048, "ResNet50V2": 2048,
+    "ResNet101": 2048, "ResNet101V2": 2048, "ResNet152": 2048, "ResNet152V2": 2048,
+    "ResNet50": 2048, "ResNet50V2": 2048,
     "VGG16": 512, "VGG19": 512, "Xception": 2048,
 }  # fmt: skip
 #: Models whose features depend on further arguments.
@@ -104,7 +105,10 @@ def _preprocess(keeps: bool) -> Spec:
     return Spec(value_rule(one), op=True)
 
 
-_PREPROCESS: Final = "densenet imagenet_utils inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 nasnet resnet resnet50 resnet_v2 vgg16 vgg19 xception"
+_PREPROCESS: Final = """
+    densenet imagenet_utils inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 nasnet resnet resnet50 resnet_v2
+    vgg16 vgg19 xception
+"""
 _PREPROCESS_SAME: Final = "convnext efficientnet efficientnet_v2 mobilenet_v3"
 
 # Data ----------------------------------------------------------------------------------------------------------------
@@ -245,5 +249,3 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         for name in _CONSTRAINTS.split()
     },
 }
-
-_UNUSED = Lit
