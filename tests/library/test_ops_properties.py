@@ -16,6 +16,12 @@ from op_oracle import WRONG, Case, judge
 pytestmark = pytest.mark.tensorflow
 some = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
+NAMES = {
+    "binary": "add multiply subtract maximum less equal divide pow".split(),
+    "arrays": "add multiply divide".split(),
+    "reductions": "reduce_sum reduce_max reduce_mean reduce_std reduce_prod reduce_logsumexp".split(),
+}
+Shape = tuple[int, ...]
 dims = st.integers(1, 4)
 shapes = st.lists(dims, max_size=4).map(tuple)
 Draw = Callable[[Any], Any]
@@ -54,7 +60,7 @@ def broadcastable(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...]]:
     st.sampled_from("add multiply subtract maximum less equal divide pow".split()),
     st.sampled_from("fdi"),
 )
-def test_binary_operations(pair: tuple[tuple[int, ...], tuple[int, ...]], name: str, letter: str) -> None:
+def test_binary_operations(pair: tuple[Shape, Shape], name: str, letter: str) -> None:
     letter = "p" if letter == "i" else letter
     check(f"tf.math.{name}({made(letter, pair[0])}, {made(letter, pair[1])})")
 
@@ -66,7 +72,7 @@ def test_binary_operations(pair: tuple[tuple[int, ...], tuple[int, ...]], name: 
     st.sampled_from("fdikhuc"),
     st.sampled_from("add multiply divide".split()),
 )
-def test_numpy_promotes(pair: tuple[tuple[int, ...], tuple[int, ...]], a: str, b: str, name: str) -> None:
+def test_numpy_promotes(pair: tuple[Shape, Shape], a: str, b: str, name: str) -> None:
     check(f"np.{name}({made('n' + a, pair[0])}, {made('n' + b, pair[1])})")
 
 
@@ -78,9 +84,7 @@ def test_reductions(shape: tuple[int, ...], data: st.DataObject) -> None:
     if rank:
         axis = st.integers(-rank, rank - 1)
         axes = st.one_of(st.none(), axis, st.lists(axis, max_size=rank, unique_by=lambda a: a % rank))
-    name = data.draw(
-        st.sampled_from("reduce_sum reduce_max reduce_mean reduce_std reduce_prod reduce_logsumexp".split())
-    )
+    name = data.draw(st.sampled_from(NAMES["reductions"]))
     keep = data.draw(st.booleans())
     check(f"tf.math.{name}({made('f', shape)}, axis={data.draw(axes)}, keepdims={keep})")
 

@@ -6,7 +6,6 @@ from typing import Final
 
 from hybridize.domain.objects import Obj, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
-from hybridize.library.index import lookup
 from hybridize.library.numpy import functions
 from hybridize.library.numpy.promotion import promoted
 from hybridize.library.operands import Args, DtypeRule, tensor_rule, value_rule
@@ -54,11 +53,9 @@ _DTYPES: Final[dict[str, DtypeRule]] = {
 def _table() -> dict[str, Spec]:
     made: dict[str, Spec] = {}
     for name, (dtype, shape) in functions.table().items():
-        if lookup(f"np.{name}") is not None:
-            made[f"np.{name}"] = Spec(on_host(tensor_rule(_DTYPES.get(name, dtype), shape, kind=NDARRAY)))
+        made[f"np.{name}"] = Spec(on_host(tensor_rule(_DTYPES.get(name, dtype), shape, kind=NDARRAY)))
     for name, rule in functions.values().items():
-        if lookup(f"np.{name}") is not None:
-            made[f"np.{name}"] = Spec(on_host(value_rule(rule, "unknown")))
+        made[f"np.{name}"] = Spec(on_host(value_rule(rule, "unknown")))
     return made
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.library.index import lookup
 from hybridize.library.numpy import functions
 from hybridize.library.operands import Args, DtypeRule, op, value_rule
 from hybridize.library.spec import Spec
@@ -12,6 +11,8 @@ from hybridize.library.spec import Spec
 _PREFIX: Final = "tf.experimental.numpy."
 #: Those whose result differs from NumPy's own, so that they have no exact rule yet.
 _DIFFERENT: Final = frozenset("allclose array_equal isscalar shape size ndim iscomplexobj isrealobj".split())
+#: Functions of NumPy that it does not have.
+_ABSENT: Final = frozenset("trunc rint left_shift right_shift column_stack array_split".split())
 #: Its sums of unsigned ints have other dtypes than NumPy's.
 _SUMS: Final = frozenset("sum prod cumsum cumprod nansum nanprod trace".split())
 
@@ -27,10 +28,10 @@ def _no_unsigned(rule: DtypeRule) -> DtypeRule:
 def _table() -> dict[str, Spec]:
     made: dict[str, Spec] = {}
     for name, (dtype, shape) in functions.table().items():
-        if lookup(_PREFIX + name) is not None:
+        if name not in _ABSENT:
             made[_PREFIX + name] = op(_no_unsigned(dtype) if name in _SUMS else dtype, shape)
     for name, rule in functions.values().items():
-        if lookup(_PREFIX + name) is not None and name not in _DIFFERENT:
+        if name not in _ABSENT and name not in _DIFFERENT:
             made[_PREFIX + name] = Spec(value_rule(rule, "unknown"), op=True)
     return made
 
