@@ -37,12 +37,14 @@ TOO_MANY: Final = Unknown("too many values")
 
 _memo: dict[tuple[Value, Value], Value] = {}
 _values: dict[Value, Value] = {}
+_summaries: dict[Value, Value] = {}
 
 
 def reset_lattice() -> None:
     """Forgets memoized joins (between analyses)."""
     _memo.clear()
     _values.clear()
+    _summaries.clear()
 
 
 def join(a: Value, b: Value) -> Value:
@@ -212,6 +214,9 @@ def widen(old: Value, new: Value) -> Value:
 
 def summarize(value: Value, level: int = 0) -> Value:
     """One tensor for each kind and dtype, one tuple for each length, one stream for each kind, not nested deeply."""
+    found = _summaries.get(value)
+    if found is not None:
+        return found
     groups: dict[object, list[Obj]] = defaultdict(list)
     out: list[Obj] = []
     for obj in value:
@@ -226,7 +231,9 @@ def summarize(value: Value, level: int = 0) -> Value:
                 out.append(obj)
     for members in groups.values():
         out += _summarized(members, level)
-    return frozenset(out) if groups else value
+    result = _values.setdefault(frozenset(out), frozenset(out)) if groups else value
+    _summaries[value] = result
+    return result
 
 
 def _summarized(members: list[Obj], level: int) -> list[Obj]:
@@ -244,8 +251,10 @@ def _summarized(members: list[Obj], level: int) -> list[Obj]:
 
 
 def collapse(value: Value) -> Value:
-    """What is left of a value that keeps growing: of many heap objects none can be told from the others."""
+    """What is left of a value that keeps growing: no large structures, and of many heap objects none told apart."""
+    if any(isinstance(o, Tup | Stream) and o.size > MAX_GROWING for o in value):
+        value = frozenset([*(o for o in value if not isinstance(o, Tup | Stream)), unknown("a value that keeps growing")])
+        value = normalize(value)
     if sum(1 for o in value if isinstance(o, Heap)) > MAX_GROWING:
-        kept = frozenset([*(o for o in value if isinstance(o, Lit | Prim | Tensor | Tup | Stream)), TOO_MANY])
-        return _values.setdefault(kept, kept)
-    return value
+        value = frozenset([*(o for o in value if isinstance(o, Lit | Prim | Tensor | Tup | Stream)), TOO_MANY])
+    return _values.setdefault(value, value)

@@ -55,8 +55,19 @@ class HeapAccess:
 
         def enqueue(self, frame: Frame) -> None: ...
         def call_value(
-            self, frame: Frame, pos: int, func: Value, args: list[Value], kwargs: Mapping[str, Value], how: str = "call"
+            self,
+            frame: Frame,
+            pos: int,
+            func: Value,
+            args: list[Value],
+            kwargs: Mapping[str, Value] = ...,
+            how: str = ...,
+            rest: Value = ...,
         ) -> Value: ...
+        def symbolic_call(self, frame: Frame) -> None: ...
+        def note_hybrid(self, frame: Frame, pos: int, func: Value, options: Mapping[str, Value]) -> None: ...
+        def mark_dataclass(self, cls: Class) -> None: ...
+        def narrow(self, frame: Frame, value: Value, kinds: Value, polarity: bool) -> Value: ...
 
     # Cells ---------------------------------------------------------------------------------------------------------
 
@@ -177,7 +188,7 @@ class HeapAccess:
         cls = registry_class(obj)
         rule = registry.property_rule(cls, name)
         if rule is not None:
-            value: Value = rule(Call(self, frame, pos, f"{cls}.{name}", [], {}, obj))  # type: ignore[operator]
+            value: Value = rule(Call(self, frame, pos, f"{cls}.{name}", [], {}, obj))
             return value
         if name == "__class__":
             return lib(cls).value
@@ -213,7 +224,7 @@ class HeapAccess:
             if isinstance(base, Lib):
                 rule = registry.property_rule(base.name, name)
                 if rule is not None:
-                    value: Value = rule(Call(self, frame, pos, f"{base.name}.{name}", [], {}, obj))  # type: ignore[operator]
+                    value: Value = rule(Call(self, frame, pos, f"{base.name}.{name}", [], {}, obj))
                     return value
                 if registry.method_spec(base.name, name) is not None:
                     return bound(name, obj).value
@@ -345,7 +356,7 @@ class HeapAccess:
                     return bound(f"{base.name}:{name}", receiver).value
                 rule = registry.property_rule(base.name, name)
                 if rule is not None:
-                    value = rule(Call(self, frame, pos, f"{base.name}.{name}", [], {}, receiver))  # type: ignore[operator]
+                    value = rule(Call(self, frame, pos, f"{base.name}.{name}", [], {}, receiver))
                     return value
         if name in _OBJECT_METHODS:
             return bound(f"builtins.object:{name}", receiver).value
@@ -375,7 +386,7 @@ class HeapAccess:
     def _library_instance_attr(self, frame: Frame, obj: LibInst, name: str, pos: int) -> Value:
         rule = registry.property_rule(obj.cls, name)
         if rule is not None:
-            value: Value = rule(Call(self, frame, pos, f"{obj.cls}.{name}", [], {}, obj))  # type: ignore[operator]
+            value: Value = rule(Call(self, frame, pos, f"{obj.cls}.{name}", [], {}, obj))
             return value
         if registry.method_spec(obj.cls, name) is not None:
             return bound(name, obj).value
@@ -700,7 +711,7 @@ def registry_class(obj: Obj) -> str:
 
 def constant_slice(key: Wrapper) -> slice | None:
     """The slice that a slice value denotes, if all its parts are constants."""
-    parts = []
+    parts: list[int | None] = []
     for part in key.extra:
         if not part:
             parts.append(None)

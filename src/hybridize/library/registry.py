@@ -1,7 +1,7 @@
 """Finding the model of a library name.
 
-Names are canonical (see `hybridize.library.index`): roots `tf.`, `keras.`, `np.` whatever the import. The tables of a root
-are gathered when its first name is asked for, so that libraries that a project does not use cost nothing.
+Names are canonical (see `hybridize.library.index`): roots `tf.`, `keras.`, `np.` whatever the import. The tables of a
+root are gathered when its first name is asked for, so that libraries that a project does not use cost nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hybridize.library.index import canonical, known_package, lookup
 from hybridize.library.python.packages import MODULES
-from hybridize.library.spec import ClassSpec, Spec
+from hybridize.library.spec import ClassSpec, Rule, Spec
 
 _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "tf": (
@@ -45,10 +45,7 @@ def root_of(name: str) -> str:
 def _table(root: str, attribute: str) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for module in _TABLES.get(root) or MODULES.get(root, ()):
-        try:
-            loaded = importlib.import_module(module)
-        except ModuleNotFoundError:
-            continue
+        loaded = importlib.import_module(module)
         for name, spec in getattr(loaded, attribute, {}).items():
             key = normalize(name)
             old = table.get(key)
@@ -114,7 +111,7 @@ def method_spec(cls: str, method: str) -> tuple[str, Spec] | None:
 
 
 @cache
-def property_rule(cls: str, name: str) -> Any:
+def property_rule(cls: str, name: str) -> Rule | None:
     """The rule of a property of a library class, or None."""
     for base in class_chain(cls):
         spec = class_spec(base)
@@ -134,7 +131,7 @@ def call_spec(cls: str) -> Spec | None:
 
 
 @cache
-def make_rule(name: str) -> Any:
+def make_rule(name: str) -> Rule | None:
     """What constructing a library class gives, by the nearest model that says so; None for a plain instance."""
     for base in class_chain(name):
         spec = class_spec(base)

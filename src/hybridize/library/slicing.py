@@ -27,7 +27,9 @@ def sliced_tensor(call: Call, owner: Tensor, index: Value) -> Value:
     if len(index) != 1:
         return tensor(kind, owner.dtype).value
     (key,) = index
-    keys = [next(iter(item)) if len(item) == 1 else None for item in key.items] if isinstance(key, Tup) else [key]
+    keys: list[Obj | None] = [key]
+    if isinstance(key, Tup):
+        keys = [next(iter(item)) if len(item) == 1 else None for item in key.items]
     shape = _sliced(owner.shape, keys)
     content = _content(owner.content, key)
     if shape == () and kind == NDARRAY and owner.dtype not in (None, "string"):

@@ -21,7 +21,14 @@ class EngineApi(Protocol):
     """What rules may ask of the engine. `frame` is the frame that executes the call, `pos` its position."""
 
     def call_value(
-        self, frame: Any, pos: int, func: Value, args: list[Value], kwargs: Mapping[str, Value], how: str = ...
+        self,
+        frame: Any,
+        pos: int,
+        func: Value,
+        args: list[Value],
+        kwargs: Mapping[str, Value] = ...,
+        how: str = ...,
+        rest: Value = ...,
     ) -> Value: ...
     def get_attr(self, frame: Any, obj: Obj, name: str, pos: int) -> Value: ...
     def get_attrs(self, frame: Any, value: Value, name: str, pos: int) -> Value: ...
@@ -66,7 +73,10 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class ClassSpec:
-    """A model of a library class. `make` gives the value of a construction (None: an instance with its arguments kept)."""
+    """A model of a library class.
+
+    `make` gives the value of a construction (None: an instance with its arguments kept).
+    """
 
     bases: tuple[str, ...] = ()
     methods: Mapping[str, Spec] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -175,7 +175,7 @@ class _Collector:
             self.visit(node.target)
 
 
-_HANDLERS: dict[type[ast.AST], Callable[[_Collector, ast.AST], None]] = {
+_HANDLERS: dict[type[ast.AST], Callable[[_Collector, Any], None]] = {
     ast.Name: _Collector.name,
     ast.FunctionDef: _Collector.function,
     ast.AsyncFunctionDef: _Collector.function,
@@ -202,7 +202,7 @@ _HANDLERS: dict[type[ast.AST], Callable[[_Collector, ast.AST], None]] = {
     ast.YieldFrom: _Collector.yield_,
     ast.AnnAssign: _Collector.annotated,
     ast.Constant: lambda self, node: None,
-}  # type: ignore[assignment]
+}
 
 
 def collect_scopes(tree: ast.Module) -> Scopes:
