@@ -7,7 +7,7 @@ from typing import Final
 from hybridize.domain.objects import BOOL_V, INT_V, Value, literal, tup
 from hybridize.domain.tensors import DYNAMIC, Shape
 from hybridize.library.convert import shape_value
-from hybridize.library.numpy import shaping
+from hybridize.library.numpy import joining, shaping
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, promoted, real, summed
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, ValueRule, fixed, sure
 from hybridize.library.shapes import axis_of, broadcast_all, concatenated, product_of, replaced, sum_of
@@ -72,7 +72,7 @@ def _spread_dtype(a: Args) -> str | None:
 
 
 def _of_sequence(a: Args) -> str | None:
-    return combined(shaping.operands(a))
+    return combined(joining.operands(a))
 
 
 def _arange_dtype(a: Args) -> str | None:
@@ -241,17 +241,17 @@ def _making(parts: dict[str, Part]) -> None:
 def _joining(parts: dict[str, Part]) -> None:
     for rank in (1, 2, 3):
         _add(parts, f"atleast_{rank}d", _KEEP, shaping.atleast(rank))
-    _add(parts, "concatenate", _of_sequence, shaping.concatenate)
-    _add(parts, "stack", _of_sequence, shaping.stack)
-    _add(parts, "vstack", _of_sequence, shaping.vstack)
-    _add(parts, "hstack", _of_sequence, shaping.hstack)
-    _add(parts, "dstack", _of_sequence, shaping.dstack)
-    _add(parts, "column_stack", _of_sequence, shaping.column_stack)
-    _add(parts, "dot", both, shaping.dot)
-    _add(parts, "matmul", both, shaping.matmul)
-    _add(parts, "inner", both, shaping.inner)
-    _add(parts, "outer", both, shaping.outer)
-    _add(parts, "kron", both, shaping.kron)
+    _add(parts, "concatenate", _of_sequence, joining.concatenate)
+    _add(parts, "stack", _of_sequence, joining.stack)
+    _add(parts, "vstack", _of_sequence, joining.vstack)
+    _add(parts, "hstack", _of_sequence, joining.hstack)
+    _add(parts, "dstack", _of_sequence, joining.dstack)
+    _add(parts, "column_stack", _of_sequence, joining.column_stack)
+    _add(parts, "dot", both, joining.dot)
+    _add(parts, "matmul", both, joining.matmul)
+    _add(parts, "inner", both, joining.inner)
+    _add(parts, "outer", both, joining.outer)
+    _add(parts, "kron", both, joining.kron)
     _add(parts, "vdot", both, lambda a: ())
     _add(parts, "cross", both, shaping.cross)
     _add(parts, "tensordot", both, tensordot_shape)

@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import BOOL_V, NONE_V, STR_V, Tensor, Value, tensor, tup, unknown
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Shape
 from hybridize.library.convert import shape_value
-from hybridize.library.numpy import shaping
+from hybridize.library.numpy import joining, shaping
 from hybridize.library.numpy.core import on_host
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, fixed, tensor_rule, value_rule
@@ -221,7 +221,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **{f"np.{n}": _array(both, _convolved) for n in ("convolve", "correlate")},
     "np.cov": _array(lambda a: None, lambda a: None),
     "np.corrcoef": _array(lambda a: None, lambda a: None),
-    "np.row_stack": _array(lambda a: combined(shaping.operands(a)), shaping.vstack),
+    "np.row_stack": _array(lambda a: combined(joining.operands(a)), joining.vstack),
     "np.gradient": _other(_gradient),
     "np.broadcast_shapes": _other(_broadcast_shapes),
     **{f"np.{n}": _other(_indices) for n in ("triu_indices", "tril_indices")},

@@ -12,6 +12,7 @@ from hybridize.library.operands import (
     Unsure,
     ValueRule,
     agreed,
+    common,
     fixed,
     group,
     op,
@@ -19,7 +20,7 @@ from hybridize.library.operands import (
     same,
     value_rule,
 )
-from hybridize.library.shapes import like, reduced, scalar
+from hybridize.library.shapes import broadcast_all, like, reduced, scalar
 from hybridize.library.spec import Spec
 from hybridize.library.tensorflow.shaping import listed
 
@@ -95,23 +96,37 @@ def _sparse_plus(a: Args) -> Value:
 
 
 def _ragged_constant(a: Args) -> Value:
-    dtype = a.dtype("dtype") if a.given("dtype") else a.operand(a.value("pylist")).dtype
-    return frozenset((tensor(RAGGED, dtype), tensor(DENSE, dtype)))
+    values = a.operand(a.value("pylist"))
+    dtype = a.dtype("dtype") if a.given("dtype") else values.dtype
+    if a.given("ragged_rank") or a.given("inner_shape") or values.shape is None:
+        return frozenset((tensor(RAGGED, dtype), tensor(DENSE, dtype)))
+    if len(values.shape) < 2:
+        return tensor(DENSE, dtype, values.shape).value
+    return tensor(RAGGED, dtype, (values.shape[0], *(DYNAMIC,) * (len(values.shape) - 1))).value
 
 
 def _ragged_range(a: Args) -> Value:
     dtype = a.dtype("dtype") if a.given("dtype") else agreed("starts", "limits", "deltas")(a)
-    return tensor(RAGGED, dtype).value
+    bounds = [a.tensor(n) for n in ("starts", "limits", "deltas") if a.given(n)]
+    rows = broadcast_all(o.shape for o in bounds)
+    shape = None if rows is None else (*(rows or (1,)), DYNAMIC)
+    return tensor(RAGGED, dtype, shape).value
 
 
 def _ragged_stack(a: Args) -> Value:
-    dtypes = {o.dtype for o in a.tensors("values")}
-    return frozenset((tensor(RAGGED, dtypes.pop() if len(dtypes) == 1 else None), tensor(DENSE)))
+    values = a.tensors("values")
+    axis = a.integer("axis", default=0) if a.given("axis") else 0
+    dtype = common(values)
+    if axis or any(o.kind == RAGGED or not o.shape for o in values):
+        return tensor(RAGGED, dtype).value
+    return tensor(RAGGED, dtype, (len(values), *(DYNAMIC,) * values[0].rank)).value
 
 
 def _ragged_mask(a: Args) -> Value:
-    dtype = a.tensor("data").dtype
-    return frozenset((tensor(RAGGED, dtype), tensor(DENSE, dtype)))
+    data, mask = a.tensor("data"), a.tensor("mask")
+    if data.kind == RAGGED or mask.kind == RAGGED or mask.shape is None:
+        return frozenset((tensor(RAGGED, data.dtype), tensor(DENSE, data.dtype)))
+    return tensor(RAGGED if len(mask.shape) > 1 else DENSE, data.dtype).value
 
 
 def _gradients_of(a: Args) -> Value:

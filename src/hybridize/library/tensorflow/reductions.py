@@ -5,13 +5,16 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Value
-from hybridize.domain.tensors import DYNAMIC, Shape
+from hybridize.domain.objects import NONE_V, Tensor, Value, tensor
+from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, Shape
 from hybridize.library.operands import (
     Args,
+    DtypeRule,
+    Impossible,
     Unsure,
     chosen,
     common,
+    expand,
     fixed,
     group,
     op,
@@ -19,6 +22,7 @@ from hybridize.library.operands import (
     record,
     same,
     sure,
+    tensor_rule,
     value_rule,
 )
 from hybridize.library.shapes import (
@@ -31,7 +35,7 @@ from hybridize.library.shapes import (
     swapped,
     unsized,
 )
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Call, Rule, Spec
 
 _REDUCE: Final = """
     tf.math.reduce_sum tf.math.reduce_mean tf.math.reduce_max tf.math.reduce_min
@@ -162,10 +166,39 @@ def _sufficient(a: Args) -> Value:
     return record("tuple", (), a.result(x.dtype, ()), made, made, NONE_V)
 
 
+def _over_ragged(rule: Rule) -> Rule:
+    """Reducing a ragged tensor: all of it, or one axis of a ragged matrix, gives a dense one."""
+
+    def one(call: Call) -> Value:
+        a = Args(call)
+        found = rule(call)
+        try:
+            x = a.tensor("input_tensor")
+            if x.kind != RAGGED:
+                return found
+            axes = a.integers("axis")
+            keep = a.given("keepdims") and a.flag("keepdims")
+        except (Unsure, Impossible):
+            return found
+        dtypes = {o.dtype for o in found if isinstance(o, Tensor)}
+        dtype = dtypes.pop() if len(dtypes) == 1 else None
+        if axes is None:
+            return tensor(DENSE, dtype, None if keep else ()).value
+        if x.shape is not None and len(x.shape) == 2 and not keep and len(axes) == 1:
+            return tensor(DENSE, dtype, (x.shape[0],) if axes[0] in (1, -1) else (DYNAMIC,)).value
+        return found
+
+    return lambda call: expand(call, one)
+
+
+def _reduces(dtype: DtypeRule) -> Spec:
+    return Spec(_over_ragged(tensor_rule(dtype, reduction())), op=True)
+
+
 FUNCTIONS: Final[dict[str, Spec]] = {
-    **group(_REDUCE, op(same(), reduction())),
-    **group("tf.math.reduce_variance tf.math.reduce_std", op(real_of(same()), reduction())),
-    **group("tf.math.reduce_all tf.math.reduce_any", op(fixed("bool"), reduction())),
+    **group(_REDUCE, _reduces(same())),
+    **group("tf.math.reduce_variance tf.math.reduce_std", _reduces(real_of(same()))),
+    **group("tf.math.reduce_all tf.math.reduce_any", _reduces(fixed("bool"))),
     "tf.math.reduce_prod": Spec(value_rule(_prod), op=True),
     "tf.math.count_nonzero": op(chosen("int64"), _count),
     "tf.math.zero_fraction": op(fixed("float32"), scalar),
