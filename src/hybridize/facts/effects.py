@@ -6,16 +6,15 @@ itself allocated does not count; effects on arguments, globals, fields, captured
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from hybridize.domain.objects import Container, Heap, Inst, Mod, Obj, Stream, Tensor, Unknown
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Mod, Obj, Stream, Tensor, Tup, Unknown
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.model import Evidence, Fact, Ternary
-from hybridize.facts.origins import call_at, is_outer
+from hybridize.facts.origins import ELSEWHERE, Root, cell_roots, passed_slots, roots, slots_of
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
-from hybridize.program.ir import Op
 
 #: Effects on the outside world, with the sentence that names them.
 WORLD: Final = {
@@ -34,6 +33,8 @@ _ABSORBED: Final = frozenset({"build", "host", "class"})
 #: Methods that may write the fields of the object that is being made.
 _CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build"})
 _MOST: Final = 12
+#: Objects without identity: two arrays of one type are the same abstract object.
+_VALUES: Final = (Tensor, Stream, Tup)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Reason:
     effect: Effect
     frame: Frame
     path: tuple[tuple[str, int, str], ...]
+    roots: frozenset[Root] = frozenset()  # of a value without identity: where the frame of the summary had it from
 
 
 class SideEffects:
@@ -65,15 +67,23 @@ class SideEffects:
                 if how in _ABSORBED or callee in members:
                     continue
                 self._lift(gathered, frame, pos, callee)
+        if len(component) > 1:
+            # Functions that call each other share a summary: whose parameter it was is no longer told apart.
+            gathered = {k: replace(r, roots=ELSEWHERE) if r.roots else r for k, r in gathered.items()}
         for frame in component:
             self.summaries[frame] = gathered
 
     def _add(self, gathered: dict[tuple[str, Obj | str | None], Reason], frame: Frame, effect: Effect) -> None:
-        if effect.kind in CHANGES and self._is_own(frame, effect, direct=True):
+        origin: frozenset[Root] = frozenset()
+        if effect.kind in CHANGES and isinstance(effect.target, _VALUES):
+            origin = self._origin(frame, effect)
+            if not origin:
+                return
+        elif effect.kind in CHANGES and self._is_own(frame, effect, direct=True):
             return
         if effect.kind not in WORLD and effect.kind not in CHANGES and effect.kind not in OPAQUE:
             return
-        gathered.setdefault(_key(effect), Reason(effect, frame, ()))
+        gathered.setdefault(_key(effect), Reason(effect, frame, (), origin))
 
     def _lift(
         self, gathered: dict[tuple[str, Obj | str | None], Reason], frame: Frame, pos: int, callee: Frame
@@ -84,13 +94,18 @@ class SideEffects:
             if key in gathered:
                 continue
             effect = reason.effect
-            if effect.kind in CHANGES:
+            origin = reason.roots
+            if effect.kind in CHANGES and origin:
+                origin = self._lifted(frame, pos, callee, origin)
+                if not origin:
+                    continue
+            elif effect.kind in CHANGES:
                 if not _passed_here(effect.target, frame, pos, callee) or self._is_own(frame, effect, direct=False):
                     continue
                 if effect.target is None and effect.cell is None and effect.kind == "closure":
                     continue
             step = (frame.code.path, pos >> 16, callee.code.name)
-            gathered[key] = Reason(effect, reason.frame, (step, *reason.path))
+            gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin)
             count += 1
             if count > 4 * _MOST:
                 break
@@ -102,31 +117,51 @@ class SideEffects:
             return effect.cell is not None and any(frame.cells.get(name) is effect.cell for name in frame.code.cells)
         if isinstance(target, Mod):
             return False
-        if isinstance(target, Tensor | Stream):
-            return self._own_value(frame, effect) if direct else False
-        if isinstance(target, Container | Inst | Heap):
-            if any(target in value for value in frame.args):
-                return direct and frame.code.name in _CONSTRUCTORS and target in frame.args[0]
-            if target.frame == frame.uid:
-                return True
-            return target.frame in self._extent(frame)
+        if isinstance(target, Heap):
+            return self._made_here(frame, target, direct=direct)
         if isinstance(target, Unknown):
             return False
         return target is not None
 
-    def _own_value(self, frame: Frame, effect: Effect) -> bool:
+    def _made_here(self, frame: Frame, target: Heap, *, direct: bool) -> bool:
+        """Whether the extent of a frame allocated an object."""
+        for param, value in zip(frame.code.params, frame.args, strict=True):
+            if target not in value:
+                continue
+            if param.kind == "kwargs" and target.site[1] == frame.code.position:
+                return True
+            return direct and frame.code.name in _CONSTRUCTORS and target in frame.args[0]
+        return target.frame == frame.uid or target.frame in self._extent(frame)
+
+    def _origin(self, frame: Frame, effect: Effect) -> frozenset[Root]:
         """Arrays and iterators have no identity: what the function's own code says of their origin decides."""
-        slot = effect.slot
-        if slot < 0:
-            call = call_at(frame.code, effect.position)
-            if call is None:
-                return False
-            if effect.kind == "mutate":
-                definition = _attribute_owner(frame, call[2])
-                slot = definition if definition >= 0 else (call[3][0][0] if call[3] else -1)
+        target = effect.target
+        assert target is not None
+        slots = [effect.slot] if effect.slot >= 0 else slots_of(frame, effect.kind, target, effect.position)
+        if not slots:
+            return ELSEWHERE
+        return self._outside(frame, frozenset(root for slot in slots for root in roots(frame, slot)), direct=True)
+
+    def _outside(self, frame: Frame, found: frozenset[Root], *, direct: bool) -> frozenset[Root]:
+        """The roots that are not of the frame's own making."""
+        kept = [r for r in found if not (isinstance(r, Heap) and self._made_here(frame, r, direct=direct))]
+        return frozenset(kept)
+
+    def _lifted(self, frame: Frame, pos: int, callee: Frame, found: frozenset[Root]) -> frozenset[Root]:
+        """The roots of a callee's change, seen from the caller."""
+        here: set[Root] = set()
+        for root in found:
+            if isinstance(root, Cell):
+                here |= cell_roots(frame, root)
+            elif isinstance(root, int):
+                slots = passed_slots(frame, pos, callee, root)
+                for slot in slots or ():
+                    here |= roots(frame, slot)
+                if slots is None:
+                    here.add(None)
             else:
-                slot = call[3][0][0] if call[3] else _attribute_owner(frame, call[2])
-        return slot >= 0 and not is_outer(frame, slot)
+                here.add(root)
+        return self._outside(frame, frozenset(here), direct=False)
 
     def _extent(self, frame: Frame) -> frozenset[int]:
         found = self._extents.get(frame)
@@ -165,7 +200,7 @@ class SideEffects:
 def _key(effect: Effect) -> tuple[str, Obj | str | None]:
     if effect.target is not None:
         return (
-            f"{effect.kind}:{effect.detail}:{effect.slot if isinstance(effect.target, Tensor) else ''}",
+            f"{effect.kind}:{effect.detail}:{effect.position if isinstance(effect.target, _VALUES) else ''}",
             effect.target,
         )
     return (effect.kind, effect.detail)
@@ -173,13 +208,6 @@ def _key(effect: Effect) -> tuple[str, Obj | str | None]:
 
 def _order(reason: Reason) -> tuple[int, str, int]:
     return (len(reason.path), reason.frame.code.path, reason.effect.position)
-
-
-def _attribute_owner(frame: Frame, slot: int) -> int:
-    from hybridize.facts.origins import definitions
-
-    instr = definitions(frame.code).get(slot)
-    return instr[2] if instr is not None and instr[0] == Op.ATTR else -1
 
 
 def _passed_here(target: Obj | None, frame: Frame, pos: int, callee: Frame) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from hybridize.domain.objects import Heap, Inst
+from hybridize.domain.objects import Bound, Cell, Class, Func, Heap, Lib, Mod, Obj
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
 
@@ -73,61 +73,178 @@ def call_at(code: Code, position: int) -> Instr | None:
     return None
 
 
-def is_outer(frame: Frame, slot: int) -> bool:
-    """Whether the value in a slot existed before the frame ran (it came by argument, global, closure or field)."""
-    return _outer(frame, slot, set())
+def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:
+    """The slots that hold what an effect at a position changes; none where no operand there holds it."""
+    found: list[int] = []
+    for instr in instructions(frame.code.body):
+        if instr[-1] != position:
+            continue
+        op = instr[0]
+        if op == Op.CALL:
+            found += _operands(frame, kind, target, instr)
+        elif op in (Op.ITER, Op.UNPACK, Op.YIELD_FROM, Op.ENTER):
+            found.append(instr[2])
+        elif op in (Op.TUPLE, Op.LIST, Op.SET):
+            found += [slot for slot, starred in instr[2] if starred]
+        elif op in (Op.INPLACE, Op.COMPARE, Op.BINARY):
+            found += [instr[3], instr[4]]
+        elif op == Op.SET_ITEM:
+            found += [instr[4]]
+    return [slot for slot in found if slot >= 0 and target in (frame.vals[slot] or ())]
 
 
-def _outer(frame: Frame, slot: int, seen: set[int]) -> bool:
-    if slot in seen:
-        return False
-    seen.add(slot)
+def _operands(frame: Frame, kind: str, target: Obj, instr: Instr) -> list[int]:
+    """What a call changes: its receiver, else its `out` argument, else the first that fits; iterators: any of them."""
+    func = definitions(frame.code).get(instr[2])
+    receiver = [func[2]] if func is not None and func[0] == Op.ATTR else []
+    if any(target in (frame.vals[slot] or ()) for slot in receiver):
+        return receiver
+    named = {name: slot for name, slot in instr[4]}
+    if kind != "iterator" and "out" in named:
+        return [named["out"]]
+    every = [slot for slot, _ in instr[3]] + list(named.values())
+    fitting = [slot for slot in every if target in (frame.vals[slot] or ())]
+    return fitting if kind == "iterator" else fitting[:1]
+
+
+#: Where a value came from: a parameter's index, the object whose field held it, the captured variable; None: elsewhere.
+Root: TypeAlias = "int | Heap | Cell | None"
+ELSEWHERE: Final[frozenset[Root]] = frozenset((None,))
+
+
+def roots(frame: Frame, slot: int) -> frozenset[Root]:
+    """What existed before the frame ran and the value in a slot came from; empty where the frame made it."""
+    found: set[Root] = set()
+    _trace(frame, slot, set(), found)
+    return frozenset(found)
+
+
+def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]) -> None:
+    if (frame.uid, slot) in seen or len(seen) > 400:
+        return
+    seen.add((frame.uid, slot))
     code = frame.code
-    if any(p.slot == slot for p in code.params):
-        return True
+    for i, param in enumerate(code.params):
+        if param.slot == slot:
+            found.add(i)
+            return
     instr = definitions(code).get(slot)
-    if instr is None:
-        return False
+    if instr is None or instr[0] in _FRESH:
+        return
     op = instr[0]
-    if op in _FRESH:
-        return False
     if op == Op.GLOBAL:
-        return code.kind != "module"
-    if op == Op.CELL:
-        return instr[2] in code.free
-    if op == Op.PHI:
-        return any(_outer(frame, s, seen) for _, s in instr[2])
-    if op in (Op.COPY, Op.REFINE, Op.ITEM, Op.ITER, Op.UNPACK, Op.ENTER):
-        return _outer(frame, instr[2], seen)
-    if op == Op.INPLACE:
-        return _outer(frame, instr[3], seen)
-    if op == Op.ATTR:
-        return _field_is_outer(frame, instr, seen)
-    if op == Op.CALL:
-        return _result_is_outer(frame, instr, seen)
-    return False
+        if code.kind != "module":
+            found.add(None)
+    elif op == Op.CELL:
+        if instr[2] in code.free:
+            found.add(frame.cells.get(instr[2]))
+        else:
+            _trace_cell(frame, instr[2], seen, found)
+    elif op == Op.PHI:
+        for _, source in instr[2]:
+            _trace(frame, source, seen, found)
+    elif op in (Op.ITEM, Op.ITER, Op.UNPACK):
+        made = definitions(code).get(instr[2])
+        if made is not None and made[0] in (Op.TUPLE, Op.LIST):
+            for part, _ in made[2]:
+                _trace(frame, part, seen, found)
+        else:
+            _trace(frame, instr[2], seen, found)
+    elif op in (Op.COPY, Op.REFINE, Op.ENTER):
+        _trace(frame, instr[2], seen, found)
+    elif op == Op.INPLACE:
+        _trace(frame, instr[3], seen, found)
+    elif op == Op.ATTR:
+        _trace_field(frame, instr, seen, found)
+    elif op == Op.CALL:
+        _trace_result(frame, instr, seen, found)
 
 
-def _field_is_outer(frame: Frame, instr: Instr, seen: set[int]) -> bool:
-    owner = frame.vals[instr[2]] or frozenset()
+def _trace_cell(frame: Frame, name: str, seen: set[tuple[int, int]], found: set[Root]) -> None:
+    """A captured variable of the frame itself: what its own code puts there."""
+    for instr in instructions(frame.code.body):
+        if instr[0] == Op.SET_CELL and instr[2] == name:
+            _trace(frame, instr[3], seen, found)
+
+
+def cell_roots(frame: Frame, cell: Cell) -> frozenset[Root]:
+    """What a captured variable holds that existed before the frame that owns it; the variable itself for another's."""
+    found: set[Root] = set()
+    owned = [name for name in frame.code.cells if frame.cells.get(name) is cell]
+    if not owned:
+        return frozenset((cell,))
+    for name in owned:
+        _trace_cell(frame, name, set(), found)
+    return frozenset(found)
+
+
+def _trace_field(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found: set[Root]) -> None:
     if instr[3] in _VIEWS:
-        return _outer(frame, instr[2], seen)
-    heap = [o for o in owner if isinstance(o, Heap | Inst)]
-    return any(o.frame != frame.uid for o in heap)
+        _trace(frame, instr[2], seen, found)
+        return
+    heap = [o for o in frame.vals[instr[2]] or () if isinstance(o, Heap)]
+    found.update(o for o in heap if o.frame != frame.uid)
+    if not heap:
+        _trace(frame, instr[2], seen, found)
 
 
-def _result_is_outer(frame: Frame, instr: Instr, seen: set[int]) -> bool:
-    """A view of an outer array is outer; other results are fresh."""
+def _trace_result(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found: set[Root]) -> None:
+    """A view of an outer array is outer, and so is what a function hands out; results of library code are fresh."""
+    for (pos, callee), how in list(frame.calls.items()):
+        if pos != instr[-1] or how not in ("call", "hybrid") or callee.code.is_generator or callee is frame:
+            continue
+        inner: set[Root] = set()
+        for each in instructions(callee.code.body):
+            if each[0] == Op.RETURN and each[2] >= 0:
+                _trace(callee, each[2], seen, inner)
+        for root in inner:
+            if not isinstance(root, int):
+                found.add(root)
+                continue
+            slots = passed_slots(frame, pos, callee, root)
+            if slots is None:
+                found.add(None)
+            for slot in slots or ():
+                _trace(frame, slot, seen, found)
     func = definitions(frame.code).get(instr[2])
     if func is None or func[0] not in (Op.ATTR, Op.GLOBAL):
-        return False
+        return
     name = func[3] if func[0] == Op.ATTR else func[2]
     if name not in _VIEWS:
-        return False
+        return
     if func[0] == Op.ATTR and not _is_module(frame, func[2]):
-        return _outer(frame, func[2], seen)
-    return any(_outer(frame, s, seen) for s, _ in instr[3][:1])
+        _trace(frame, func[2], seen, found)
+    else:
+        for slot, _ in instr[3][:1]:
+            _trace(frame, slot, seen, found)
+
+
+def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
+    """The slots that a call passes for a parameter; None where that cannot be told."""
+    instr = call_at(frame.code, pos)
+    if instr is None or any(starred for _, starred in instr[3]) or any(name is None for name, _ in instr[4]):
+        return None
+    param = callee.code.params[index]
+    for name, slot in instr[4]:
+        if name == param.name:
+            return [slot]
+    func = frame.vals[instr[2]] or frozenset()
+    offset = 0
+    if any(isinstance(o, Class) for o in func):
+        offset = 1
+    elif any(isinstance(o, Bound) and isinstance(o.func, Func) and o.func.code is callee.code for o in func):
+        offset = 1
+        if index == 0:
+            made = definitions(frame.code).get(instr[2])
+            return [made[2]] if made is not None and made[0] == Op.ATTR else None
+    elif not any(isinstance(o, Func) and o.code is callee.code for o in func):
+        return None
+    if index < offset:
+        return []
+    if param.kind in ("varargs", "kwargs"):
+        return [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
+    return [instr[3][index - offset][0]] if index - offset < len(instr[3]) else None
 
 
 def _is_module(frame: Frame, slot: int) -> bool:
-    return any(type(o).__name__ in ("Lib", "Mod") for o in frame.vals[slot] or ())
+    return any(isinstance(o, Lib | Mod) for o in frame.vals[slot] or ())
