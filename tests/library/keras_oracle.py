@@ -82,6 +82,11 @@ class Net(keras.Model):
     def call(self, inputs, training=None):
         return self.second(self.first(inputs))
 
+def wrapped(layer, times):
+    for _ in range(times):
+        layer = keras.layers.Bidirectional(layer)
+    return layer
+
 class Squares(keras.losses.Loss):
     def call(self, y_true, y_pred):
         return tf.square(y_true - y_pred)

@@ -13,6 +13,7 @@ from hybridize.domain.objects import (
     Container,
     Inst,
     LibInst,
+    Obj,
     Tensor,
     Tup,
     Value,
@@ -26,7 +27,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Shape
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
-from hybridize.library.keras.settings import cast_inputs, init_layer
+from hybridize.library.keras.settings import cast_inputs, entered, init_layer
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 
@@ -51,16 +52,20 @@ def is_symbolic(value: Value) -> bool:
     return False
 
 
-def input_shape(call: Call, value: Value) -> Value:
+def input_shape(call: Call, value: Value, depth: int = 0) -> Value:
     """The shape that `build` receives."""
+    if depth > 3:
+        return unknown("an input shape").value
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
             result = join(result, shape_value(obj.shape))
         elif isinstance(obj, Tup):
-            result = join(result, tup([input_shape(call, item) for item in obj.items]).value)
+            result = join(result, tup([input_shape(call, item, depth + 1) for item in obj.items]).value)
         elif isinstance(obj, Container) and obj.kind == "list":
-            result = join(result, call.list_of(input_shape(call, call.elements(obj.value)), "list", "input shapes"))
+            result = join(
+                result, call.list_of(input_shape(call, call.elements(obj.value), depth + 1), "list", "input shapes")
+            )
     return result or unknown("an input shape").value
 
 
@@ -106,23 +111,30 @@ def concrete(call: Call, value: Value) -> Value:
 
 def call_sequence(call: Call, obj: Inst | LibInst, args: list[Value]) -> Value:
     """Calls the layers of a `Sequential` one after the other."""
-    layers = call.engine.read(call.frame, obj.cell("$layers"))
-    value = args[0] if args else BOTTOM
-    for group in layers:
-        if isinstance(group, Tup):
-            steps = list(group.items)
-        elif isinstance(group, Container) and call.engine.is_exact(call.frame, group):
-            steps = [call.engine.read(call.frame, c) for c in list(group.fields.values())]
-        else:
-            step = call.elements(group.value)
-            kind = SYMBOLIC if is_symbolic(value) else DENSE
-            call.call(step, value, how="keras")
-            call.call(step, tensor(kind).value, how="keras")
-            return tensor(kind).value
-        for step in steps:
-            if step and value:
-                value = call.call(step, value, how="keras")
-    return value or tensor(DENSE).value
+    kind = SYMBOLIC if args and is_symbolic(args[0]) else DENSE
+    with entered(obj) as first:
+        if not first:
+            return tensor(kind).value  # it holds itself, as far as we can tell
+        result = BOTTOM
+        for group in call.engine.read(call.frame, obj.cell("$layers")):
+            result = join(result, _call_layers(call, group, args[0] if args else BOTTOM, kind))
+    return result or tensor(kind).value
+
+
+def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
+    if isinstance(group, Tup):
+        steps = list(group.items)
+    elif isinstance(group, Container) and call.engine.is_exact(call.frame, group):
+        steps = [call.engine.read(call.frame, c) for c in list(group.fields.values())]
+    else:
+        step = call.elements(group.value)
+        call.call(step, value, how="keras")
+        call.call(step, tensor(kind).value, how="keras")
+        return tensor(kind).value
+    for step in steps:
+        if step and value:
+            value = call.call(step, value, how="keras")
+    return value
 
 
 def _make_model(call: Call) -> Value:

@@ -276,8 +276,8 @@ _OPS_FLOAT: Final = """
     arccos arccosh arcsin arcsinh arctan arctanh cos cosh erf erfc erfinv exp exp2 expm1 log log10 log1p log2 rsqrt sin
     sinh sqrt tan tanh reciprocal floor ceil round celu elu gelu hard_shrink hard_sigmoid hard_silu hard_tanh leaky_relu
     log_sigmoid log_softmax relu relu6 selu sigmoid silu soft_shrink softmax softplus softsign squareplus
-    tanh_shrink sparse_plus sparse_sigmoid sparsemax threshold nan_to_num deg2rad cbrt batch_normalization layer_normalization
-    rms_normalization cholesky inv normalize hard_swish swish trunc
+    tanh_shrink sparse_plus sparse_sigmoid sparsemax threshold nan_to_num deg2rad cbrt batch_normalization
+    layer_normalization rms_normalization cholesky inv normalize hard_swish swish trunc
 """
 
 _OPS: Final[dict[str, Spec]] = {

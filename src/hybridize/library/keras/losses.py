@@ -177,9 +177,11 @@ def _loss_shape(call: Call, a: Args) -> Shape:
 
 _SCALAR_METRICS: Final = """
     Accuracy AUC BinaryAccuracy BinaryCrossentropy BinaryIoU CategoricalAccuracy CategoricalCrossentropy
-    CategoricalHinge CosineSimilarity Hinge IoU KLDivergence LogCoshError Mean MeanAbsoluteError MeanAbsolutePercentageError MeanIoU
-    MeanMetricWrapper MeanSquaredError MeanSquaredLogarithmicError OneHotIoU OneHotMeanIoU Poisson
-    RootMeanSquaredError SparseCategoricalAccuracy SparseCategoricalCrossentropy SparseTopKCategoricalAccuracy
+    CategoricalHinge CosineSimilarity Hinge IoU KLDivergence LogCoshError Mean MeanAbsoluteError
+    MeanAbsolutePercentageError MeanIoU MeanMetricWrapper MeanSquaredError MeanSquaredLogarithmicError
+    OneHotIoU OneHotMeanIoU Poisson
+    RootMeanSquaredError SparseCategoricalAccuracy SparseCategoricalCrossentropy
+    SparseTopKCategoricalAccuracy
     SquaredHinge Sum TopKCategoricalAccuracy MeanRelativeError
     PrecisionAtRecall RecallAtPrecision SensitivityAtSpecificity SpecificityAtSensitivity
 """

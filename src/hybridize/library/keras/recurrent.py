@@ -9,8 +9,8 @@ from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Lit, Obj,
 from hybridize.domain.tensors import DENSE, DYNAMIC, SYMBOLIC, Dim, Shape
 from hybridize.library.convert import dim_of, dim_value
 from hybridize.library.keras.dense import normal
-from hybridize.library.keras.models import layer_value
-from hybridize.library.keras.settings import LayerCall, Settings, cast_inputs, layer_class
+from hybridize.library.keras.models import LayerValue, layer_value
+from hybridize.library.keras.settings import LayerCall, Settings, cast_inputs, entered, layer_class
 from hybridize.library.operands import Impossible, Unsure
 from hybridize.library.shapes import sum_of
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
@@ -248,13 +248,24 @@ def _lambda(it: LayerCall) -> Value:
     return it.call.call(func, *args, how="keras")
 
 
-_WRAPPER: Final = ("keras.layers.Layer",)
+def _wrapper(rule: LayerValue) -> ClassSpec:
+    """A layer that calls another one."""
+
+    def value(it: LayerCall) -> Value:
+        assert it.call.receiver is not None
+        with entered(it.call.receiver) as first:
+            if not first:
+                raise Unsure
+            return rule(it)
+
+    return layer_value(value, bases=("keras.layers.Layer",))
+
 
 CLASSES: Final[dict[str, ClassSpec]] = {
     **{f"keras.layers.{kind}": _recurrent(kind) for kind in _STATES},
     **{f"keras.layers.{kind}Cell": _cell(kind) for kind in ("LSTM", "GRU", "SimpleRNN")},
-    "keras.layers.Lambda": layer_value(_lambda, bases=_WRAPPER),
-    "keras.layers.RNN": layer_value(_rnn, bases=_WRAPPER),
-    "keras.layers.TimeDistributed": layer_value(_time_distributed, bases=_WRAPPER),
-    "keras.layers.Bidirectional": layer_value(_bidirectional, bases=_WRAPPER),
+    "keras.layers.Lambda": _wrapper(_lambda),
+    "keras.layers.RNN": _wrapper(_rnn),
+    "keras.layers.TimeDistributed": _wrapper(_time_distributed),
+    "keras.layers.Bidirectional": _wrapper(_bidirectional),
 }

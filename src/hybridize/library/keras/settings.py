@@ -1,12 +1,14 @@
 """How models of Keras layers are written: a layer's settings (its constructor's arguments), its input, its weights.
 
-A layer rule sees a `LayerCall` and gives the shape of the output; `layer` makes a class model of it. What the program does
-not determine raises `Unsure`, as in `hybridize.library.operands`.
+A layer rule sees a `LayerCall` and gives the shape of the output; `layer` makes a class model of it. What the program
+does not determine raises `Unsure`, as in `hybridize.library.operands`.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
@@ -272,6 +274,21 @@ def cast_value(call: Call, value: Value, dtype: str | None, first: bool = True) 
 def settings_of_receiver(call: Call) -> Settings:
     assert call.receiver is not None
     return Settings(call, call.receiver, layer_class(call, call.receiver))
+
+
+_ENTERED: Final[set[Obj]] = set()
+
+
+@contextmanager
+def entered(obj: Obj) -> Iterator[bool]:
+    """Whether a layer that calls others is not being called already: wrapped in a loop, it seems to hold itself."""
+    first = obj not in _ENTERED
+    _ENTERED.add(obj)
+    try:
+        yield first
+    finally:
+        if first:
+            _ENTERED.discard(obj)
 
 
 def make_layer(call: Call) -> Value:
