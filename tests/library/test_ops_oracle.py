@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("tensorflow")
 
-from op_oracle import CASES, EXACT, WRONG, cases, judge
+from .op_oracle import CASES, EXACT, WRONG, cases, judge
 
 pytestmark = pytest.mark.tensorflow
 

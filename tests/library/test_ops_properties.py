@@ -11,7 +11,8 @@ pytest.importorskip("tensorflow")
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from op_oracle import WRONG, Case, judge
+
+from .op_oracle import WRONG, Case, judge
 
 pytestmark = pytest.mark.tensorflow
 some = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
