@@ -10,7 +10,7 @@ from hybridize.facts.effects import SideEffects
 from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Mode, Ternary
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
-from hybridize.facts.parameters import Parameters
+from hybridize.facts.parameters import Looker, Parameters
 from hybridize.flow.hints import HintReader
 from hybridize.flow.solve import Solution, method_kind
 from hybridize.program.build import ModuleSource
@@ -34,6 +34,7 @@ class Collector:
         self.solution = solution
         self.options = options
         self.hints = HintReader(solution.engine)
+        self.looker = Looker()
         self.effects = SideEffects(solution)
         self.computation = Computation(solution)
         self.hybrid = set(solution.world.hybrids)
@@ -49,6 +50,7 @@ class Collector:
             code,
             frames,
             self.hints,
+            self.looker,
             reached=reached,
             follow_hints=options.follow_type_hints,
             speculate=options.speculate,
@@ -96,6 +98,3 @@ def kind_of(code: Code, kind: str) -> FunctionKind:
     if code.parent is not None and code.parent.kind in ("function", "lambda"):
         return FunctionKind.NESTED
     return FunctionKind.FUNCTION
-
-
-_UNUSED = method_kind

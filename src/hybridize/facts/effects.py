@@ -13,8 +13,9 @@ from hybridize.domain.objects import Cell, Container, Heap, Inst, Mod, Obj, Stre
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import ELSEWHERE, Root, cell_roots, passed_slots, roots, slots_of
-from hybridize.flow.frames import Effect, Frame
+from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
+from hybridize.program.ir import Code
 
 #: Effects on the outside world, with the sentence that names them.
 WORLD: Final = {
@@ -53,6 +54,7 @@ class SideEffects:
     def __init__(self, solution: Solution) -> None:
         self.summaries: dict[Frame, dict[tuple[str, Obj | str | None], Reason]] = {}
         self._extents: dict[Frame, frozenset[int]] = {}
+        self._extent_codes: dict[Frame, frozenset[Code]] = {}
         frames = [f for group in solution.frames.values() for f in group]
         for component in components(frames):
             self._summarize(component)
@@ -131,6 +133,8 @@ class SideEffects:
             if param.kind == "kwargs" and target.site[1] == frame.code.position:
                 return True
             return direct and frame.code.name in _CONSTRUCTORS and target in frame.args[0]
+        if target.frame == SHARED:
+            return target.site[0] in self._codes(frame)
         return target.frame == frame.uid or target.frame in self._extent(frame)
 
     def _origin(self, frame: Frame, effect: Effect) -> frozenset[Root]:
@@ -162,6 +166,13 @@ class SideEffects:
             else:
                 here.add(root)
         return self._outside(frame, frozenset(here), direct=False)
+
+    def _codes(self, frame: Frame) -> frozenset[Code]:
+        found = self._extent_codes.get(frame)
+        if found is None:
+            codes = (f.code for f in reachable(frame) if f.code.kind != "module")
+            found = self._extent_codes[frame] = frozenset(codes)
+        return found
 
     def _extent(self, frame: Frame) -> frozenset[int]:
         found = self._extents.get(frame)

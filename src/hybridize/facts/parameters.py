@@ -46,21 +46,43 @@ class Seen:
     unknown: str | None = None
 
 
-def look(value: Value, seen: Seen, depth: int = 0) -> None:
-    """Collects tensors and literals inside a value, containers included."""
-    for obj in value:
-        if isinstance(obj, Tensor):
-            seen.tensors[obj] = None
-        elif isinstance(obj, Lit):
-            if obj is not NONE:
-                seen.literals[obj] = None
-        elif isinstance(obj, Prim):
-            seen.varies = seen.varies or obj.varies
-        elif isinstance(obj, Unknown):
-            seen.unknown = obj.reason
-        elif depth < _DEPTH:
-            for inner in _contents(obj):
-                look(inner, seen, depth + 1)
+class Looker:
+    """Looks inside values, containers included; each value once."""
+
+    def __init__(self) -> None:
+        self._memo: dict[Value, Seen] = {}
+
+    def seen(self, value: Value) -> Seen:
+        """What is inside one value."""
+        found = self._memo.get(value)
+        if found is None:
+            found = self._memo[value] = Seen()
+            self._look(value, found, 0, set())
+        return found
+
+    def add(self, value: Value, total: Seen) -> None:
+        """Adds what is inside a value to what was seen before."""
+        found = self.seen(value)
+        total.tensors.update(found.tensors)
+        total.literals.update(found.literals)
+        total.varies = total.varies or found.varies
+        total.unknown = total.unknown or found.unknown
+
+    def _look(self, value: Value, seen: Seen, depth: int, visited: set[Obj]) -> None:
+        for obj in value:
+            if isinstance(obj, Tensor):
+                seen.tensors[obj] = None
+            elif isinstance(obj, Lit):
+                if obj is not NONE:
+                    seen.literals[obj] = None
+            elif isinstance(obj, Prim):
+                seen.varies = seen.varies or obj.varies
+            elif isinstance(obj, Unknown):
+                seen.unknown = obj.reason
+            elif depth < _DEPTH and obj not in visited:
+                visited.add(obj)
+                for inner in _contents(obj):
+                    self._look(inner, seen, depth + 1, visited)
 
 
 def _contents(obj: Obj) -> list[Value]:
@@ -82,6 +104,7 @@ class Parameters:
         code: Code,
         frames: list[Frame],
         hints: HintReader,
+        looker: Looker,
         *,
         reached: bool,
         follow_hints: bool,
@@ -90,6 +113,7 @@ class Parameters:
     ) -> None:
         self.code = code
         self.frames = frames
+        self.looker = looker
         self.hints = hints
         self.reached = reached
         self.follow_hints = follow_hints
@@ -102,14 +126,14 @@ class Parameters:
         self.assumptions: list[Evidence] = []
         self.facts = tuple(self._parameter(i, p) for i, p in enumerate(code.params))
 
-    # Tensors -----------------------------------------------------------------------------------------------------------
+    # Tensors ----------------------------------------------------------------------------------------------------------
 
     def _parameter(self, index: int, param: Param) -> ParameterFacts:
         if index == 0 and self.skip_first:
             return ParameterFacts(param.name, index, Ternary.NO)
         seen = Seen()
         for frame in self.frames:
-            look(frame.args[index], seen)
+            self.looker.add(frame.args[index], seen)
         called = self._calls_with_tensor(index)
         literals = tuple(sorted({repr(lit.const) for lit in seen.literals if self._counts(lit)}))[:_MOST]
         if self.follow_hints and self._hinted(param):
@@ -140,7 +164,7 @@ class Parameters:
                 if caller is None or pos == frame.code.position or (caller.dead and len(frame.incoming) > 1):
                     continue
                 seen = Seen()
-                look(args[index], seen)
+                self.looker.add(args[index], seen)
                 if seen.tensors:
                     shown = min(map(repr, seen.tensors))
                     place = (caller.code.path, pos >> 16)
@@ -181,13 +205,13 @@ class Parameters:
             return Fact(Ternary.NO, (Evidence("has no parameter", self.code.path, self.code.line),))
         return Fact(Ternary.NO, (Evidence("no call passes a tensor", self.code.path, self.code.line),))
 
-    # Literals ------------------------------------------------------------------------------------------------------------
+    # Literals ---------------------------------------------------------------------------------------------------------
 
     def _counts(self, lit: Lit) -> bool:
         return lit.kind != "ellipsis" and (self.booleans or lit.kind != "bool")
 
     def primitive_fact(self) -> Fact:
-        """The paper's notion: in some calling context everything that reaches a parameter is a constant, or holds one."""
+        """The paper's notion: in some calling context all that reaches a parameter is a constant, or holds one."""
         evidence: list[Evidence] = []
         unknown: list[str] = []
         for index, param in enumerate(self.code.params):
@@ -280,6 +304,3 @@ def _types(seen: Seen) -> tuple[TensorType, ...]:
         TensorType("dense" if t.kind == SYMBOLIC else t.kind, t.dtype, public_shape(t.shape)) for t in seen.tensors
     }
     return tuple(sorted(types, key=lambda t: (t.kind, t.dtype or "", str(t.shape))))
-
-
-_UNUSED = (NDARRAY, _OTHERS)

@@ -32,7 +32,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.flow.frames import LEVEL_LIMITS, Contexts, Frame
-from hybridize.flow.heap import HeapAccess, registry_class
+from hybridize.flow.heap import HeapAccess, registry_class, uid_of
 from hybridize.library import registry
 from hybridize.library.defaults import default_call, unknown_method
 from hybridize.library.spec import Call, Rule
@@ -41,6 +41,8 @@ from hybridize.program.ir import Code
 #: Nested calls are followed at once down to this depth; deeper ones wait in the worklist.
 MAX_DEPTH: Final = 48
 
+#: So many library calls may be open within each other (a layer that wraps itself would nest without end).
+MAX_RULES: Final = 150
 #: A frame that has run so often waits in the worklist, so that further changes of its arguments are taken together.
 EAGER_RUNS: Final = 3
 
@@ -53,6 +55,7 @@ class Calls(HeapAccess):
     if TYPE_CHECKING:
         depth: int
         phase: int
+        rules_open: int
 
         def run(self, frame: Frame) -> None: ...
 
@@ -272,7 +275,7 @@ class Calls(HeapAccess):
         key = self.world.site(cls, frame, pos, "instance")
         inst = self.world.allocated.get(key)
         if inst is None:
-            inst = self.world.allocated[key] = Inst(cls, (frame.code, pos), frame.uid)
+            inst = self.world.allocated[key] = Inst(cls, (frame.code, pos), uid_of(key, frame))
             self.world.note_instance(cls, inst)
         assert isinstance(inst, Inst)
         self._initialize(frame, pos, inst, args, kwargs, rest)
@@ -374,13 +377,18 @@ class Calls(HeapAccess):
         return unknown(f"the result of calling an instance of `{obj.cls.name}`").value
 
     def apply_rule(self, rule: Rule, call: Call) -> Value:
-        """Applies a model. A mistake in one costs its value, never the analysis; `world.failures` keeps it for tests."""
+        """Applies a model. A mistake in one costs its value, not the analysis; `world.failures` keeps it for tests."""
+        if self.rules_open >= MAX_RULES:
+            return unknown("the result of library calls that nest without end").value
+        self.rules_open += 1
         try:
             return rule(call)
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
             self.world.failures.append(f"{call.name}: {type(error).__name__}: {error}")
             call.frame.effect("foreign_call", None, call.name, call.pos)
             return unknown(f"the result of `{call.name}`").value
+        finally:
+            self.rules_open -= 1
 
     # Library code ------------------------------------------------------------------------------------------------
 

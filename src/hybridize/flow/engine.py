@@ -56,6 +56,7 @@ class Engine(Executor):
         self.world = world
         self.depth = 0
         self.phase = 0
+        self.rules_open = 0
         self._queue: list[tuple[int, Frame]] = []
 
     # The fixpoint --------------------------------------------------------------------------------------------------
@@ -309,7 +310,7 @@ class Engine(Executor):
                 fields += [n for n in _annotated_fields(base) if n not in fields]
         self.world.dataclasses[cls] = tuple(fields)
 
-    # Small protocols ---------------------------------------------------------------------------------------------------
+    # Small protocols --------------------------------------------------------------------------------------------------
 
     def unpackable(self, frame: Frame, obj: Obj, pos: int) -> list[Value] | None:
         """The items of an object by position, if their number is known."""
@@ -399,6 +400,3 @@ def _base_class(obj: Obj) -> Obj:
 def _annotated_fields(cls: Class) -> list[str]:
     """The annotated names of a class body, in order."""
     return list(cls.code.fields)
-
-
-_UNUSED: tuple[Any, ...] = (Container, FALSE, TRUE, INT_V, registry)

@@ -57,7 +57,7 @@ class Executor(Calls):
         vals = frame.vals
         table = HANDLERS
         for instr in block:
-            if table[instr[0]](self, frame, vals, instr) is False:  # type: ignore[arg-type]
+            if table[instr[0]](self, frame, vals, instr) is False:  # type: ignore[arg-type]  # Engine is the only executor
                 return False
         return True
 
@@ -74,7 +74,7 @@ def _copy(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
 
 
 def _global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, name, pos = instr
+    _, dst, name, _ = instr
     module = frame.module
     code = frame.code
     if code.kind == "class" and frame.namespace is not None:
@@ -443,12 +443,12 @@ def _base_order(obj: Obj) -> tuple[int, str]:
 
 
 def _import(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, name, top, pos = instr
+    _, dst, name, top, _ = instr
     vals[dst] = engine.import_name(frame, name, top)
 
 
 def _import_from(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, module, level, name, pos = instr
+    _, dst, module, level, name, _ = instr
     vals[dst] = engine.import_from(frame, module, level, name)
 
 
@@ -496,7 +496,7 @@ def _return(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool
 
 
 def _yield(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, src, pos = instr
+    _, dst, src, _ = instr
     engine.yielded(frame, vals[src] or BOTTOM)
     vals[dst] = join(NONE_V, unknown("a value sent to a generator").value)
 
@@ -522,7 +522,7 @@ def _jump(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
 
 
 def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
-    _, _, condition, then, other, first, second, pos = instr
+    _, _, condition, then, other, first, second, _ = instr
     may, may_not = engine.condition(frame, vals[condition])
     falls = False
     if may and engine.execute(frame, then):
@@ -596,7 +596,7 @@ def _try(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | 
 
 
 def _enter(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, src, is_async, pos = instr
+    _, dst, src, _, pos = instr
     value = vals[src]
     vals[dst] = engine.enter_context(frame, value, pos) if value else _missing(frame)
 
@@ -683,5 +683,3 @@ _TABLE: dict[Op, type_Handler] = {
     Op.DYNAMIC: _dynamic,
 }
 HANDLERS: tuple[type_Handler, ...] = tuple(_TABLE[op] for op in Op)
-
-_UNUSED = (Lit, NONE, Tup, Stream, Wrapper, lib)

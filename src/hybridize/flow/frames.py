@@ -34,6 +34,10 @@ LEVEL_LIMITS: Final = (5, 8, 10)
 PATIENCE: Final = 8
 
 
+#: The frame number of objects that all frames of a site share (see `World.site`).
+SHARED: Final = -1
+
+
 class Effect:
     """A change that outlives a statement: what kind, of which object (None: of the outside world), where."""
 

@@ -37,7 +37,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.flow.frames import PATIENCE, Frame
+from hybridize.flow.frames import PATIENCE, SHARED, Frame
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, operator_item
 from hybridize.library.spec import Call
@@ -98,7 +98,7 @@ class HeapAccess:
         key = self.world.site(kind, frame, pos, tag)
         found = self.world.allocated.get(key)
         if found is None:
-            found = self.world.allocated[key] = Container(kind, (frame.code, pos), frame.uid)
+            found = self.world.allocated[key] = Container(kind, (frame.code, pos), uid_of(key, frame))
         assert isinstance(found, Container)
         return found
 
@@ -125,7 +125,7 @@ class HeapAccess:
         key = self.world.site(cls, frame, pos, "instance")
         found = self.world.allocated.get(key)
         if found is None:
-            found = self.world.allocated[key] = LibInst(cls, (frame.code, pos), frame.uid)
+            found = self.world.allocated[key] = LibInst(cls, (frame.code, pos), uid_of(key, frame))
         assert isinstance(found, LibInst)
         return found
 
@@ -684,6 +684,11 @@ _OBJECT_METHODS = frozenset(
 def property_accessor(prop: Wrapper, name: str) -> Value:
     """The decorator `@x.setter`: called with a function it gives the property with that accessor."""
     return bound(f"property.{name}", prop).value
+
+
+def uid_of(key: tuple[Any, ...], frame: Frame) -> int:
+    """The frame number of an object that is allocated under a site's name."""
+    return SHARED if key[-1] is None else frame.uid
 
 
 def registry_class(obj: Obj) -> str:

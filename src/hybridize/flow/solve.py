@@ -148,14 +148,9 @@ class Solver:
                 args.append(self._receiver(func.owner, kind, frame))
                 continue
             value = self._argument(func, param, i)
-            if param.kind == "varargs":
-                if value:
-                    engine_value = value
-                    args_rest = engine_value
-                    _ = args_rest
-            elif param.kind == "kwargs":
+            if param.kind in ("varargs", "kwargs"):
                 continue
-            elif param.kind == "keyword":
+            if param.kind == "keyword":
                 if value:
                     kwargs[param.name] = value
             elif value:
@@ -252,10 +247,9 @@ def method_kind(func: Func) -> str:
         return "function"
     cell = func.owner.fields.get(func.code.name)
     for obj in cell.value if cell is not None else ():
-        if isinstance(obj, Wrapper) and func in obj.inner:
-            if obj.kind in ("staticmethod", "classmethod"):
-                return obj.kind
-    if func.code.name in ("__new__",):
+        if isinstance(obj, Wrapper) and func in obj.inner and obj.kind in ("staticmethod", "classmethod"):
+            return obj.kind
+    if func.code.name == "__new__":
         return "staticmethod"
     if func.code.name in ("__init_subclass__", "__class_getitem__"):
         return "classmethod"
@@ -274,6 +268,3 @@ def objects_of(values: Iterable[Value]) -> list[Obj]:
     """All objects of some values."""
     return [obj for value in values for obj in value]
 
-
-Progress = Callable[[str, int, int], None]
-_UNUSED = (Stream, tup)
