@@ -282,14 +282,21 @@ _OPS_FLOAT: Final = """
 
 _OPS: Final[dict[str, Spec]] = {
     **group(_OPS_FLOAT, _KEEPING),
-    **group("abs absolute negative sign square copy stop_gradient flip roll sort tril triu conjugate", _SAME),
+    **group(
+        "abs absolute negative sign square fliplr flipud copy stop_gradient flip roll sort tril triu conjugate", _SAME
+    ),
     **group("cumsum cumprod", op(_like_dtype, lambda a: a.tensor("x").known if a.given("axis") else flat_shape(a))),
     "clip": op(floating("x"), like("x")),
     **group("add subtract multiply maximum minimum power", _BINARY),
-    **group("divide true_divide divide_no_nan arctan2 mod floor_divide logaddexp", _DIVIDE),
+    **group("divide true_divide divide_no_nan arctan2 mod floor_divide logaddexp fmax fmin hypot", _DIVIDE),
     **group("equal not_equal greater greater_equal less less_equal isclose", _COMPARE),
     **group("logical_and logical_or logical_xor", _COMPARE),
-    **group("logical_not isnan isinf isfinite", _TEST),
+    **group("logical_not isnan isinf isfinite isneginf isposinf signbit", _TEST),
+    **group("nansum nanmean nanmax nanmin nanprod nanstd nanvar", _REDUCE),
+    **group("fabs rad2deg sinc i0", _KEEPING),
+    **group("bitwise_and bitwise_or bitwise_xor", _BINARY),
+    "bitwise_not": _SAME,
+    "bitwise_invert": _SAME,
     **group("sum mean max min prod std var amax amin logsumexp median", _REDUCE),
     **group("any all", op(fixed("bool"), reduction("x"))),
     "count_nonzero": op(fixed("int32"), reduction("x")),

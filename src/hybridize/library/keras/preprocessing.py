@@ -140,7 +140,11 @@ _ADAPT: Final[dict[str, Spec]] = {
 }
 
 
-_AUGMENTING: Final = "RandomBrightness RandomContrast RandomFlip RandomRotation RandomTranslation RandomZoom"
+_AUGMENTING: Final = """
+    RandomBrightness RandomContrast RandomFlip RandomRotation RandomTranslation RandomZoom RandomShear RandomPerspective
+    RandomColorDegeneration RandomColorJitter RandomErasing RandomGaussianBlur RandomGrayscale RandomHue RandomInvert
+    RandomPosterization RandomSaturation RandomSharpness Solarization AutoContrast Equalization AugMix RandAugment
+"""
 
 CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.layers.Rescaling": layer(same, "compute"),

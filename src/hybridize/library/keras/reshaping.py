@@ -122,7 +122,8 @@ def _function(name: str) -> Spec:
                 call.keep(made, key, value)
         if len(call.args) > 1:
             call.keep(made, "axes" if name == "Dot" else "axis", call.args[1])
-        assert spec.call is not None and spec.call.rule is not None
+        assert spec.call is not None
+        assert spec.call.rule is not None
         inputs = call.args[:1] or [call.kwargs[k] for k in ("inputs",) if k in call.kwargs]
         inner = Call(call.engine, call.frame, call.pos, cls, inputs, {}, made, call.rest)
         return spec.call.rule(inner)

@@ -104,6 +104,7 @@ def _sizes(default: Any) -> tuple[int, ...]:
 
 @cache
 def default_of(cls: str, name: str, fallback: Any) -> Any:
+    """The constant that a constructor's parameter is by default; the fallback where that is None or no constant."""
     text = positions(cls).get(name, (0, None))[1]
     if text is None:
         return fallback
@@ -272,6 +273,7 @@ def cast_value(call: Call, value: Value, dtype: str | None, first: bool = True) 
 
 
 def settings_of_receiver(call: Call) -> Settings:
+    """The settings of the layer whose method or attribute is asked for."""
     assert call.receiver is not None
     return Settings(call, call.receiver, layer_class(call, call.receiver))
 
