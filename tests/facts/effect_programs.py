@@ -1311,7 +1311,7 @@ PROGRAMS: Final[dict[str, str]] = {
                 log.append(other)  # <-
                 return True
             def __gt__(self, other):
-                log.append(other)  # <-
+                log.append(other)
                 return True
         def f(ds):
             return max(ds), min(ds)
@@ -1403,10 +1403,10 @@ PROGRAMS: Final[dict[str, str]] = {
                 self.n += 1  # <-
                 return 1
             def __float__(self):
-                self.n += 1  # <-
+                self.n += 1
                 return 1.0
             def __abs__(self):
-                self.n += 1  # <-
+                self.n += 1
                 return 1
         def f(d):
             return int(d), float(d), abs(d)
@@ -1494,7 +1494,7 @@ PROGRAMS: Final[dict[str, str]] = {
                 self.n += 1  # <-
                 return self
             def __exit__(self, *a):
-                self.n -= 1  # <-
+                self.n -= 1
         def f(d):
             with d:
                 pass

@@ -1,7 +1,7 @@
 """What is a Python side effect and what is not, one small program each.
 
-A program of the table defines one function `f`. Where a line is marked `# <-`, `f` has a Python side effect and its evidence
-names that line; where none is marked, `f` has none. All programs are analyzed in one run, each as a module of its own.
+A program of the table defines one function `f`. Where a line is marked `# <-`, `f` has a Python side effect and its
+evidence names that line; where none is marked, `f` has none. All programs are analyzed in one run, each as a module of its own.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hybridize.domain.objects import Cell, Container, Heap, Inst, Mod, Obj, Stream, Tensor, Tup, Unknown
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Lib, Mod, Obj, Stream, Tensor, Tup, Unknown
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import ELSEWHERE, Root, cell_roots, passed_slots, roots, slots_of
@@ -117,7 +117,7 @@ class SideEffects:
         target = effect.target
         if effect.kind == "closure":
             return effect.cell is not None and any(frame.cells.get(name) is effect.cell for name in frame.code.cells)
-        if isinstance(target, Mod):
+        if isinstance(target, Mod | Lib):
             return False
         if isinstance(target, Heap):
             return self._made_here(frame, target, direct=direct)

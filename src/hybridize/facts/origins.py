@@ -99,7 +99,7 @@ def _operands(frame: Frame, kind: str, target: Obj, instr: Instr) -> list[int]:
     receiver = [func[2]] if func is not None and func[0] == Op.ATTR else []
     if any(target in (frame.vals[slot] or ()) for slot in receiver):
         return receiver
-    named = {name: slot for name, slot in instr[4]}
+    named = dict(instr[4])
     if kind != "iterator" and "out" in named:
         return [named["out"]]
     every = [slot for slot, _ in instr[3]] + list(named.values())

@@ -36,6 +36,7 @@ from hybridize.domain.objects import (
     prim,
     tup,
     unknown,
+    wrapper,
 )
 from hybridize.flow.frames import PATIENCE, SHARED, Frame
 from hybridize.library import registry
@@ -204,6 +205,8 @@ class HeapAccess:
             for item in found:
                 if isinstance(item, Wrapper) and item.kind == "property":
                     result = join(result, self._property(frame, item, obj, pos))
+                elif own and isinstance(item, LibInst) and item.cls == "dataclasses.field":
+                    continue  # what a data class declares; its instances have their own
                 elif not own or not isinstance(item, Func | Wrapper | Lib | Lit):
                     result = join(result, self.bind(frame, item, obj, pos))
         if result:
@@ -219,7 +222,7 @@ class HeapAccess:
         if name == "__class__":
             return obj.cls.value
         if name == "__dict__":
-            return unknown("the attribute dictionary of an object").value
+            return namespace(obj)
         for base in obj.cls.mro:
             if isinstance(base, Lib):
                 rule = registry.property_rule(base.name, name)
@@ -417,6 +420,9 @@ class HeapAccess:
                 self.write(frame, obj.cell(name), value, pos)
                 if isinstance(obj, Mod) and not value:
                     obj.cell(name)
+            case Lib():
+                frame.effect("state", None, f"{obj.name}.{name}", pos)
+                return
             case _:
                 return
         frame.effect("attribute", obj, name, pos)
@@ -460,18 +466,24 @@ class HeapAccess:
 
     # Items ---------------------------------------------------------------------------------------------------------
 
-    def get_item(self, frame: Frame, owner: Value, index: Value, pos: int) -> Value:
-        """`owner[index]`."""
+    def get_item(self, frame: Frame, owner: Value, index: Value, pos: int, *, quiet: bool = False) -> Value:
+        """`owner[index]`; `quiet`: as `get` reads, which inserts nothing into a `defaultdict`."""
         result = BOTTOM
         for obj in owner:
-            result = join(result, self._item(frame, obj, index, pos))
+            result = join(result, self._item(frame, obj, index, pos, quiet))
         return result
 
-    def _item(self, frame: Frame, obj: Obj, index: Value, pos: int) -> Value:
+    def reads_insert(self, container: Container) -> None:
+        """Notes that reading a missing key of a container inserts it (`defaultdict`)."""
+        self.world.allocated[container, "inserts"] = container
+
+    def _item(self, frame: Frame, obj: Obj, index: Value, pos: int, quiet: bool = False) -> Value:
         match obj:
             case Tup():
                 return self._tuple_item(obj, index)
             case Container():
+                if not quiet and (obj, "inserts") in self.world.allocated:
+                    frame.effect("item", obj, obj.kind, pos)
                 return self._container_item(frame, obj, index, pos)
             case Stream():
                 return (
@@ -585,6 +597,13 @@ class HeapAccess:
                     self.set_item_quietly(frame, behind, index, value, pos)
             case Tensor():
                 frame.effect("item", obj, obj.kind, pos)
+            case Lib():
+                frame.effect("io" if obj.name == "os.environ" else "state", None, obj.name, pos)
+            case Wrapper(kind="namespace"):
+                for key in index:
+                    name = key.const if isinstance(key, Lit) and isinstance(key.const, str) else "a computed attribute"
+                    self.set_field(frame, obj.extra[0], name, value, pos)
+                    frame.effect("attribute", obj.extra[0], name, pos)
             case Heap() | Unknown():
                 frame.effect("item", obj, "item", pos)
 
@@ -615,11 +634,19 @@ class HeapAccess:
     def _elements(self, frame: Frame, obj: Obj, pos: int) -> Value:
         match obj:
             case Tup():
+                if obj.kind in ONE_SHOT:
+                    frame.effect("iterator", obj, obj.kind, pos)
                 return join_items(obj.items)
             case Container():
+                if obj.kind in ONE_SHOT:
+                    frame.effect("iterator", obj, obj.kind, pos)
                 return self.keys_of(frame, obj) if obj.kind == "dict" else self.values_of(frame, obj)
             case Stream():
+                if obj.kind in ONE_SHOT:
+                    frame.effect("iterator", obj, obj.kind, pos)
                 return obj.element
+            case LibInst() if registry.method_spec(obj.cls, "__next__") is not None:
+                frame.effect("iterator", obj, obj.cls, pos)
             case Lit(kind="str"):
                 return STR_V
             case Lit():
@@ -665,6 +692,8 @@ class HeapAccess:
         return result
 
 
+#: What can be iterated over only once: doing so changes it for whoever else holds it.
+ONE_SHOT = frozenset({"generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"})
 _CONTAINERS = frozenset({"builtins.dict", "builtins.list", "builtins.set", "collections.OrderedDict"})
 _OBJECT_METHODS = frozenset(
     {
@@ -679,6 +708,11 @@ _OBJECT_METHODS = frozenset(
     }
     | {"__eq__", "__hash__", "__enter__", "__exit__", "__post_init__"}
 )
+
+
+def namespace(obj: Obj) -> Value:
+    """`vars(obj)`, `obj.__dict__`, `globals()`: a dictionary whose items are the attributes of an object."""
+    return wrapper("namespace", unknown("a namespace dictionary").value, obj).value
 
 
 def property_accessor(prop: Wrapper, name: str) -> Value:

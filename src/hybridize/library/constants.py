@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from hybridize.domain.objects import NONE_V, Value, literal, prim, stream
-
-_STRINGS: Final = stream("tuple", prim("str").value).value
+from hybridize.library.python.constants import CONSTANTS as _PYTHON
 
 CONSTANTS: Final[Mapping[str, Value]] = {
+    **_PYTHON,
     "np.pi": literal(math.pi).value,
     "np.e": literal(math.e).value,
     "np.inf": literal(math.inf).value,
@@ -24,8 +24,8 @@ CONSTANTS: Final[Mapping[str, Value]] = {
     "math.tau": literal(math.tau).value,
     "os.sep": prim("str").value,
     "os.linesep": prim("str").value,
-    "sys.argv": _STRINGS,
-    "sys.path": _STRINGS,
+    "sys.argv": stream("builtins.module_list", prim("str").value).value,
+    "sys.path": stream("builtins.module_list", prim("str").value).value,
     "sys.maxsize": prim("int").value,
     "sys.platform": prim("str").value,
     "sys.version_info": stream("tuple", prim("int").value).value,

@@ -1,7 +1,8 @@
 """What happens where no model says: attributes of modules, calls without a rule, items of library values.
 
-A TensorFlow operation without a rule gives a tensor of unknown shape and has no Python effect; a NumPy function gives an
-array; a class gives an instance. Code of unknown libraries gives an unknown value, and whether it has effects is unknown too.
+A TensorFlow operation without a rule gives a tensor of unknown shape and has no Python effect; a NumPy function gives
+an array; a class gives an instance. Code of unknown libraries gives an unknown value, and whether it has effects is
+unknown too.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from hybridize.domain.tensors import DENSE, NDARRAY, UNRESOLVED, Shape
 from hybridize.library import registry
 from hybridize.library.constants import CONSTANTS
 from hybridize.library.index import known_package, lookup
+from hybridize.library.python.constants import OPEN_ATTRIBUTES, OPEN_ITEMS
 from hybridize.library.slicing import sliced_tensor
 from hybridize.library.spec import Call
 
@@ -62,16 +64,15 @@ def library_attribute(owner: str, name: str, *, only_known: bool = False) -> Val
     """An attribute of a library module or class; bottom where `only_known` and the index does not have it."""
     full = registry.normalize(f"{owner}.{name}")
     if only_known:
-        known = (
-            registry.function_spec(full) is not None
-            or registry.class_spec(full) is not None
-            or (known_package(full) and lookup(full) is not None)
-        )
+        known = registry.is_listed(full) or (known_package(full) and lookup(full) is not None)
         if not known:
             return BOTTOM
     constant = CONSTANTS.get(full)
     if constant is not None:
         return constant
+    option = OPEN_ATTRIBUTES.get(owner)
+    if option is not None and not registry.is_listed(full) and name not in ("append_flag_values", "mark_as_parsed"):
+        return option
     if known_package(full) and owner not in ("tf", "keras", "np"):
         entry = lookup(full)
         if entry is not None and entry.kind == "property":
@@ -177,7 +178,7 @@ def operator_item(call: Call) -> Value:
         case Unknown():
             return unknown(f"an element of {obj.reason}" if len(obj.reason) < 80 else obj.reason).value
         case Lib():
-            return unknown(f"an element of {obj.name}").value
+            return OPEN_ITEMS.get(obj.name) or unknown(f"an element of {obj.name}").value
         case Bound():
             return unknown("an element of a method's result").value
         case _ if obj is NONE:

@@ -1,4 +1,4 @@
-"""Python's operators on abstract values: numbers, strings, containers, tensors, arrays, objects with special methods."""
+"""Python's operators on abstract values: numbers, strings, containers, tensors, arrays, objects of the project."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from hybridize.domain.objects import (
     Tup,
     Unknown,
     Value,
+    bound,
     literal,
     prim,
     tensor,
@@ -35,6 +36,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
+from hybridize.library import registry
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
 from hybridize.library.spec import Call
 
@@ -195,11 +197,24 @@ def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
         engine.write(frame, made.rest_cell(), element, pos)
         result: Value = made.value
         return result
+    found = _modelled(engine, frame, op, x, y, pos)
+    if found is not None:
+        return found
     if isinstance(x, Class | Lib | Lit) and isinstance(y, Class | Lib | Lit) and op == "|":
         return unknown("a union type").value
     if isinstance(x, Unknown) or isinstance(y, Unknown):
         return _unknown_operand(op, x, y)
     return unknown(f"the result of `{op}`").value
+
+
+def _modelled(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value | None:
+    """An operator that the model of a library class has (`Path / "x"`)."""
+    for obj, other, prefix in ((x, y, "__"), (y, x, "__r")):
+        name = f"{prefix}{SPECIAL[op]}__"
+        if isinstance(obj, LibInst) and registry.method_spec(obj.cls, name) is not None:
+            result: Value = engine.call_value(frame, pos, bound(name, obj).value, [other.value], {}, "operator")
+            return result
+    return None
 
 
 def _unknown_operand(op: str, x: Obj, y: Obj) -> Value:

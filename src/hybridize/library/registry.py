@@ -26,7 +26,11 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "keras": ("hybridize.library.keras.core", "hybridize.library.keras.training", "hybridize.library.keras.layers"),
     "np": ("hybridize.library.numpy_models",),
     "builtins": ("hybridize.library.python.functions", "hybridize.library.python.containers"),
-    "wrapper": ("hybridize.library.tensorflow.control", "hybridize.library.python.functions"),
+    "wrapper": (
+        "hybridize.library.tensorflow.control",
+        "hybridize.library.python.functions",
+        "hybridize.library.python.containers",
+    ),
 }
 
 
@@ -68,16 +72,35 @@ def merged(first: ClassSpec, second: ClassSpec) -> ClassSpec:
 
 @cache
 def function_spec(name: str) -> Spec | None:
-    """The model of a library function."""
+    """The model of a library function: its own, or that of the family of names it belongs to."""
     found: Spec | None = _table(root_of(name), "FUNCTIONS").get(name)
-    return found
+    if found is not None or root_of(name) in _TABLES or _owner_is_class(name):
+        return found
+    from hybridize.library.python.families import family_function  # the families build on rules that build on this
+
+    return family_function(name)
 
 
 @cache
 def class_spec(name: str) -> ClassSpec | None:
-    """The model of a library class."""
+    """The model of a library class: its own, or that of the family of names it belongs to."""
     found: ClassSpec | None = _table(root_of(name), "CLASSES").get(name)
-    return found
+    if found is not None or root_of(name) in _TABLES or name in _table(root_of(name), "FUNCTIONS"):
+        return found
+    from hybridize.library.python.families import family_class
+
+    return family_class(name)
+
+
+def _owner_is_class(name: str) -> bool:
+    """Whether a name is that of an attribute of a class, or of a class: no family of functions has it."""
+    owner = name.rpartition(".")[0]
+    return any(n in _table(root_of(name), "CLASSES") for n in (name, owner)) or owner.rpartition(".")[2][:1].isupper()
+
+
+def is_listed(name: str) -> bool:
+    """Whether a table names a function or class itself."""
+    return name in _table(root_of(name), "FUNCTIONS") or name in _table(root_of(name), "CLASSES")
 
 
 @cache

@@ -49,6 +49,8 @@ TYPE_NAMES: Final = frozenset(
     | {name for names in _TENSOR.values() for name in names}
     | {"builtins.type", "types.FunctionType", "builtins.property"}
 )
+#: Dictionaries that the same kind of container stands for.
+_DICTS: Final = frozenset(f"collections.{n}" for n in ("OrderedDict", "defaultdict", "Counter", "ChainMap", "UserDict"))
 MAYBE: Final = (True, True)
 YES: Final = (True, False)
 NO: Final = (False, True)
@@ -71,6 +73,8 @@ def is_instance(obj: Obj, kind: str) -> tuple[bool, bool]:
             return NO if kind in TYPE_NAMES else MAYBE
         case Tup():
             return _is_in(_PYTHON["tuple"], kind) if obj.kind == "tuple" else MAYBE
+        case Container(kind="dict") if kind in _DICTS:
+            return MAYBE
         case Container():
             return _is_in(_PYTHON.get(obj.kind, frozenset({obj.kind})), kind)
         case LibInst():

@@ -81,6 +81,8 @@ def _defaultdict(call: Call) -> Value:
     default = call_back(call, call.arg(0))
     for obj in made:
         if isinstance(obj, Container) and default:
+            if default is not NONE_V:
+                call.engine.reads_insert(obj)
             call.engine.lose_exactness(obj)
             call.engine.write(call.frame, obj.rest_cell(), default, call.pos)
     return made

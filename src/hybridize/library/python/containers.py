@@ -16,13 +16,14 @@ from hybridize.domain.objects import (
     Stream,
     Tup,
     Value,
+    Wrapper,
     literal,
     prim,
     stream,
     tup,
     unknown,
 )
-from hybridize.library.python.functions import give
+from hybridize.library.python.functions import compare_elements, from_keys, give
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 _NOTHING: Final = give(NONE_V)
@@ -41,10 +42,18 @@ def _add(index: int) -> Rule:
     def rule(call: Call) -> Value:
         owner = _self(call)
         call.engine.lose_exactness(owner)
+        if index:
+            _shift(call, owner)
         call.engine.write(call.frame, owner.rest_cell(), call.arg(index), call.pos)
         return NONE_V
 
     return rule
+
+
+def _shift(call: Call, owner: Container) -> None:
+    """Elements change places: any may now be at any index."""
+    if owner.kind in ("list", "deque", "bytearray"):
+        call.engine.write(call.frame, owner.rest_cell(), call.engine.values_of(call.frame, owner), call.pos)
 
 
 def _extend(call: Call) -> Value:
@@ -66,16 +75,30 @@ def _pop(call: Call) -> Value:
     owner = _self(call)
     if owner.kind == "dict":
         index = call.arg(0)
-        found = call.engine.get_item(call.frame, owner.value, index, call.pos)
+        found = call.engine.get_item(call.frame, owner.value, index, call.pos, quiet=True)
         call.engine.lose_exactness(owner)
         return join(found, call.arg(1, "default"))
     call.engine.lose_exactness(owner)
+    if call.args or call.name.endswith("popleft"):
+        _shift(call, owner)
     return call.engine.values_of(call.frame, owner)
 
 
 def _clear(call: Call) -> Value:
-    call.engine.lose_exactness(_self(call))
+    owner = _self(call)
+    call.engine.lose_exactness(owner)
+    _shift(call, owner)
     return NONE_V
+
+
+def _set_item(call: Call) -> Value:
+    """`xs.__setitem__(i, x)`."""
+    call.engine.set_item_quietly(call.frame, _self(call), call.arg(0), call.arg(1), call.pos)
+    return NONE_V
+
+
+def _get_item(call: Call) -> Value:
+    return call.engine.get_item(call.frame, _self(call).value, call.arg(0), call.pos)
 
 
 def _copy(call: Call) -> Value:
@@ -119,7 +142,7 @@ def _items(call: Call) -> Value:
 def _get(call: Call) -> Value:
     owner = _self(call)
     index = call.arg(0)
-    found = call.engine.get_item(call.frame, owner.value, index, call.pos)
+    found = call.engine.get_item(call.frame, owner.value, index, call.pos, quiet=True)
     const = call.constant(0, "")
     if const is not None and const in owner.fields and call.engine.is_exact(call.frame, owner):
         return found
@@ -130,7 +153,7 @@ def _setdefault(call: Call) -> Value:
     owner = _self(call)
     value = call.arg(1, "default", NONE_V)
     call.engine.set_item_quietly(call.frame, owner, call.arg(0), value, call.pos)
-    return join(value, call.engine.get_item(call.frame, owner.value, call.arg(0), call.pos))
+    return join(value, call.engine.get_item(call.frame, owner.value, call.arg(0), call.pos, quiet=True))
 
 
 def _update(call: Call) -> Value:
@@ -161,6 +184,8 @@ def _sort(call: Call) -> Value:
     key = call.arg(-1, "key")
     if key and key is not NONE_V and values:
         call.call(key, values)
+    else:
+        compare_elements(call, values)
     call.engine.lose_exactness(owner)
     call.engine.write(call.frame, owner.rest_cell(), values, call.pos)
     return NONE_V
@@ -177,7 +202,16 @@ def _mutates(rule: Rule) -> Spec:
     return Spec(rule, effects=("mutate",))
 
 
+_ITEMS: Final = {
+    "__setitem__": _mutates(_set_item),
+    "__delitem__": _mutates(_clear),
+    "__getitem__": Spec(_get_item),
+    "__contains__": Spec(give(BOOL_V)),
+}
 _LIST: Final = {
+    **_ITEMS,
+    "__iadd__": _mutates(_extend),
+    "__imul__": _mutates(_clear),
     "append": _mutates(_add(0)),
     "insert": _mutates(_add(1)),
     "extend": _mutates(_extend),
@@ -215,6 +249,9 @@ _SET: Final = {
     **{name: Spec(_join_sets) for name in ("union", "intersection", "difference", "symmetric_difference")},
 }
 _DICT: Final = {
+    **_ITEMS,
+    "__ior__": _mutates(_update),
+    "fromkeys": Spec(lambda call: from_keys(call)),
     "keys": Spec(_keys),
     "values": Spec(_values),
     "items": Spec(_items),
@@ -327,6 +364,20 @@ def _object_setattr(call: Call) -> Value:
     return NONE_V
 
 
+def _namespace_changed(call: Call) -> Value:
+    """A change of `obj.__dict__`: of attributes of the object."""
+    assert isinstance(call.receiver, Wrapper)
+    owner = call.receiver.extra[0]
+    call.effect("attribute", "__dict__", owner)
+    named = {k: v for k, v in call.kwargs.items() if k != "**"}
+    for obj in call.arg(0) if call.name.endswith("update") else BOTTOM:
+        if isinstance(obj, Container) and obj.kind == "dict":
+            named |= {str(k): call.engine.read(call.frame, cell) for k, cell in list(obj.fields.items())}
+    for name, value in named.items():
+        call.engine.set_field(call.frame, owner, name, value, call.pos)
+    return unknown("an attribute of an object").value if "pop" in call.name else NONE_V
+
+
 CLASSES: Final[dict[str, ClassSpec]] = {
     "builtins.object": ClassSpec(methods=_OBJECT),
     "builtins.list": ClassSpec(bases=("builtins.object",), methods=_LIST),
@@ -335,6 +386,22 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "builtins.dict": ClassSpec(bases=("builtins.object",), methods=_DICT),
     "builtins.str": ClassSpec(bases=("builtins.object",), methods=_STR),
     "builtins.bytes": ClassSpec(bases=("builtins.object",), methods=_STR),
+    "builtins.bytearray": ClassSpec(bases=("builtins.object",), methods={**_STR, **_LIST}),
+    "builtins.module_list": ClassSpec(
+        bases=("builtins.object",),
+        methods={
+            name: Spec(spec.rule if not spec.effects else _NOTHING, effects=("state",) if spec.effects else ())
+            for name, spec in _LIST.items()
+        },
+    ),
+    "wrapper.namespace": ClassSpec(
+        methods={
+            **{name: Spec(_namespace_changed) for name in ("update", "pop", "popitem", "clear", "setdefault")},
+            **{name: Spec(_namespace_changed) for name in ("__setitem__", "__delitem__")},
+            **{name: Spec(give(unknown("attributes of an object").value)) for name in ("items", "keys", "values")},
+            **{name: Spec(give(unknown("an attribute of an object").value)) for name in ("get", "copy", "__getitem__")},
+        }
+    ),
     "builtins.tuple": ClassSpec(bases=("builtins.object",), methods=_TUPLE),
     "builtins.generator": ClassSpec(bases=("builtins.object",), methods=_GENERATOR),
     "builtins.iterator": ClassSpec(bases=("builtins.object",), methods=_GENERATOR),

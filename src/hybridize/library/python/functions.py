@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -13,10 +13,9 @@ from hybridize.domain.objects import (
     NONE,
     NONE_V,
     STR_V,
-    Bound,
     Class,
     Container,
-    Func,
+    Heap,
     Inst,
     LibInst,
     Lit,
@@ -28,7 +27,6 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     Wrapper,
-    bound,
     lib,
     literal,
     prim,
@@ -37,9 +35,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.domain.tensors import DYNAMIC
-from hybridize.library import registry
-from hybridize.library.spec import ClassSpec, Call, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 
 def give(value: Value) -> Rule:
@@ -98,7 +94,7 @@ def _zip(call: Call) -> Value:
     items = [call.elements(a) for a in call.args]
     rows = _rows(call)
     if rows is not None:
-        return tup(rows).value
+        return tup(rows, "zip").value
     if not all(items):
         return stream("zip", BOTTOM).value
     return stream("zip", tup(items).value).value
@@ -141,7 +137,45 @@ def _sorted(call: Call) -> Value:
     key = call.arg(-1, "key")
     if key and key is not NONE_V and element:
         call.call(key, element)
+    else:
+        compare_elements(call, element)
     return call.list_of(element, "list", "sorted")
+
+
+def compare_elements(call: Call, element: Value) -> None:
+    """Elements are put in order by their own `__lt__` or `__gt__`."""
+    for obj in element:
+        if isinstance(obj, Inst):
+            special(call, obj, "__lt__", element)
+            special(call, obj, "__gt__", element)
+
+
+def special(call: Call, obj: Obj, name: str, *args: Value) -> Value:
+    """Calls a special method that the project defines on an object's class; bottom if it has none."""
+    method = call.engine.find_method(call.frame, obj, name) if isinstance(obj, Inst) else BOTTOM
+    return call.call(method, *args, how="operator") if method else BOTTOM
+
+
+def from_keys(call: Call) -> Value:
+    """`dict.fromkeys(keys, value)`."""
+    made = call.new("dict", "made")
+    call.engine.lose_exactness(made)
+    keys = call.elements(call.arg(0))
+    if keys:
+        call.engine.set_item_quietly(call.frame, made, keys, call.arg(1, "value", NONE_V), call.pos)
+    return made.value
+
+
+def _with_special(name: str, rule: Rule) -> Rule:
+    """A rule that first lets objects of the project answer by a special method."""
+
+    def asking(call: Call) -> Value:
+        for obj in call.arg(0):
+            if not special(call, obj, name) and name in ("__repr__", "__bool__"):
+                special(call, obj, "__len__" if name == "__bool__" else "__str__")
+        return rule(call)
+
+    return asking
 
 
 def _reversed(call: Call) -> Value:
@@ -154,10 +188,21 @@ def _reversed(call: Call) -> Value:
     return result
 
 
+#: Iterators that are their own iterators.
+_ONCE: Final = frozenset({"generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"})
+
+
 def _iter(call: Call) -> Value:
     result = BOTTOM
+    if len(call.args) == 2:
+        made = call.new("iterator", "iter")
+        call.engine.lose_exactness(made)
+        call.engine.write(call.frame, made.rest_cell(), call.call(call.arg(0)), call.pos)
+        return made.value
     for obj in call.arg(0):
-        if isinstance(obj, Stream) and ("Iterator" in obj.kind or obj.kind == "generator"):
+        if (isinstance(obj, Stream) and ("Iterator" in obj.kind or obj.kind in _ONCE)) or (
+            isinstance(obj, Container | Tup) and obj.kind in _ONCE
+        ):
             result = join(result, obj.value)
         elif isinstance(obj, Stream) and obj.kind.startswith("tf."):
             result = join(result, stream("tf.data.Iterator", call.elements(obj.value)).value)
@@ -191,8 +236,22 @@ def _reduce_numbers(call: Call) -> Value:
     key = call.arg(-1, "key")
     if key and key is not NONE_V and values:
         call.call(key, values)
+    elif name != "sum":
+        compare_elements(call, values)
     result = BOTTOM
+    start = call.arg(1, "start") if name == "sum" else BOTTOM
+    if name == "sum" and any(isinstance(o, Container | Tup) for o in values):
+        kind = "list" if any(isinstance(o, Container) for o in values) else "tuple"
+        element = join(call.elements(values), call.elements(start))
+        return call.list_of(element, "list", "sum") if kind == "list" else stream("tuple", element).value
+    for obj in start:
+        result = join(result, obj.value if isinstance(obj, Tensor | Inst) else BOTTOM)
     for obj in values:
+        if name == "sum" and isinstance(obj, Inst):
+            summed = join(special(call, obj, "__radd__", INT_V), special(call, obj, "__add__", values))
+            result = join(result, summed)
+            if summed:
+                continue
         if isinstance(obj, Tensor):
             if obj.kind != "ndarray":
                 call.frame.ops[call.pos] = call.name
@@ -252,6 +311,8 @@ def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:
     items: list[Value] | None = None
     if isinstance(obj, Tup):
         items = list(obj.items)
+        if obj.kind in _ONCE:
+            call.effect("iterator", f"{kind}()", obj)
     elif isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
         items = [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
     if items is not None and kind == "tuple":
@@ -353,13 +414,9 @@ def _isinstance(call: Call) -> Value:
 
 def _hasattr(call: Call) -> Value:
     name = call.constant(1, "")
-    answers: set[bool | None] = set()
     for obj in call.arg(0):
-        if isinstance(obj, Inst) and isinstance(name, str):
-            has = name in obj.fields or bool(call.engine.find_method(call.frame, obj, name))
-            answers.add(None if has or obj.cls.foreign else None)
-        else:
-            answers.add(None)
+        if isinstance(obj, Inst) and isinstance(name, str) and name not in obj.fields:
+            call.engine.find_method(call.frame, obj, name)  # asking runs a property
     return BOOL_V
 
 
@@ -414,7 +471,17 @@ def _round(call: Call) -> Value:
 
 
 def _divmod(call: Call) -> Value:
-    return tup([INT_V, INT_V]).value
+    from hybridize.library.operators import binary
+
+    a, b = call.arg(0), call.arg(1)
+    parts = [binary(call.engine, call.frame, op, a, b, call.pos) or INT_V for op in ("//", "%")]
+    return tup(parts).value
+
+
+def _pow(call: Call) -> Value:
+    from hybridize.library.operators import binary
+
+    return binary(call.engine, call.frame, "**", call.arg(0, "base"), call.arg(1, "exp"), call.pos) or INT_V
 
 
 def _string(call: Call) -> Value:
@@ -428,7 +495,21 @@ def _string(call: Call) -> Value:
 
 
 def _vars(call: Call) -> Value:
-    return unknown("a namespace dictionary").value
+    name = call.name.rpartition(".")[2]
+    unclear = unknown("a namespace dictionary").value
+    if name == "globals":
+        return wrapper("namespace", unclear, call.frame.module).value
+    result = BOTTOM
+    for obj in call.arg(0):
+        result = join(result, wrapper("namespace", unclear, obj).value if isinstance(obj, Heap) else unclear)
+    return result or unclear
+
+
+def _delattr(call: Call) -> Value:
+    name = call.constant(1, "", "a computed attribute")
+    for obj in call.arg(0):
+        call.effect("attribute", str(name), obj)
+    return NONE_V
 
 
 def _callable(call: Call) -> Value:
@@ -457,22 +538,22 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "sum": _reduce_numbers,
     "min": _reduce_numbers,
     "max": _reduce_numbers,
-    "int": _number("int"),
-    "float": _number("float"),
-    "bool": _truth,
+    "int": _with_special("__int__", _number("int")),
+    "float": _with_special("__float__", _number("float")),
+    "bool": _with_special("__bool__", _truth),
     "str": _string,
-    "repr": _string,
-    "format": _TEXT,
+    "repr": _with_special("__repr__", _TEXT),
+    "format": _with_special("__format__", _TEXT),
     "ascii": _TEXT,
     "chr": _TEXT,
     "bin": _TEXT,
     "hex": _TEXT,
     "oct": _TEXT,
     "ord": give(INT_V),
-    "hash": give(INT_V),
+    "hash": _with_special("__hash__", give(INT_V)),
     "id": give(INT_V),
     "bytes": give(prim("bytes").value),
-    "bytearray": give(prim("bytes").value),
+    "bytearray": lambda call: call.list_of(INT_V, "bytearray", "made"),
     "complex": give(prim("complex").value),
     "list": _sequence("list"),
     "tuple": _sequence("tuple"),
@@ -482,6 +563,7 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "getattr": _getattr,
     "setattr": _setattr,
     "hasattr": _hasattr,
+    "delattr": _delattr,
     "super": _super,
     "isinstance": _isinstance,
     "issubclass": give(BOOL_V),
@@ -491,9 +573,9 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "classmethod": _wrap("classmethod"),
     "type": _type,
     "object": lambda call: call.engine.library_instance(call.frame, call.pos, "builtins.object").value,
-    "abs": _abs,
-    "round": _round,
-    "pow": lambda call: prim("int").value,
+    "abs": _with_special("__abs__", _abs),
+    "round": _with_special("__round__", _round),
+    "pow": _pow,
     "divmod": _divmod,
     "any": give(BOOL_V),
     "all": give(BOOL_V),
@@ -520,7 +602,6 @@ _EFFECTS: Final[dict[str, tuple[str, Rule]]] = {
     "quit": ("io", give(BOTTOM)),
     "breakpoint": ("io", _NOTHING),
     "help": ("io", _NOTHING),
-    "delattr": ("unknown_call", _NOTHING),
 }
 
 FUNCTIONS: Final[dict[str, Spec]] = {
@@ -542,5 +623,3 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         methods={f"property.{name}": Spec(_property_setter) for name in ("setter", "getter", "deleter")}
     ),
 }
-
-_UNUSED: tuple[Any, ...] = (registry, Bound, Func, DYNAMIC, bound)
