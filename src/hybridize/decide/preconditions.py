@@ -1,7 +1,7 @@
 """The preconditions as a table: for each, the facts that must hold and the action that follows.
 
-CONVERT EAGER FUNCTION TO HYBRID (P1) and OPTIMIZE HYBRID FUNCTION (P2, P3) of the paper, Tables I and II. A condition is a
-fact, the answer that is asked for, and the status that says why it failed.
+CONVERT EAGER FUNCTION TO HYBRID (P1) and OPTIMIZE HYBRID FUNCTION (P2, P3) of the paper, Tables I and II. A condition
+is a fact, the answer that is asked for, and the status that says why it failed.
 """
 
 from __future__ import annotations
@@ -186,8 +186,8 @@ def _status(facts: FunctionFacts, name: str, evidence: tuple[Evidence, ...], mes
 
 def _report(facts: FunctionFacts, decision: Decision, statuses: list[Status]) -> FunctionReport:
     extra: list[Status] = []
-    if facts.mode is Mode.HYBRID and facts.recursive.value is YES and decision.action is Action.KEEP:
-        if not any(s.name == "recursive" for s in statuses):
-            warned = _status(facts, "recursive", facts.recursive.evidence, "hybrid and recursive: tracing may not end")
-            extra.append(replace(warned, severity=Severity.WARNING))
+    stays = facts.mode is Mode.HYBRID and facts.recursive.value is YES and decision.action is Action.KEEP
+    if stays and not any(s.name == "recursive" for s in statuses):
+        warned = _status(facts, "recursive", facts.recursive.evidence, "hybrid and recursive: tracing may not end")
+        extra.append(replace(warned, severity=Severity.WARNING))
     return FunctionReport(facts, decision, tuple(statuses + extra))

@@ -253,8 +253,8 @@ def _summarized(members: list[Obj], level: int) -> list[Obj]:
 def collapse(value: Value) -> Value:
     """What is left of a value that keeps growing: no large structures, and of many heap objects none told apart."""
     if any(isinstance(o, Tup | Stream) and o.size > MAX_GROWING for o in value):
-        value = frozenset([*(o for o in value if not isinstance(o, Tup | Stream)), unknown("a value that keeps growing")])
-        value = normalize(value)
+        kept = [o for o in value if not isinstance(o, Tup | Stream)]
+        value = normalize(frozenset([*kept, unknown("a value that keeps growing")]))
     if sum(1 for o in value if isinstance(o, Heap)) > MAX_GROWING:
         value = frozenset([*(o for o in value if isinstance(o, Lit | Prim | Tensor | Tup | Stream)), TOO_MANY])
     return _values.setdefault(value, value)

@@ -1,8 +1,8 @@
 """The abstract objects that a value is a set of.
 
-Objects are interned: two equal ones are the same Python object, so that sets of them compare and hash by identity, which
-is what keeps the fixpoint cheap. An object that Python would allocate is named by its allocation site and the frame
-(function and context) that executes it; an immutable one (a literal, a tuple, a tensor type) is named by its content.
+Objects are interned: two equal ones are the same Python object, so that sets of them compare and hash by identity,
+which is what keeps the fixpoint cheap. An object that Python would allocate is named by its allocation site and the
+frame (function and context) that executes it; an immutable one (a literal, a tuple, a tensor type) by its content.
 """
 
 from __future__ import annotations
@@ -276,11 +276,14 @@ class Bound(Obj):
         self.receiver = receiver
 
     def __repr__(self) -> str:
-        return f"{self.receiver!r}.{self.func if isinstance(self.func, str) else self.func!r}"
+        return f"{self.receiver!r}.{self.func}"
 
 
 class Wrapper(Obj):
-    """A callable around another: `kind` is `staticmethod`, `classmethod`, `property`, `partial`, `hybrid`, `super` ..."""
+    """A callable around another.
+
+    `kind` is `staticmethod`, `classmethod`, `property`, `partial`, `hybrid`, `super` ...
+    """
 
     __slots__ = ("extra", "inner", "kind")
 
@@ -365,7 +368,8 @@ def _cut(value: Value) -> Value:
     """A value without the structures in it."""
     if not any(isinstance(o, Tup | Stream) for o in value):
         return value
-    return frozenset([*(o for o in value if not isinstance(o, Tup | Stream)), unknown("a value that is nested too deeply")])
+    kept = [o for o in value if not isinstance(o, Tup | Stream)]
+    return frozenset([*kept, unknown("a value that is nested too deeply")])
 
 
 def lib(name: str) -> Lib:

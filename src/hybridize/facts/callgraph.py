@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from hybridize.domain.objects import Inst
 from hybridize.facts.model import Evidence, Fact, Ternary
@@ -97,11 +97,11 @@ def describe_chain(chain: list[tuple[Frame, int, Frame]]) -> list[Evidence]:
     return [Evidence(f"calls `{callee.code.name}`", f.code.path, pos >> 16) for f, pos, callee in chain]
 
 
-def recursion(frames: list[Frame]) -> Fact:
-    """Whether a function reaches itself; for methods, on the same receiver."""
+def recursion(frames: list[Frame], is_layer: Callable[[Inst], bool]) -> Fact:
+    """Whether a function reaches itself. Layers that hold layers of their own class are no recursion: each is traced."""
     for frame in frames:
         for other in sorted(reachable(frame), key=lambda f: f.uid):
-            if other.code is not frame.code or not _same_receiver(frame, other):
+            if other.code is not frame.code or not _may_recur(frame, other, is_layer):
                 continue
             chain = call_chain(frame, other)
             if chain:
@@ -109,13 +109,13 @@ def recursion(frames: list[Frame]) -> Fact:
     return Fact(Ternary.NO)
 
 
-def _same_receiver(a: Frame, b: Frame) -> bool:
-    """Whether two frames of a method may run on the same object; functions always do."""
+def _may_recur(a: Frame, b: Frame, is_layer: Callable[[Inst], bool]) -> bool:
+    """Whether reaching the second frame from the first is a recursion: not where two layers differ."""
     if a is b or a.func is None or a.func.owner is None or not a.args or not b.args:
-        return a is b or a.func is b.func or (a.func is not None and a.func.owner is None)
+        return True
     mine = {o for o in a.args[0] if isinstance(o, Inst)}
     theirs = {o for o in b.args[0] if isinstance(o, Inst)}
-    return not mine or not theirs or bool(mine & theirs)
+    return not mine or not theirs or bool(mine & theirs) or not all(map(is_layer, mine))
 
 
 class Coverage:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hybridize.domain.objects import Bound, Func, Inst, Wrapper
 from hybridize.facts.callgraph import Coverage, recursion
 from hybridize.facts.computation import Computation, hazards
 from hybridize.facts.effects import SideEffects
-from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Mode, Ternary
+from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
 from hybridize.facts.parameters import Looker, Parameters
 from hybridize.flow.hints import HintReader
-from hybridize.flow.solve import Solution, method_kind
+from hybridize.flow.solve import Solution
 from hybridize.program.build import ModuleSource
 from hybridize.program.ir import Code
 
@@ -38,6 +39,7 @@ class Collector:
         self.effects = SideEffects(solution)
         self.computation = Computation(solution)
         self.hybrid = set(solution.world.hybrids)
+        self.exported = _exported(solution)
         self.coverage = Coverage(solution, self.hybrid)
 
     def facts(self, module: ModuleSource, code: Code) -> FunctionFacts:
@@ -77,13 +79,40 @@ class Collector:
             tensor_parameter=tensor,
             primitive_parameter=primitive,
             python_side_effects=effects,
-            recursive=recursion(frames),
+            recursive=recursion(frames, self._is_layer),
             tensor_computation=self.computation.fact(frames),
             covered_by_hybrid_callers=self.coverage.fact(code),
             retraces=parameters.retracing_fact(),
-            hazards=hazards(code, frames, self.computation),
-            assumptions=tuple(parameters.assumptions + assumed),
+            hazards=hazards(code, frames, self.computation) + self._dependants(code),
+            assumptions=tuple(parameters.assumptions + assumed) if tensor.value is Ternary.YES else (),
         )
+
+
+    def _is_layer(self, inst: Inst) -> bool:
+        return "tf.Module" in self.solution.engine.mro_names(inst)
+
+    def _dependants(self, code: Code) -> tuple[Hazard, ...]:
+        """Places that ask for the graph of a function."""
+        place = self.exported.get(code)
+        if place is None:
+            return ()
+        path, line = place
+        said = Evidence("its concrete function is asked for", path, line)
+        return (Hazard("graph-dependants", said.message, (said,)),)
+
+
+def _exported(solution: Solution) -> dict[Code, tuple[str, int]]:
+    """The functions whose concrete function some code asks for."""
+    found: dict[Code, tuple[str, int]] = {}
+    for frames in solution.frames.values():
+        for frame in frames:
+            for effect in frame.effects.values():
+                if effect.kind == "concrete_function" and isinstance(effect.target, Wrapper):
+                    for obj in effect.target.inner:
+                        inner = obj.func if isinstance(obj, Bound) else obj
+                        if isinstance(inner, Func):
+                            found.setdefault(inner.code, (frame.code.path, effect.position >> 16))
+    return found
 
 
 def identifier(code: Code) -> str:

@@ -7,14 +7,9 @@ from typing import Final
 
 from hybridize.domain.objects import (
     NONE,
-    Class,
     Container,
-    Func,
     Inst,
-    Lib,
-    LibInst,
     Lit,
-    Mod,
     Obj,
     Prim,
     Stream,
@@ -23,7 +18,7 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
 )
-from hybridize.domain.tensors import NDARRAY, SYMBOLIC, public_shape
+from hybridize.domain.tensors import SYMBOLIC, public_shape
 from hybridize.facts.model import Evidence, Fact, ParameterFacts, Source, TensorType, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import SPECULATIVE_NAMES, HintReader, is_keras_call
@@ -32,8 +27,6 @@ from hybridize.program.ir import Code, Param
 
 _DEPTH: Final = 3
 _MOST: Final = 8
-#: Objects that are known not to be tensors.
-_OTHERS: Final = (Lit, Prim, Class, Func, Inst, Lib, LibInst, Mod)
 
 
 @dataclass(slots=True)

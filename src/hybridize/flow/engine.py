@@ -9,14 +9,10 @@ from typing import Any
 from hybridize.domain.lattice import join, widen
 from hybridize.domain.objects import (
     BOTTOM,
-    FALSE,
-    INT_V,
     NONE,
     STR_V,
-    TRUE,
     Bound,
     Class,
-    Container,
     Func,
     Inst,
     Lib,
@@ -39,7 +35,6 @@ from hybridize.flow.execute import Executor
 from hybridize.flow.frames import PATIENCE, Frame
 from hybridize.flow.narrowing import matches
 from hybridize.flow.world import World
-from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import context_value, library_attribute, library_module
 from hybridize.library.spec import Call

@@ -9,7 +9,6 @@ from hybridize.domain.lattice import join, widen
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
-    NONE,
     NONE_V,
     STR_V,
     Class,
@@ -17,15 +16,10 @@ from hybridize.domain.objects import (
     Func,
     Inst,
     Lib,
-    Lit,
     Obj,
-    Stream,
     Tensor,
-    Tup,
     Unknown,
     Value,
-    Wrapper,
-    lib,
     literal,
     stream,
     tup,
@@ -36,6 +30,7 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.calls import Calls
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import join_items
+from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.truth import MAYBE, NEVER, truth
 from hybridize.library.operators import binary, compare, inplace, unary
 from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Instr, Loop, Op, Try
@@ -482,6 +477,8 @@ def _refine(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
         kept = frozenset(o for o in value if truth(engine, frame, o.value)[0 if polarity else 1])
     elif kind == "isinstance":
         kept = engine.narrow(frame, value, vals[argument] or BOTTOM, polarity)
+    elif kind == "shape":
+        kept = frozenset(o for o in value if fits_shape(o, argument)[0 if polarity else 1])
     else:
         kept = value
     vals[dst] = value if len(kept) == len(value) else join(BOTTOM, kept)
@@ -619,6 +616,10 @@ def _match(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
         inside = engine.narrow(frame, value, vals[argument] or BOTTOM, True)
         outside = engine.narrow(frame, value, vals[argument] or BOTTOM, False)
         vals[dst] = BOOL_V if inside and outside else literal(bool(inside)).value if value else BOTTOM
+    elif kind == "shape":
+        answers = [fits_shape(o, argument) for o in value]
+        may, may_not = any(a[0] for a in answers), any(a[1] for a in answers)
+        vals[dst] = BOOL_V if may and may_not else literal(may).value if value else BOTTOM
     elif kind == "position":
         vals[dst] = engine.match_position(frame, value, argument, pos)
     else:

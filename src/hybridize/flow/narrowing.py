@@ -80,3 +80,26 @@ def _matches_one(obj: Obj, kind: Obj, engine: HeapAccess) -> tuple[bool, bool]:
             return YES
         return MAYBE if obj.cls.foreign or kind.name not in TYPE_NAMES else NO
     return is_instance(obj, kind.name)
+
+
+def fits_shape(obj: Obj, wanted: tuple[str, int, bool]) -> tuple[bool, bool]:
+    """(may match a sequence or mapping pattern, may not): `wanted` is kind, number of elements, whether more may follow."""
+    kind, count, more = wanted
+    if isinstance(obj, Container):
+        is_mapping = obj.kind == "dict"
+        if is_mapping != (kind == "mapping") or obj.kind in ("set", "generator", "iterator"):
+            return NO
+        return MAYBE
+    if isinstance(obj, Tup):
+        fits = kind == "sequence" and (len(obj.items) == count or (more and len(obj.items) >= count))
+        return MAYBE if fits else NO
+    if isinstance(obj, Lit | Prim | Tensor | Func | Bound | Class):
+        return NO
+    if isinstance(obj, Inst) and not obj.cls.foreign and not engine_knows_sequence(obj):
+        return NO
+    return MAYBE
+
+
+def engine_knows_sequence(obj: Inst) -> bool:
+    """Whether an object's class derives from a library class that may be a sequence or mapping."""
+    return any(isinstance(base, Lib) and base.name != "builtins.object" for base in obj.cls.mro)

@@ -7,7 +7,7 @@ and what its name says; being unreachable is no reason to say nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hybridize.domain.lattice import reset_lattice
@@ -18,11 +18,9 @@ from hybridize.domain.objects import (
     Inst,
     Mod,
     Obj,
-    Stream,
     Value,
     Wrapper,
     reset_interning,
-    tup,
     unknown,
 )
 from hybridize.flow.engine import Engine
@@ -267,4 +265,3 @@ _NO_FRAME = _no_frame()
 def objects_of(values: Iterable[Value]) -> list[Obj]:
     """All objects of some values."""
     return [obj for value in values for obj in value]
-

@@ -9,7 +9,6 @@ from hybridize.domain.objects import Cell, Class, Container, Heap, Inst, Mod, Ob
 from hybridize.flow.frames import Contexts, Frame
 from hybridize.program.ir import Code
 
-
 #: Beyond so many frames, the objects that a site allocates are no longer told apart by frame.
 MAX_HEAP_CONTEXTS = 4
 

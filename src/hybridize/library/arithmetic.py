@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE, Inst, Lit, Obj, Prim, Tensor, Unknown, Value, tensor, unknown
+from hybridize.domain.objects import NONE, STR_V, Inst, Lit, Obj, Prim, Tensor, Unknown, Value, tensor, unknown
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
 from hybridize.library.convert import PYTHON_NP, PYTHON_TF, type_of_value
 from hybridize.library.spec import Call
@@ -16,8 +16,7 @@ from hybridize.library.spec import Call
 _RANK: Final = {
     name: i
     for i, name in enumerate(
-        ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32"]
-        + ["float64", "complex64", "complex128"]
+        "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 float32 float64 complex64 complex128".split()
     )
 }
 
@@ -87,6 +86,10 @@ def binary_tensor(call: Call, op: str, x: Obj, y: Obj) -> Value:
     """`x op y` where one of them is a tensor or array."""
     if x is NONE or y is NONE:
         return frozenset()
+    if op == "%" and isinstance(x, Lit | Prim) and x.kind == "str":
+        if isinstance(y, Tensor) and y.kind != NDARRAY:
+            call.effect("eager_only", "%-formatting of a tensor", y)
+        return STR_V
     kind = result_kind(x, y)
     if kind != NDARRAY:
         call.frame.ops[call.pos] = f"tf.math.{op}"

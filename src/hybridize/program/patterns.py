@@ -88,6 +88,10 @@ class PatternLowering(Builder):
                 dst = self.slot()
                 self.emit(Op.BOOLOP, dst, tests, "or", pos)
                 return dst
+            case ast.MatchSequence() | ast.MatchMapping():
+                dst = self.slot()
+                self.emit(Op.MATCH, dst, subject, "shape", _shape(pattern), pos)
+                return dst
         dst = self.slot()
         self.emit(Op.MATCH, dst, subject, "test", None, pos)
         return dst
@@ -100,6 +104,10 @@ class PatternLowering(Builder):
     def capture(self, pattern: ast.pattern, subject: int) -> None:
         """Binds the names of a pattern."""
         pos = position(pattern)
+        if isinstance(pattern, ast.MatchSequence | ast.MatchMapping):
+            narrowed = self.slot()
+            self.emit(Op.REFINE, narrowed, subject, "shape", _shape(pattern), True, pos)
+            subject = narrowed
         match pattern:
             case ast.MatchAs(pattern=inner, name=name):
                 if inner is not None:
@@ -143,6 +151,14 @@ class PatternLowering(Builder):
             dst = self.slot()
             self.emit(Op.ATTR, dst, narrowed, name, pos)
             self.capture(part, dst)
+
+
+def _shape(pattern: ast.MatchSequence | ast.MatchMapping) -> tuple[str, int, bool]:
+    """What a sequence or mapping pattern asks for: kind, number of elements, whether there may be more."""
+    if isinstance(pattern, ast.MatchMapping):
+        return ("mapping", len(pattern.keys), True)
+    starred = any(isinstance(p, ast.MatchStar) for p in pattern.patterns)
+    return ("sequence", len(pattern.patterns) - starred, starred)
 
 
 def _irrefutable(pattern: ast.pattern) -> bool:

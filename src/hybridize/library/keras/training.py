@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeGuard
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -26,7 +26,6 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY
 from hybridize.library.keras.core import call_layer, nothing
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
-from hybridize.library.tensorflow.data import DATASET
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
 
@@ -146,7 +145,7 @@ def _losses(call: Call, truth: Value, predicted: Value, how: str) -> None:
                 call.engine.call_value(call.frame, call.pos, obj.value, [truth, predicted], {}, how)
 
 
-def _is_dict(obj: Container | Tup) -> bool:
+def _is_dict(obj: Container | Tup) -> TypeGuard[Container]:
     return isinstance(obj, Container) and obj.kind == "dict"
 
 
@@ -391,5 +390,3 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         }
     ),
 }
-
-_UNUSED = DATASET

@@ -10,24 +10,18 @@ from hybridize.domain.objects import (
     INT_V,
     NONE_V,
     Container,
-    Lib,
     Obj,
     Stream,
     Tensor,
     Tup,
     Value,
-    lib,
     tensor,
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, UNRESOLVED
+from hybridize.domain.tensors import DENSE, UNRESOLVED
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
-
-
-def _nothing(call: Call) -> Value:
-    return NONE_V
 
 
 def _as_tensor(call: Call, value: Value) -> Value:
@@ -295,5 +289,3 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         properties={"num_input_pipelines": lambda call: INT_V, "input_pipeline_id": lambda call: INT_V},
     ),
 }
-
-_UNUSED = (DYNAMIC, Lib, lib, _nothing)

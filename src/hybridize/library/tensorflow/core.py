@@ -23,7 +23,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, VARIABLE
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SPARSE, VARIABLE
 from hybridize.library.convert import (
     PYTHON_TF,
     dtype_of,
@@ -51,7 +51,7 @@ _FUNCTION_PARAMETERS: Final = (
 
 def _function(call: Call) -> Value:
     """`tf.function(f)` makes a hybrid function; `tf.function(jit_compile=True)` a decorator that does."""
-    options = {name: value for name, value in zip(_FUNCTION_PARAMETERS, call.args, strict=False)}
+    options = dict(zip(_FUNCTION_PARAMETERS, call.args, strict=False))
     options.update(call.kwargs)
     func = options.pop("func", BOTTOM)
     if not func or func is NONE_V:
@@ -99,6 +99,16 @@ def _variable(call: Call) -> Value:
     inferred, shape = type_of_value(call, initial, PYTHON_TF)
     given = shape_of(call, call.kwargs.get("shape", BOTTOM)) if call.kwargs.get("shape") else None
     return tensor(VARIABLE, dtype or inferred, given if given is not None else shape).value
+
+
+def _sparse(call: Call) -> Value:
+    dtype, _ = type_of_value(call, call.arg(1, "values"), PYTHON_TF)
+    return tensor(SPARSE, dtype, shape_of(call, call.arg(2, "dense_shape"))).value
+
+
+def _indexed_slices(call: Call) -> Value:
+    dtype, _ = type_of_value(call, call.arg(0, "values"), PYTHON_TF)
+    return tensor(SPARSE, dtype).value
 
 
 def _is_callable(obj: Obj) -> bool:
@@ -293,6 +303,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
 CLASSES: Final[dict[str, ClassSpec]] = {
     "tf.Variable": ClassSpec(make=_variable),
     "tf.Tensor": ClassSpec(make=_convert),
+    "tf.sparse.SparseTensor": ClassSpec(make=_sparse),
+    "tf.IndexedSlices": ClassSpec(make=_indexed_slices),
     "tf.TensorShape": ClassSpec(make=_tensor_shape),
     "tf.TensorSpec": ClassSpec(make=_tensor_spec, parameters=("shape", "dtype", "name")),
     "tf.GradientTape": ClassSpec(

@@ -23,7 +23,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, VARIABLE, Dim, Shape
 from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, type_of_value
-from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Spec
 
 DATASET: Final = "tf.data.Dataset"
 ITERATOR: Final = "tf.data.Iterator"

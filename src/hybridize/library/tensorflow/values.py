@@ -10,7 +10,6 @@ from hybridize.domain.objects import (
     INT_V,
     NONE_V,
     STR_V,
-    Prim,
     Tensor,
     Tup,
     Value,
@@ -21,7 +20,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE, SYMBOLIC, VARIABLE
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE
 from hybridize.library.convert import SHAPE_KIND, shape_of, shape_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
@@ -239,5 +238,3 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         properties={"rank": _shape_rank, "ndims": _shape_rank, "dims": _as_list},
     ),
 }
-
-_UNUSED = (SYMBOLIC, VARIABLE, Prim)
