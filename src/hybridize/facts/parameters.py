@@ -19,6 +19,7 @@ from hybridize.domain.objects import (
     Value,
 )
 from hybridize.domain.tensors import SYMBOLIC, public_shape
+from hybridize.facts.causes import argument_slot, literal_field, origin
 from hybridize.facts.model import Evidence, Fact, ParameterFacts, Source, TensorType, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import SPECULATIVE_NAMES, HintReader, is_keras_call
@@ -151,7 +152,7 @@ class Parameters:
 
     def _calls_with_tensor(self, index: int) -> tuple[Evidence, ...]:
         """Call sites of the program that pass a tensor to a parameter."""
-        found: dict[tuple[str, int], Evidence] = {}
+        found: dict[tuple[str, int], tuple[Evidence, ...]] = {}
         for frame in self.frames:
             for (caller, pos), args in frame.incoming.items():
                 if caller is None or pos == frame.code.position or (caller.dead and len(frame.incoming) > 1):
@@ -162,8 +163,18 @@ class Parameters:
                     shown = min(map(repr, seen.tensors))
                     place = (caller.code.path, pos >> 16)
                     message = f"called with a tensor for `{self.code.params[index].name}` ({shown})"
-                    found.setdefault(place, Evidence(message, *place))
-        return tuple(found[place] for place in sorted(found))[:3]
+                    if place not in found:
+                        found[place] = (Evidence(message, *place), *self._cause(caller, pos, index))
+        return tuple(step for place in sorted(found)[:3] for step in found[place])
+
+    def _cause(self, caller: Frame, pos: int, index: int) -> tuple[Evidence, ...]:
+        """The statement that makes what a call passes, where it is not the call itself."""
+        bound = self.kind in ("method", "classmethod")
+        slot = argument_slot(caller, pos, index, self.code.params[index].name, bound=bound)
+        made = origin(caller, slot) if slot >= 0 else None
+        if made is None or (made.path, made.line) == (caller.code.path, pos >> 16):
+            return ()
+        return (made,)
 
     def _hinted(self, param: Param) -> bool:
         return (
@@ -183,7 +194,7 @@ class Parameters:
         """Whether some parameter likely receives tensors."""
         hits = [p for p in self.facts if p.tensor is Ternary.YES]
         if hits:
-            return Fact(Ternary.YES, tuple(e for p in hits for e in p.evidence[:1]))
+            return Fact(Ternary.YES, tuple(e for p in hits for e in p.evidence[:3]))
         doubtful = [p for p in self.facts if p.tensor is Ternary.UNKNOWN]
         names = [p.name for i, p in enumerate(self.facts) if not (i == 0 and self.skip_first)]
         if names and self.speculate and SPECULATIVE_NAMES.search(self.code.name) and (doubtful or not self.reached):
@@ -242,6 +253,8 @@ class Parameters:
                 if value and all(self._is_literal(o, 0) for o in value):
                     text = ", ".join(sorted(map(_literal_text, value)))
                     found.append(Evidence(f"`{param.name}` receives the literal {text}", caller.code.path, pos >> 16))
+                    held = [e for e in map(literal_field, value) if e is not None]
+                    found += held[:1] or self._cause(caller, pos, index)
         return found
 
     def _is_literal(self, obj: Obj, depth: int) -> bool:

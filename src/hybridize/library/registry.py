@@ -27,6 +27,8 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "np": ("hybridize.library.numpy_models",),
     "builtins": ("hybridize.library.python.functions", "hybridize.library.python.containers"),
     "wrapper": (
+        "hybridize.library.tensorflow.core",
+        
         "hybridize.library.tensorflow.control",
         "hybridize.library.python.functions",
         "hybridize.library.python.containers",
