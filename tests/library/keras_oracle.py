@@ -3,8 +3,8 @@
 A line is statements and, after the last `;`, an expression. `f(2, 3)` in it is a float32 tensor of that shape, `d`
 float64, `i` int32, `l` int64, `b` bool, `s` string, `nf` and so on arrays, `k(3)` a symbolic input. `{a|b}` stands for
 each of the alternatives. Every line must be inferred exactly; one that starts with `~` need only be covered, one that
-starts with `=` is not tried on symbolic inputs. A line `@2`, `@3` or `@all` names the version that has what stands below
-it.
+starts with `=` is not tried on symbolic inputs. A line `@2`, `@3` or `@all` names the version that has what stands
+below it.
 """
 
 from __future__ import annotations
