@@ -1817,4 +1817,825 @@ PROGRAMS: Final[dict[str, str]] = {
                 log.append(1)  # <-
         f()
     """,
+    "method_of_attribute_object": """
+        class Log:
+            def __init__(self):
+                self.xs = []
+            def add(self, x):
+                self.xs.append(x)  # <-
+        class C:
+            def __init__(self):
+                self.log = Log()
+            def f(self, x):
+                self.log.add(x)
+        C().f(1)
+    """,
+    "alias_of_global": """
+        log = []
+        def f(x):
+            a = log
+            b = a
+            b.append(x)  # <-
+        f(1)
+    """,
+    "element_of_global": """
+        logs = [[], []]
+        def f(x):
+            logs[0].append(x)  # <-
+        f(1)
+    """,
+    "element_of_local_holding_outer": """
+        log = []
+        def f(x):
+            logs = [log]
+            logs[0].append(x)  # <-
+        f(1)
+    """,
+    "array_in_local_list": """
+        import numpy as np
+        a = np.zeros(3)
+        def f():
+            parts = [a]
+            parts[0][0] = 1  # <-
+        f()
+    """,
+    "array_handed_out": """
+        import numpy as np
+        a = np.zeros(3)
+        def get():
+            return a
+        def f():
+            get()[0] = 1  # <-
+        f()
+    """,
+    "array_fresh_from_function": """
+        import numpy as np
+        def get():
+            return np.zeros(3)
+        def f():
+            b = get()
+            b[0] = 1
+            return b
+        f()
+    """,
+    "array_view": """
+        import numpy as np
+        def f(a):
+            b = a.reshape(-1)
+            b[0] = 1  # <-
+        f(np.zeros((2, 2)))
+    """,
+    "array_copied": """
+        import numpy as np
+        def f(a):
+            b = a.copy()
+            b[0] = 1
+            c = a + 1
+            c += 1
+            d = np.array(a)
+            d[0] = 2
+            return b, c, d
+        f(np.zeros(3))
+    """,
+    "array_slice_view": """
+        import numpy as np
+        def f(a):
+            b = a[1:]
+            b[0] = 1  # <-
+        f(np.zeros(3))
+    """,
+    "array_transposed": """
+        import numpy as np
+        def f(a):
+            a.T[0] = 1  # <-
+        f(np.zeros((2, 2)))
+    """,
+    "array_captured_by_nested": """
+        import numpy as np
+        def f():
+            a = np.zeros(3)
+            def put(i):
+                a[i] = 1
+            put(0)
+            return a
+        f()
+    """,
+    "array_captured_outer": """
+        import numpy as np
+        def f(a):
+            def put(i):
+                a[i] = 1  # <-
+            put(0)
+        f(np.zeros(3))
+    """,
+    "array_in_local_object": """
+        import numpy as np
+        class D:
+            pass
+        def f():
+            d = D()
+            d.a = np.zeros(3)
+            d.a[0] = 1
+            return d
+        f()
+    """,
+    "array_keyword": """
+        import numpy as np
+        def fill(a, value):
+            a[:] = value
+        def f():
+            b = np.empty(3)
+            fill(value=1, a=b)
+            return b
+        f()
+    """,
+    "array_two_calls_deep": """
+        import numpy as np
+        def inner(a):
+            a[0] = 1  # <-
+        def middle(a):
+            inner(a)
+        def f(a):
+            middle(a)
+        f(np.zeros(3))
+    """,
+    "array_two_calls_deep_local": """
+        import numpy as np
+        def inner(a):
+            a[0] = 1
+        def middle(a):
+            inner(a)
+        def f():
+            a = np.zeros(3)
+            middle(a)
+            return a
+        f()
+    """,
+    "static_method": """
+        log = []
+        class C:
+            @staticmethod
+            def f(x):
+                log.append(x)  # <-
+        C.f(1)
+    """,
+    "inherited_effect": """
+        class B:
+            def __init__(self):
+                self.n = 0
+            def step(self):
+                self.n += 1  # <-
+        class C(B):
+            def f(self):
+                self.step()
+        C().f()
+    """,
+    "init_of_local_writes_class": """
+        class D:
+            made = 0
+            def __init__(self):
+                D.made += 1  # <-
+        def f():
+            return D()
+        f()
+    """,
+    "exception_branch": """
+        log = []
+        def f(x):
+            try:
+                return int(x)
+            except ValueError as e:
+                log.append(e)  # <-
+                return 0
+        f("a")
+    """,
+    "finally_branch": """
+        log = []
+        def f(x):
+            try:
+                return x
+            finally:
+                log.append(x)  # <-
+        f(1)
+    """,
+    "while_loop": """
+        log = []
+        def f(n):
+            while n:
+                n -= 1
+                log.append(n)  # <-
+        f(3)
+    """,
+    "match_statement": """
+        log = []
+        def f(x):
+            match x:
+                case 1:
+                    log.append(x)  # <-
+                case _:
+                    pass
+        f(1)
+    """,
+    "conditional_expression": """
+        log = []
+        def f(x):
+            return log.append(x) if x else None  # <-
+        f(1)
+    """,
+    "boolean_operator": """
+        log = []
+        def f(x):
+            return x and log.append(x)  # <-
+        f(1)
+    """,
+    "default_argument_call": """
+        log = []
+        def f(x, sink=log.append):
+            sink(x)  # <-
+        f(1)
+    """,
+    "starred_call": """
+        log = []
+        def put(*xs):
+            log.extend(xs)  # <-
+        def f(*xs):
+            put(*xs)
+        f(1, 2)
+    """,
+    "lambda_in_dict": """
+        log = []
+        table = {"a": lambda x: log.append(x)}  # <-
+        def f(x):
+            table["a"](x)
+        f(1)
+    """,
+    "lambda_in_attribute": """
+        class C:
+            def __init__(self, g):
+                self.g = g
+            def f(self, x):
+                self.g(x)
+        log = []
+        C(lambda x: log.append(x)).f(1)  # <-
+    """,
+    "returned_closure_called": """
+        def make():
+            xs = []
+            def put(x):
+                xs.append(x)  # <-
+            return put
+        put = make()
+        def f(x):
+            put(x)
+        f(1)
+    """,
+    "local_closure_called": """
+        def make():
+            xs = []
+            def put(x):
+                xs.append(x)
+                return xs
+            return put
+        def f(x):
+            return make()(x)
+        f(1)
+    """,
+    "method_decorator_class": """
+        class Counted:
+            def __init__(self, g):
+                self.g = g
+                self.n = 0
+            def __call__(self, x):
+                self.n += 1  # <-
+                return self.g(x)
+        @Counted
+        def g(x):
+            return x
+        def f(x):
+            return g(x)
+        f(1)
+    """,
+    "decorator_with_arguments": """
+        def logged(level):
+            def outer(g):
+                def inner(x):
+                    print(level)  # <-
+                    return g(x)
+                return inner
+            return outer
+        @logged(1)
+        def g(x):
+            return x
+        def f(x):
+            return g(x)
+        f(1)
+    """,
+    "cached_property_read": """
+        import functools
+        class D:
+            @functools.cached_property
+            def n(self):
+                print("made")  # <-
+                return 1
+        def f(d):
+            return d.n
+        f(D())
+    """,
+    "contextlib_redirect": """
+        import contextlib, io
+        def f():
+            with contextlib.redirect_stdout(io.StringIO()):  # <-
+                pass
+        f()
+    """,
+    "contextlib_suppress": """
+        import contextlib
+        def f(x):
+            with contextlib.suppress(ValueError):
+                return int(x)
+        f("1")
+    """,
+    "exit_effect": """
+        class D:
+            def __init__(self):
+                self.n = 0
+            def __enter__(self):
+                return self
+            def __exit__(self, *a):
+                self.n -= 1  # <-
+        def f(d):
+            with d:
+                pass
+        f(D())
+    """,
+    "exit_of_contextmanager": """
+        import contextlib
+        log = []
+        @contextlib.contextmanager
+        def noted():
+            try:
+                yield
+            finally:
+                log.append(1)  # <-
+        def f():
+            with noted():
+                pass
+        f()
+    """,
+    "string_io_local": """
+        import io
+        def f():
+            s = io.StringIO()
+            s.write("a")
+            return s.getvalue()
+        f()
+    """,
+    "print_to_local": """
+        import io
+        def f(x):
+            s = io.StringIO()
+            print(x, file=s)
+            return s.getvalue()
+        f(1)
+    """,
+    "print_to_file": """
+        def f(h, x):
+            print(x, file=h)  # <-
+        f(open("a"), 1)
+    """,
+    "local_queue": """
+        import queue
+        def f():
+            q = queue.Queue()
+            q.put(1)
+            return q.get()
+        f()
+    """,
+    "local_heap": """
+        import heapq
+        def f(xs):
+            h = []
+            for x in xs:
+                heapq.heappush(h, x)
+            return heapq.heappop(h)
+        f([1])
+    """,
+    "local_deque": """
+        from collections import deque, Counter, OrderedDict
+        def f(xs):
+            q = deque(xs)
+            q.append(1)
+            q.popleft()
+            c = Counter(xs)
+            c["a"] += 1
+            c.update(xs)
+            o = OrderedDict()
+            o["a"] = 1
+            o.move_to_end("a")
+            return q, c, o
+        f([1])
+    """,
+    "local_random": """
+        import random
+        def f():
+            r = random.Random(1)
+            return r.random()
+        f()
+    """,
+    "pickle_dumps": """
+        import pickle
+        def f(x):
+            return pickle.loads(pickle.dumps(x))
+        f(1)
+    """,
+    "json_dumps": """
+        import json
+        def f(x):
+            return json.loads(json.dumps(x))
+        f([1])
+    """,
+    "os_path": """
+        import os
+        def f(a):
+            return os.path.join(a, "b"), os.path.basename(a), os.path.exists(a), os.getcwd()
+        f("a")
+    """,
+    "regular_expression": """
+        import re
+        P = re.compile("a")
+        def f(s):
+            return P.sub("b", s), re.findall("a", s), P.match(s)
+        f("a")
+    """,
+    "string_formatting": """
+        def f(x):
+            return "%d" % x, "{}".format(x), f"{x:>3}", str(x).join(["a"])
+        f(1)
+    """,
+    "time_formatted": """
+        import time
+        def f(t):
+            return time.strftime("%Y", t)
+        f(time.localtime())
+    """,
+    "tf_print": """
+        import tensorflow as tf
+        def f(x):
+            tf.print(x)
+            return x
+        f(tf.constant(1))
+    """,
+    "tf_seed": """
+        import tensorflow as tf
+        def f():
+            tf.random.set_seed(1)  # <-
+        f()
+    """,
+    "tf_optimizer": """
+        import tensorflow as tf
+        opt = tf.keras.optimizers.SGD()
+        v = tf.Variable(1.0)
+        def f(x):
+            with tf.GradientTape() as tape:
+                loss = v * x
+            opt.apply_gradients([(tape.gradient(loss, v), v)])
+            return loss
+        f(tf.constant(1.0))
+    """,
+    "keras_metric": """
+        import tensorflow as tf
+        m = tf.keras.metrics.Mean()
+        def f(x):
+            m.update_state(x)
+            return m.result()
+        f(tf.constant(1.0))
+    """,
+    "keras_layer": """
+        import tensorflow as tf
+        class L(tf.keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.d = tf.keras.layers.Dense(2)
+            def f(self, x):
+                return tf.nn.relu(self.d(x))
+        L().f(tf.ones([1, 2]))
+    """,
+    "keras_training_step": """
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        opt = tf.keras.optimizers.Adam()
+        losses = []
+        def f(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x) - y) ** 2)
+            g = tape.gradient(loss, model.trainable_variables)
+            opt.apply_gradients(zip(g, model.trainable_variables))
+            return loss
+        f(tf.ones([1, 2]), tf.ones([1, 1]))
+    """,
+    "tf_summary": """
+        import tensorflow as tf
+        def f(x):
+            tf.summary.scalar("a", x, step=1)
+            return x
+        f(tf.constant(1.0))
+    """,
+    "tensor_array": """
+        import tensorflow as tf
+        def f(x):
+            ta = tf.TensorArray(tf.float32, size=2)
+            ta = ta.write(0, x)
+            return ta.stack()
+        f(tf.constant(1.0))
+    """,
+    "map_fn_effect": """
+        import tensorflow as tf
+        log = []
+        def f(x):
+            return tf.map_fn(lambda e: log.append(e) or e, x)  # <-
+        f(tf.ones([2]))
+    """,
+    "dataset_map_harmless": """
+        import tensorflow as tf
+        def f(ds):
+            return ds.map(lambda e: e + 1).batch(2)
+        f(tf.data.Dataset.range(3))
+    """,
+    "enum_member": """
+        import enum
+        class Color(enum.Enum):
+            RED = 1
+        def f(x):
+            return Color.RED if x else Color(1)
+        f(1)
+    """,
+    "named_tuple": """
+        from collections import namedtuple
+        P = namedtuple("P", "a b")
+        def f(x):
+            p = P(x, 2)
+            return p._replace(a=3), p.a
+        f(1)
+    """,
+    "set_operations": """
+        s = {1}
+        def f(t):
+            return s | t, s & t, s - t, s.union(t), s.copy()
+        f({2})
+    """,
+    "dict_merge": """
+        d = {"a": 1}
+        def f(e):
+            return {**d, **e}, d | e, dict(d, b=1), dict(e)
+        f({"b": 2})
+    """,
+    "list_operations": """
+        xs = [1]
+        def f(ys):
+            return xs + ys, xs * 2, xs[::-1], sorted(xs), xs.index(1), xs.count(1), xs.copy()
+        f([2])
+    """,
+    "augmented_local_alias_of_tuple": """
+        t = (1,)
+        def f(x):
+            u = t
+            u += (x,)
+            n = 1
+            n += x
+            s = "a"
+            s += "b"
+            return u, n, s
+        f(1)
+    """,
+    "augmented_alias_of_list": """
+        xs = [1]
+        def f():
+            ys = xs
+            ys += [2]  # <-
+        f()
+    """,
+    "try_import": """
+        def f():
+            try:
+                import json
+            except ImportError:
+                json = None
+            return json
+        f()
+    """,
+    "memo_dictionary": """
+        memo = {}
+        def f(n):
+            if n not in memo:
+                memo[n] = n * 2  # <-
+            return memo[n]
+        f(2)
+    """,
+    "lazily_made": """
+        class C:
+            def __init__(self):
+                self.x = None
+            def f(self):
+                if self.x is None:
+                    self.x = 1  # <-
+                return self.x
+        C().f()
+    """,
+    "class_made_inside": """
+        def f():
+            class D:
+                n = 0
+                def put(self):
+                    D.n = 1
+            D().put()
+            return D
+        f()
+    """,
+    "thread_started": """
+        import threading
+        log = []
+        def work():
+            log.append(1)  # <-
+        def f():
+            threading.Thread(target=work).start()
+        f()
+    """,
+    "iterator_made_from_argument": """
+        def f(xs):
+            return [a for a in iter(xs)], list(map(str, xs)), dict(zip(xs, xs)), any(x for x in xs)
+        f([1])
+    """,
+    "iterator_in_local_list": """
+        it = iter([1])
+        def f():
+            its = [it]
+            return next(its[0])  # <-
+        f()
+    """,
+    "iterator_by_islice": """
+        import itertools
+        it = iter([1])
+        def f():
+            return list(itertools.islice(it, 1))  # <-
+        f()
+    """,
+    "iterator_by_zip": """
+        it = iter([1])
+        def f(xs):
+            return [a for a, b in zip(it, xs)]  # <-
+        f([1])
+    """,
+    "iterator_membership": """
+        it = iter([1])
+        def f():
+            return 1 in it  # <-
+        f()
+    """,
+    "iterator_joined": """
+        it = iter(["a"])
+        def f():
+            return ",".join(it)  # <-
+        f()
+    """,
+    "csv_reader_next": """
+        import csv
+        r = csv.reader(open("a"))
+        def f():
+            return next(r)  # <-
+        f()
+    """,
+    "file_readline": """
+        h = open("a")
+        def f():
+            return h.readline()  # <-
+        f()
+    """,
+    "tokenizer_state": """
+        class Tok:
+            def __init__(self):
+                self.vocab = {}
+            def encode(self, s):
+                return [self.vocab.setdefault(w, len(self.vocab)) for w in s.split()]  # <-
+        tok = Tok()
+        def f(s):
+            return tok.encode(s)
+        f("a b")
+    """,
+    "computed_getattr_call": """
+        class D:
+            def put(self):
+                self.n = 1  # <-
+        def f(d):
+            getattr(d, "put")()
+        f(D())
+    """,
+    "unpacking_targets": """
+        class C:
+            def f(self, pair):
+                self.a, self.b = pair  # <-
+        C().f((1, 2))
+    """,
+    "star_target": """
+        class C:
+            def f(self, pair):
+                a, *self.rest = pair  # <-
+        C().f((1, 2))
+    """,
+    "nested_function_unused": """
+        log = []
+        def f(x):
+            def put():
+                log.append(x)
+            return x
+        f(1)
+    """,
+    "delete_local": """
+        def f(x):
+            y = x
+            del y
+            d = {"a": 1}
+            del d["a"]
+            return d
+        f(1)
+    """,
+    "copied_object": """
+        import copy
+        class D:
+            def __init__(self):
+                self.n = 0
+        def f(d):
+            e = copy.copy(d)
+            e.n = 2
+            return e
+        f(D())
+    """,
+    "slice_of_outer_list": """
+        xs = [1, 2, 3]
+        def f():
+            ys = xs[1:]
+            ys.append(1)
+            ys[0] = 2
+            return ys
+        f()
+    """,
+    "numpy_random_seeded": """
+        import numpy as np
+        def f():
+            np.random.seed(0)  # <-
+        f()
+    """,
+    "numpy_copyto": """
+        import numpy as np
+        def f(a, b):
+            np.copyto(a, b)  # <-
+        f(np.zeros(3), np.ones(3))
+    """,
+    "numpy_put": """
+        import numpy as np
+        def f(a):
+            np.fill_diagonal(a, 1)  # <-
+        f(np.zeros((3, 3)))
+    """,
+    "numpy_pure": """
+        import numpy as np
+        def f(a):
+            return np.sort(a), np.append(a, 1), np.insert(a, 0, 1), np.delete(a, 0), a.sum(), np.linalg.norm(a)
+        f(np.zeros(3))
+    """,
+    "numpy_printoptions": """
+        import numpy as np
+        def f():
+            np.set_printoptions(precision=2)  # <-
+        f()
+    """,
+    "pandas_column": """
+        import pandas as pd
+        df = pd.DataFrame({"a": [1]})
+        def f():
+            df["b"] = 1  # <-
+        f()
+    """,
+    "gc_collected": """
+        import gc
+        def f():
+            gc.collect()  # <-
+        f()
+    """,
+    "sys_exit": """
+        import sys
+        def f():
+            sys.exit(1)  # <-
+        f()
+    """,
+    "recursion_limit": """
+        import sys
+        def f():
+            sys.setrecursionlimit(10)  # <-
+        f()
+    """,
+    "input_read": """
+        def f():
+            return input()  # <-
+        f()
+    """,
 }

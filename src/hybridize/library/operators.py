@@ -374,12 +374,18 @@ def _membership(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
     if isinstance(y, Inst):
         found = _special(engine, frame, y, "__contains__", [x.value], pos)
         return BOOL_V if found is None else found
+    if getattr(y, "kind", "") in ("generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"):
+        engine.elements(frame, y.value, pos)  # looking into an iterator uses it up
+        return BOOL_V
     if isinstance(x, Lit):
         members: list[Value] | None = None
         if isinstance(y, Tup):
             members = list(y.items)
         elif isinstance(y, Container) and engine.is_exact(frame, y):
             if y.kind == "dict":
+                cell = y.fields.get(x.const)
+                if cell is not None and y.site not in cell.writes:
+                    return BOOL_V  # put in later: before that, the key is missing
                 return literal((x.const in y.fields) == (op == "in")).value
             members = [engine.read(frame, c) for c in list(y.fields.values())] if y.kind == "list" else None
         elif isinstance(y, Lit) and isinstance(y.const, str) and isinstance(x.const, str):

@@ -276,6 +276,8 @@ _DICT: Final = {
 def _text(call: Call) -> Value:
     const = call.receiver.const if isinstance(call.receiver, Lit) else None
     name = call.name.rpartition(".")[2]
+    if name == "join":
+        call.elements(call.arg(0))  # uses up an iterator
     if isinstance(const, str) and name in ("lower", "upper", "strip", "title") and not call.args:
         return literal(getattr(const, name)()).value
     return STR_V

@@ -55,7 +55,8 @@ def _length(call: Call, obj: Obj) -> Value:
         case Tup():
             return literal(len(obj.items)).value
         case Container() if obj.kind in ("list", "dict") and call.engine.is_exact(call.frame, obj):
-            return literal(len(obj.fields)).value
+            if obj.kind == "list" or all(obj.site in cell.writes for cell in obj.fields.values()):
+                return literal(len(obj.fields)).value
         case Lit(const=str() | bytes() as text):
             return literal(len(text)).value
         case Tensor(shape=tuple() as shape) if shape and shape[0] >= 0:
@@ -505,6 +506,29 @@ def _vars(call: Call) -> Value:
     return result or unclear
 
 
+def _print(call: Call) -> Value:
+    """Output, except into a buffer: then that is changed."""
+    for value in call.args:
+        for obj in value:
+            if not special(call, obj, "__str__"):
+                special(call, obj, "__repr__")
+    for obj in call.arg(-1, "file", NONE_V):
+        if isinstance(obj, LibInst) and obj.cls in ("io.StringIO", "io.BytesIO"):
+            call.effect("mutate", "print", obj)
+        elif isinstance(obj, Inst) and call.engine.find_method(call.frame, obj, "write"):
+            special(call, obj, "write", STR_V)
+        else:
+            call.effect("print", call.name)
+    return NONE_V
+
+
+def _truths(call: Call) -> Value:
+    """`any`, `all`: objects answer by `__bool__`."""
+    for obj in call.elements(call.arg(0)):
+        special(call, obj, "__bool__")
+    return BOOL_V
+
+
 def _delattr(call: Call) -> Value:
     name = call.constant(1, "", "a computed attribute")
     for obj in call.arg(0):
@@ -577,8 +601,9 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "round": _with_special("__round__", _round),
     "pow": _pow,
     "divmod": _divmod,
-    "any": give(BOOL_V),
-    "all": give(BOOL_V),
+    "any": _truths,
+    "all": _truths,
+    "print": _print,
     "slice": lambda call: (
         wrapper(
             "slice", BOTTOM, *((NONE_V, *call.args, NONE_V) if len(call.args) == 1 else (*call.args, NONE_V)[:3])
@@ -591,7 +616,6 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "memoryview": give(unknown("a memory view").value),
 }
 _EFFECTS: Final[dict[str, tuple[str, Rule]]] = {
-    "print": ("print", _NOTHING),
     "input": ("io", _TEXT),
     "open": ("io", lambda call: call.engine.library_instance(call.frame, call.pos, "io.TextIOWrapper").value),
     "exec": ("unknown_call", _NOTHING),
