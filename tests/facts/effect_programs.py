@@ -2638,4 +2638,20 @@ PROGRAMS: Final[dict[str, str]] = {
             return input()  # <-
         f()
     """,
+    "lazily_filled": """
+        memo = {}
+        def f(x):
+            if not memo:
+                memo["a"] = x  # <-
+            return memo
+        f(1)
+    """,
+    "lazily_filled_by_length": """
+        memo = {}
+        def f(x):
+            if len(memo) == 0:
+                memo["a"] = x  # <-
+            return memo
+        f(1)
+    """,
 }

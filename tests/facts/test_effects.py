@@ -1,7 +1,7 @@
 """What is a Python side effect and what is not, one small program each.
 
 A program of the table defines one function `f`. Where a line is marked `# <-`, `f` has a Python side effect and its
-evidence names that line; where none is marked, `f` has none. All programs are analyzed in one run, each as a module of its own.
+evidence names that line; where none is marked, `f` has none. All programs are analyzed in one run, each as a module.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ MARK: Final = "# <-"
 GAPS: Final = {
     "through_condition": "a condition does not call `__bool__`",
     "through_format": "an f-string does not call `__format__`",
+    "lazily_filled": "a dictionary that is filled later counts as never empty",
     "copied_object": "an instance stands for its copy too",
 }
 
