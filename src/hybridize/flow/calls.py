@@ -44,7 +44,7 @@ MAX_DEPTH: Final = 48
 #: So many library calls may be open within each other (a layer that wraps itself would nest without end).
 MAX_RULES: Final = 150
 #: A frame that has run so often waits in the worklist, so that further changes of its arguments are taken together.
-EAGER_RUNS: Final = 3
+EAGER_RUNS: Final = 2
 
 _NO_KWARGS: Final[Mapping[str, Value]] = {}
 
