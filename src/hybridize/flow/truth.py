@@ -47,14 +47,16 @@ def _truth(engine: HeapAccess, frame: Frame, obj: Obj) -> tuple[bool, bool]:
         case Lit():
             return ALWAYS_TRUE if obj.const else ALWAYS_FALSE
         case Tup():
-            return ALWAYS_TRUE if obj.items else ALWAYS_FALSE
+            return ALWAYS_TRUE if obj.items or obj.kind not in ("tuple", "TensorShape") else ALWAYS_FALSE
         case Func() | Class() | Mod() | Bound():
             return ALWAYS_TRUE
         case Lib():
             return MAYBE if obj.name.rpartition(".")[2].isupper() else ALWAYS_TRUE
         case Container():
             if obj.fields and obj.exact:
-                return ALWAYS_TRUE if engine.is_exact(frame, obj) else MAYBE
+                # Filled only where it is made: else it was empty before the first write.
+                made_full = any((obj.site[0], obj.site[1]) in cell.writes for cell in obj.fields.values())
+                return ALWAYS_TRUE if made_full and engine.is_exact(frame, obj) else MAYBE
             if not obj.fields and engine.is_exact(frame, obj):
                 return ALWAYS_FALSE
             return MAYBE

@@ -84,16 +84,26 @@ SPECIAL: Final = {
     ">=": "ge",
 }
 _NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
+#: Operators are computed for so many pairs of alternatives.
+MAX_PAIRS: Final = 64
 _LIMIT: Final = 2**63
 
 
 def binary(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
     """`a op b`."""
     result = BOTTOM
+    if len(a) * len(b) > MAX_PAIRS:
+        a, b = _plain(a), _plain(b)
+        result = unknown("an operator on too many alternatives").value
     for x in a:
         for y in b:
             result = join(result, _binary(engine, frame, op, x, y, pos))
     return result
+
+
+def _plain(value: Value) -> Value:
+    """The numbers and tensors of a value: what operators on many alternatives are still computed for."""
+    return frozenset(o for o in value if isinstance(o, Lit | Prim | Tensor))
 
 
 def _binary(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:

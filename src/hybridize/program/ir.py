@@ -2,8 +2,8 @@
 
 A function is a tree of blocks; a block is a tuple of instructions; an instruction is a flat tuple
 `(opcode, destination slot, operands ..., position)`. Every local variable version has a slot of its own, joined by
-`PHI` instructions, so that values of locals are flow-sensitive without any copied environment. A `PHI` operand names the
-edge that must have been executed for it to count (`ALWAYS` where any path may bring it).
+`PHI` instructions, so that values of locals are flow-sensitive without any copied environment. A `PHI` operand names
+the edge that must have been executed for it to count (`ALWAYS` where any path may bring it).
 
 A position is `line << 16 | column` (column in UTF-8 bytes from 0, as `ast` gives it).
 """

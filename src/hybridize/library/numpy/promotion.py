@@ -59,6 +59,8 @@ def with_scalar(dtype: str | None, scalar: str) -> str | None:
 def combined(operands: list[Operand]) -> str | None:
     """The dtype of an operation on operands; scalars of Python are weak. Unknown where NumPy's versions differ."""
     arrays = [o for o in operands if not o.python]
+    if not operands:
+        return None
     if not arrays:
         result = operands[0].dtype
         for o in operands[1:]:
