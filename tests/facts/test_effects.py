@@ -21,7 +21,6 @@ MARK: Final = "# <-"
 GAPS: Final = {
     "through_condition": "a condition does not call `__bool__`",
     "through_format": "an f-string does not call `__format__`",
-    "lazily_filled": "a dictionary that is filled later counts as never empty",
     "copied_object": "an instance stands for its copy too",
 }
 

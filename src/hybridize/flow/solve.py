@@ -62,13 +62,15 @@ class FlowOptions:
 class Solver:
     """Runs the engine over a program."""
 
-    def __init__(self, program: Program, options: FlowOptions) -> None:
+    def __init__(self, program: Program, options: FlowOptions, order: Sequence[str] | None = None) -> None:
+        """`order` is the order in which modules are started; the result must not depend on it (tests shuffle it)."""
         reset_interning()
         reset_lattice()
         reset_kinds()
         self.program = program
         self.options = options
-        modules = {id_: Mod(id_, source.code.path, source.code) for id_, source in sorted(program.modules.items())}
+        names = sorted(program.modules) if order is None else order
+        modules = {id_: Mod(id_, program.modules[id_].code.path, program.modules[id_].code) for id_ in names}
         self.engine = Engine(World(modules, program.imports.resolve))
         self.hints = HintReader(self.engine)
 
