@@ -33,6 +33,8 @@ scalars = st.one_of(
 shapes = st.one_of(st.none(), st.lists(st.sampled_from([-2, -1, 0, 1, 2, 3]), max_size=3).map(tuple))
 tensors = st.builds(tensor, st.sampled_from(["dense", "ndarray"]), st.sampled_from(DTYPES), shapes)
 leaves: st.SearchStrategy[Obj] = st.one_of(scalars, tensors, st.sampled_from(HEAP))
+
+
 def _joined(objs: list[Obj]) -> Value:
     result = BOTTOM
     for obj in objs:

@@ -15,9 +15,7 @@ from hybridize.source import ImportTable, discover, find_src_roots
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 PROJECTS = sorted(
-    path.parent
-    for path in FIXTURES.glob("*/*/expected.toml")
-    if len(list(path.parent.rglob("*.py"))) > 1
+    path.parent for path in FIXTURES.glob("*/*/expected.toml") if len(list(path.parent.rglob("*.py"))) > 1
 )
 
 

@@ -475,11 +475,7 @@ def arriving(tmp_path: Path, body: str) -> str:
         ("use(int(math.log2(8)))", "3"),
         ("with contextlib.nullcontext(tf.ones([3])) as v: use(v)", "dense:float32[3]"),
         ("jobs.put(tf.ones([3])); use(jobs.get())", "dense:float32[3]"),
-        pytest.param(
-            "Pair = collections.namedtuple('Pair', 'a b')\nuse(Pair(1, tf.ones([3])).b)",
-            "dense:float32[3]",
-            marks=pytest.mark.xfail(reason="the engine does not yet call the wrapper of a named tuple", strict=False),
-        ),
+        ("Pair = collections.namedtuple('Pair', 'a b')\nuse(Pair(1, tf.ones([3])).b)", "dense:float32[3]"),
         ("@functools.lru_cache(maxsize=None)\ndef f(x): return x\nuse(f(tf.ones([3])))", "dense:float32[3]"),
         ("@functools.wraps(use)\ndef f(x): return x\nuse(f(tf.ones([3])))", "dense:float32[3]"),
         (

@@ -32,11 +32,11 @@ def configure(args: argparse.Namespace, paths: Sequence[str]) -> Config:
 
 def analyze(args: argparse.Namespace, paths: Sequence[str], config: Config) -> Report:
     """Run the analysis, say on stderr which paths do not exist, and drop what is not selected."""
-    from hybridize import api
+    from hybridize.api import analyze as run_analysis
     from hybridize.report.select import filter_report
 
     with Progress() as progress:
-        report = api.analyze([Path(path) for path in paths], config, progress=progress)
+        report = run_analysis([Path(path) for path in paths], config, progress=progress)
     for path in report.missing:
         complain(f"no such file or directory: {path}")
     if not report.missing and not report.errors and not report.project.files:

@@ -87,7 +87,6 @@ class Collector:
             assumptions=tuple(parameters.assumptions + assumed) if tensor.value is Ternary.YES else (),
         )
 
-
     def _is_layer(self, inst: Inst) -> bool:
         return "tf.Module" in self.solution.engine.mro_names(inst)
 

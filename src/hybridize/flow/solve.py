@@ -7,7 +7,7 @@ and what its name says; being unreachable is no reason to say nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hybridize.domain.lattice import reset_lattice

@@ -28,7 +28,6 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "builtins": ("hybridize.library.python.functions", "hybridize.library.python.containers"),
     "wrapper": (
         "hybridize.library.tensorflow.core",
-        
         "hybridize.library.tensorflow.control",
         "hybridize.library.python.functions",
         "hybridize.library.python.containers",

@@ -148,11 +148,11 @@ class Call:
         """What iterating over a value gives."""
         return self.engine.elements(self.frame, value, self.pos)
 
-    def call(self, func: Value, *args: Value, how: str = "callback", **kwargs: Value) -> Value:
+    def call(self, func: Value, /, *args: Value, how: str = "callback", **kwargs: Value) -> Value:
         """Calls a function value, as the library would."""
         return self.engine.call_value(self.frame, self.pos, func, list(args), kwargs, how)
 
-    def method(self, obj: Obj, name: str, *args: Value, how: str = "protocol", **kwargs: Value) -> Value:
+    def method(self, obj: Obj, name: str, /, *args: Value, how: str = "protocol", **kwargs: Value) -> Value:
         """Calls a method that the project defines on an object's class; bottom if it has none."""
         found = self.engine.find_method(self.frame, obj, name)
         if not found:

@@ -192,7 +192,7 @@ def later(name: str, options: Mapping[str, Value] | None = None) -> Value:
     return wrapper("decorator", BOTTOM, name, tuple((options or {}).items())).value
 
 
-def call_back(call: Call, func: Value, *args: Value, **kwargs: Value) -> Value:
+def call_back(call: Call, func: Value, /, *args: Value, **kwargs: Value) -> Value:
     """Calls a function if one is given; the arguments may not be known yet."""
     if not func or func is NONE_V:
         return BOTTOM
@@ -253,13 +253,15 @@ def changes_first(rule: Rule = nothing) -> Rule:
 
 
 def parsed(call: Call) -> Value:
-    """Parsed JSON, YAML and the like: primitives, lists and dicts of them, nested, and never a tensor."""
-    mapping, sequence = call.new("dict", "parsed"), call.new("list", "parsed")
-    data = join(join(mapping.value, sequence.value), SCALAR_V)
-    for container in (mapping, sequence):
-        call.engine.lose_exactness(container)
-        call.engine.write(call.frame, container.rest_cell(), data, call.pos)
-    call.engine.set_item_quietly(call.frame, mapping, STR_V, data, call.pos)
+    """Parsed JSON, YAML and the like: primitives, and nests of dicts and lists of them; never a tensor.
+
+    One container, a dict that holds itself, stands for all of the nest: what is deep in a configuration needs no more.
+    """
+    nest = call.new("dict", "parsed")
+    data = join(nest.value, join(STR_V, join(INT_V, FLOAT_V)))
+    call.engine.lose_exactness(nest)
+    call.engine.write(call.frame, nest.rest_cell(), data, call.pos)
+    call.engine.set_item_quietly(call.frame, nest, STR_V, data, call.pos)
     return data
 
 
