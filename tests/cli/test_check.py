@@ -76,6 +76,7 @@ def test_an_output_file_that_cannot_be_written(
 
 def test_select_decides_what_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     install(monkeypatch, replace(SAMPLE, errors=()))
+    monkeypatch.setattr("hybridize.decide.STATUS_DOCS", {"TF301": "the rule of the sample's finding"})
     assert main(["check", "--ignore", "P1,P2", "--ignore", "TF301", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
 

@@ -83,7 +83,7 @@ def _matches_one(obj: Obj, kind: Obj, engine: HeapAccess) -> tuple[bool, bool]:
 
 
 def fits_shape(obj: Obj, wanted: tuple[str, int, bool]) -> tuple[bool, bool]:
-    """(may match a sequence or mapping pattern, may not); `wanted`: kind, number of elements, whether more may follow."""
+    """(may match a sequence or mapping pattern, may not); `wanted`: kind, number of elements, may more follow."""
     kind, count, more = wanted
     if isinstance(obj, Container):
         is_mapping = obj.kind == "dict"
