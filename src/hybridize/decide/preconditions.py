@@ -163,6 +163,8 @@ def _failure(facts: FunctionFacts, condition: Condition) -> Status:
     if fact.value is Ternary.UNKNOWN:
         cause = fact.evidence[-1].message if fact.evidence else "the analysis cannot tell"
         return _status(facts, "undetermined", fact.evidence, f"not known whether it {_asked(condition)}: {cause}")
+    if condition.status == "no-primitive-parameter":  # what speaks for staying hybrid is no cause to trace back
+        return _status(facts, condition.status, (), "has tensor parameters, and no literal retraces it")
     cause = fact.evidence[-1].message if fact.evidence and fact.value is YES else condition.said
     return _status(facts, condition.status, fact.evidence, cause)
 
