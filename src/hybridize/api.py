@@ -52,7 +52,7 @@ def analyze(paths: Sequence[Path], config: Config, *, progress: Progress | None 
     assumptions = tuple(
         Assumption(f.facts.id, said.message, said.path, said.line) for f in functions for said in f.facts.assumptions
     )
-    info = ProjectInfo(str(root), len(program.modules), program.lines, time.perf_counter() - started)
+    info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started)
     return Report(info, tuple(functions), (), assumptions, tuple(errors), missing)
 
 

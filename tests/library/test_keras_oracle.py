@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("tensorflow")
 
-from keras_oracle import CASES, Case, cases, report
+from .keras_oracle import CASES, Case, cases, report
 
 pytestmark = pytest.mark.tensorflow
 

@@ -76,6 +76,11 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
     "HY015": Doc(
         "symbolic-argument", "Keras symbolic tensors reach the function: it builds a functional model.", Severity.ERROR
     ),
+    "HY018": Doc(
+        "special-method",
+        "Python itself calls this method and asks for Python values, or it makes the object.",
+        Severity.INFO,
+    ),
     "HY016": Doc(
         "graph-dependants",
         "Something depends on the graph (a concrete function, `jit_compile`, `input_signature`, an export).",

@@ -11,6 +11,15 @@ from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
 
 _NOT_COMPUTATION = ("tf.io", "tf.train")
+#: Special methods whose results Python itself uses, or that make or destroy objects: a graph's tensors do not serve.
+_PYTHON_PROTOCOLS = frozenset(
+    f"__{name}__"
+    for name in (
+        "init new post_init del init_subclass class_getitem setattr getattr getattribute delattr set_name get set "
+        "delete enter exit aenter aexit repr str format bytes len bool hash eq ne lt le gt ge contains iter next "
+        "reversed index int float complex copy deepcopy reduce reduce_ex getstate setstate dir sizeof missing"
+    ).split()
+)
 _SKIPPED = frozenset({"build", "class", "callback"})
 
 
@@ -81,6 +90,14 @@ def hazards(code: Code, frames: list[Frame], computation: Computation) -> tuple[
         found.append(Hazard("async-function", "is a coroutine", (Evidence("is a coroutine", *here),)))
     elif code.is_generator:
         found.append(Hazard("generator", "is a generator", (Evidence("is a generator", *here),)))
+    if code.name in _PYTHON_PROTOCOLS:
+        found.append(
+            Hazard(
+                "special-method",
+                "Python itself calls it and asks for Python values",
+                (Evidence(f"`{code.name}` is a special method", *here),),
+            )
+        )
     if code.abstract:
         found.append(Hazard("abstract-function", "only raises", (Evidence("only raises", *here),)))
     for frame in frames:

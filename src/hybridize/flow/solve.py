@@ -247,13 +247,30 @@ def method_kind(func: Func) -> str:
         return "function"
     cell = func.owner.fields.get(func.code.name)
     for obj in cell.value if cell is not None else ():
-        if isinstance(obj, Wrapper) and func in obj.inner and obj.kind in ("staticmethod", "classmethod"):
-            return obj.kind
+        kind = _wrapping(obj, func)
+        if kind:
+            return kind
     if func.code.name == "__new__":
         return "staticmethod"
     if func.code.name in ("__init_subclass__", "__class_getitem__"):
         return "classmethod"
     return "method"
+
+
+def _wrapping(obj: Obj, func: Func) -> str:
+    """Whether a static or class method stands between a class attribute and a function, under any other decorator."""
+    while isinstance(obj, Wrapper):
+        if obj.kind in ("staticmethod", "classmethod") and _holds(obj, func):
+            return obj.kind
+        inner = [o for o in obj.inner if isinstance(o, Wrapper)]
+        if len(inner) != 1:
+            return ""
+        obj = inner[0]
+    return ""
+
+
+def _holds(obj: Obj, func: Func) -> bool:
+    return obj is func or (isinstance(obj, Wrapper) and any(_holds(o, func) for o in obj.inner))
 
 
 def _no_frame() -> Frame:

@@ -34,6 +34,11 @@ class Program:
     errors: tuple[SourceError, ...]
     lines: int
 
+    @property
+    def files(self) -> int:
+        """How many files were read and lowered."""
+        return sum(1 for module in self.modules.values() if module.text is not None)
+
     def functions(self) -> list[tuple[ModuleSource, Code]]:
         """Every `def` of the program with its module, by path and line."""
         found = [
