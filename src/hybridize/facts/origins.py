@@ -10,6 +10,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
 
 _definitions: dict[Code, dict[int, Instr]] = {}
+_calls: dict[Code, dict[int, Instr]] = {}
 
 _FRESH: Final = frozenset({Op.BINARY, Op.UNARY, Op.COMPARE, Op.TUPLE, Op.LIST, Op.SET, Op.DICT, Op.FORMAT, Op.SLICE})
 #: Methods and functions whose result may share memory with their receiver or argument.
@@ -63,14 +64,18 @@ def definitions(code: Code) -> dict[int, Instr]:
 def reset_origins() -> None:
     """Forgets the definitions of earlier analyses."""
     _definitions.clear()
+    _calls.clear()
 
 
 def call_at(code: Code, position: int) -> Instr | None:
-    """The call instruction at a position."""
-    for instr in instructions(code.body):
-        if instr[0] == Op.CALL and instr[-1] == position:
-            return instr
-    return None
+    """The first call instruction at a position."""
+    found = _calls.get(code)
+    if found is None:
+        found = _calls[code] = {}
+        for instr in instructions(code.body):
+            if instr[0] == Op.CALL:
+                found.setdefault(instr[-1], instr)
+    return found.get(position)
 
 
 def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:
