@@ -79,10 +79,7 @@ def call_layer(call: Call) -> Value:
             call.method(obj, "build", input_shape(call, args[0]), how="build")
         found = call.engine.find_method(call.frame, obj, "call")
         if found:
-            if any(is_symbolic(value) for value in args):
-                call.effect("symbolic_call", "a functional model")
-            result = call.engine.call_value(call.frame, call.pos, found, args, call.kwargs, "keras", call.rest)
-            return result
+            return _call_project_layer(call, found, args)
         if "keras.Sequential" in call.engine.mro_names(obj):
             return call_sequence(call, obj, args)
         outputs = call.engine.read(call.frame, obj.cell("$outputs"))
@@ -92,18 +89,34 @@ def call_layer(call: Call) -> Value:
     return tensor(kind).value
 
 
+def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
+    """Runs a project's `call`. On symbolic inputs Keras traces it with graph tensors and makes the result symbolic."""
+    engine, frame, pos = call.engine, call.frame, call.pos
+    if not any(is_symbolic(value) for value in args):
+        return engine.call_value(frame, pos, method, args, call.kwargs, "keras", call.rest)
+    call.effect("symbolic_call", "a functional model")
+    traced = [_as_kind(call, value, DENSE) for value in args]
+    return _as_kind(call, engine.call_value(frame, pos, method, traced, call.kwargs, "keras", call.rest), SYMBOLIC)
+
+
 def concrete(call: Call, value: Value) -> Value:
     """Symbolic outputs as the tensors that calling a functional model gives."""
-    symbolic = any(is_symbolic(v) for v in call.args)
+    return _as_kind(call, value, SYMBOLIC if any(is_symbolic(v) for v in call.args) else DENSE)
+
+
+def _as_kind(call: Call, value: Value, kind: str) -> Value:
+    """A structure with its dense and symbolic tensors as one or the other."""
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
-            result = join(result, tensor(SYMBOLIC if symbolic else DENSE, obj.dtype, obj.shape).value)
+            changes = obj.kind in (DENSE, SYMBOLIC)
+            result = join(result, tensor(kind if changes else obj.kind, obj.dtype, obj.shape).value)
         elif isinstance(obj, Tup):
-            result = join(result, tup([concrete(call, item) for item in obj.items], obj.kind, obj.names).value)
+            result = join(result, tup([_as_kind(call, item, kind) for item in obj.items], obj.kind, obj.names).value)
         elif isinstance(obj, Container):
-            element = concrete(call, call.engine.values_of(call.frame, obj))
-            result = join(result, call.list_of(element, obj.kind, "outputs"))
+            values = call.engine.values_of(call.frame, obj)
+            held = frozenset(o for o in values if not isinstance(o, Container))
+            result = join(result, call.list_of(_as_kind(call, held, kind), obj.kind, f"{kind} structure"))
         else:
             result = join(result, obj.value)
     return result
