@@ -29,7 +29,7 @@ from hybridize.domain.objects import (
 from hybridize.program.ir import Code
 
 #: How many frames a function may have at each level before the next, coarser one.
-LEVEL_LIMITS: Final = (4, 5, 6)
+LEVEL_LIMITS: Final = (4, 4, 4)
 #: After so many changes of one place, its value is widened instead of joined.
 PATIENCE: Final = 8
 
