@@ -25,11 +25,9 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     Wrapper,
-    literal,
     stream,
     tup,
     unknown,
-    wrapper,
 )
 from hybridize.flow.frames import LEVEL_LIMITS, Contexts, Frame
 from hybridize.flow.heap import HeapAccess, registry_class, uid_of
@@ -538,13 +536,3 @@ class Calls(HeapAccess):
 
 def _is_definition(value: Value) -> bool:
     return bool(value) and all(isinstance(o, Func | Class) for o in value)
-
-
-def keyword(name: str) -> Value:
-    """A name as a value."""
-    return literal(name).value
-
-
-def function_wrapper(kind: str, inner: Value, *extra: object) -> Value:
-    """A wrapped callable as a value."""
-    return wrapper(kind, inner, *extra).value

@@ -42,7 +42,6 @@ from hybridize.flow.frames import PATIENCE, SHARED, Frame
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, operator_item
 from hybridize.library.spec import Call
-from hybridize.program.ir import Code
 
 if TYPE_CHECKING:
     from hybridize.flow.world import World
@@ -770,13 +769,3 @@ def join_items(items: tuple[Value, ...]) -> Value:
     for item in items:
         result = join(result, item)
     return result
-
-
-def allocation_code(obj: Obj) -> Code | None:
-    """The code whose execution allocates an object, if it has a site."""
-    return obj.site[0] if isinstance(obj, Heap) else None
-
-
-def any_of(value: Value) -> Any:
-    """One object of a value (for messages)."""
-    return min(value, key=repr) if value else None

@@ -7,7 +7,7 @@ and what its name says; being unreachable is no reason to say nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hybridize.domain.lattice import reset_lattice
@@ -279,8 +279,3 @@ def _no_frame() -> Frame:
 
 
 _NO_FRAME = _no_frame()
-
-
-def objects_of(values: Iterable[Value]) -> list[Obj]:
-    """All objects of some values."""
-    return [obj for value in values for obj in value]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import NONE, STR_V, Inst, Lit, Obj, Prim, Tensor, Unknown, Value, tensor, unknown
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE, SYMBOLIC, UNRESOLVED, Dim, Shape
 from hybridize.library.convert import PYTHON_NP, PYTHON_TF, type_of_value
 from hybridize.library.spec import Call
 
@@ -199,8 +199,3 @@ def compare_tensor(call: Call, x: Obj, y: Obj) -> Value:
     _, a = type_of_value(call, x.value, table)
     _, b = type_of_value(call, y.value, table)
     return tensor(kind, "bool", broadcast(a, b)).value
-
-
-def scalar_kind(kind: str) -> str:
-    """The kind of a tensor made from a variable or symbolic operand."""
-    return DENSE if kind == VARIABLE else kind

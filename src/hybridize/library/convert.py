@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.lattice import join_all
 from hybridize.domain.objects import (
-    BOTTOM,
     INT_V,
     NONE_V,
     Container,
@@ -22,7 +20,7 @@ from hybridize.domain.objects import (
     stream,
     tup,
 )
-from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Shape
+from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Shape
 from hybridize.library.spec import Call
 
 DTYPES: Final = frozenset(
@@ -187,13 +185,3 @@ def _stacked(call: Call, items: list[Value], table: dict[str, str], depth: int) 
 def _mixed(dtypes: set[str | None], table: dict[str, str]) -> str | None:
     """A list of ints and floats is a list of floats."""
     return table["float"] if dtypes == {table["int"], table["float"]} else None
-
-
-def holds_array(value: Value) -> bool:
-    """Whether some object is a NumPy array."""
-    return any(isinstance(o, Tensor) and o.kind == NDARRAY for o in value)
-
-
-def joined(values: list[Value]) -> Value:
-    """The join of values."""
-    return join_all(values) if values else BOTTOM

@@ -7,7 +7,7 @@ unknown too.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from hybridize.domain.objects import (
     BOTTOM,
@@ -18,19 +18,17 @@ from hybridize.domain.objects import (
     Lib,
     LibInst,
     Lit,
-    Obj,
     Prim,
     Stream,
     Tensor,
     Unknown,
     Value,
     lib,
-    literal,
     prim,
     tensor,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, NDARRAY, UNRESOLVED, Shape
+from hybridize.domain.tensors import DENSE, NDARRAY, Shape
 from hybridize.library import registry
 from hybridize.library.constants import CONSTANTS
 from hybridize.library.index import known_package, lookup
@@ -201,18 +199,3 @@ def context_value(call: Call) -> Value:
         call.effect("unknown_call", obj.reason)
         return unknown(f"a context of {obj.reason}" if len(obj.reason) < 80 else obj.reason).value
     return obj.value if obj is not None else BOTTOM
-
-
-def unresolved(rank: int) -> Shape:
-    """A shape of known rank whose dims are not known."""
-    return (UNRESOLVED,) * rank
-
-
-def constant_value(const: Any) -> Value:
-    """A constant as a value."""
-    return literal(const).value
-
-
-def is_object(obj: Obj) -> bool:
-    """Whether an abstract object stands for a library object."""
-    return isinstance(obj, LibInst | Lib)

@@ -179,8 +179,3 @@ class Code:
     def column(self) -> int:
         """The column of `def`, from 1, in UTF-8 bytes."""
         return (self.position & 0xFFFF) + 1
-
-
-def position_line(position: int) -> int:
-    """The line of a position."""
-    return position >> 16

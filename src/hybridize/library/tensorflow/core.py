@@ -68,13 +68,6 @@ def _identity(call: Call) -> Value:
     return call.arg(0)
 
 
-def _constant(call: Call) -> Value:
-    dtype = dtype_of(call.arg(1, "dtype"))
-    inferred, shape = type_of_value(call, call.arg(0, "value"), PYTHON_TF)
-    given = shape_of(call, call.arg(2, "shape")) if call.given(2, "shape") else None
-    return tensor(DENSE, dtype or inferred, given if given is not None else shape).value
-
-
 def _convert(call: Call) -> Value:
     dtype = dtype_of(call.arg(1, "dtype"))
     value = call.arg(0, "value")
@@ -160,20 +153,6 @@ def _receiver(call: Call) -> Value:
     return call.receiver.value if call.receiver is not None else BOTTOM
 
 
-def _shape_function(call: Call) -> Value:
-    """`tf.shape(x)`: a vector whose elements are the dims of x."""
-    result = BOTTOM
-    dtype = dtype_of(call.arg(1, "out_type")) or "int32"
-    for obj in call.arg(0, "input"):
-        if isinstance(obj, Tensor):
-            shape = obj.shape
-        else:
-            _, shape = type_of_value(call, obj.value, PYTHON_TF)
-        rank = (DYNAMIC,) if shape is None else (len(shape),)
-        result = join(result, tensor(DENSE, dtype, rank, shape).value)
-    return result
-
-
 def _tensor_shape(call: Call) -> Value:
     return shape_value(shape_of(call, call.arg(0)))
 
@@ -253,10 +232,6 @@ def _array_stack(call: Call) -> Value:
 
 FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.function": Spec(_function),
-    "tf.constant": Spec(_constant),
-    "tf.convert_to_tensor": Spec(_convert),
-    "tf.shape": Spec(_shape_function, op=True),
-    "tf.is_tensor": Spec(lambda call: BOOL_V),
     "tf.nest.map_structure": Spec(_map_structure),
     "tf.nest.flatten": Spec(_flatten),
     "tf.nest.pack_sequence_as": Spec(lambda call: call.arg(0, "structure")),
@@ -270,7 +245,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.get_static_value": Spec(lambda call: unknown("a static value").value),
     "tf.broadcast_static_shape": Spec(lambda call: shape_value(None)),
     "tf.get_logger": Spec(lambda call: call.engine.library_instance(call.frame, call.pos, "logging.Logger").value),
-    "tf.random.set_seed": Spec(_nothing, effects=("random",)),
     "tf.keras.utils.set_random_seed": Spec(_nothing, effects=("random",)),
     "tf.config.run_functions_eagerly": Spec(_nothing, effects=("state",)),
     "tf.config.experimental_run_functions_eagerly": Spec(_nothing, effects=("state",)),
@@ -297,7 +271,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.io.gfile.remove": Spec(_nothing, effects=("io",)),
     "tf.io.gfile.rmtree": Spec(_nothing, effects=("io",)),
     "tf.io.gfile.copy": Spec(_nothing, effects=("io",)),
-    "tf.io.write_file": Spec(_nothing, op=True),
 }
 
 CLASSES: Final[dict[str, ClassSpec]] = {
