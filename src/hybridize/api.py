@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.config import Config
-from hybridize.decide.model import Assumption, FileError, FunctionReport, ProjectInfo, Report
-from hybridize.decide.preconditions import Options, decide
+from hybridize.decide.model import Assumption, FileError, Finding, FunctionReport, ProjectInfo, Report
+from hybridize.decide.preconditions import Options, decide, finding, findings
 from hybridize.source import ImportTable, discover, find_src_roots
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def analyze(paths: Sequence[Path], config: Config, *, progress: Progress | None 
     enabled = gc.isenabled()
     gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
     try:
-        functions = _functions(program, config, progress)
+        functions, found = _functions(program, config, progress)
     finally:
         if enabled:
             gc.enable()
@@ -53,7 +53,7 @@ def analyze(paths: Sequence[Path], config: Config, *, progress: Progress | None 
         Assumption(f.facts.id, said.message, said.path, said.line) for f in functions for said in f.facts.assumptions
     )
     info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started)
-    return Report(info, tuple(functions), (), assumptions, tuple(errors), missing)
+    return Report(info, tuple(functions), tuple(found), assumptions, tuple(errors), missing)
 
 
 def debug(paths: Sequence[Path], config: Config, what: str) -> str:
@@ -87,9 +87,14 @@ def _external() -> frozenset[str]:
     return frozenset(sys.stdlib_module_names) | {"tensorflow", "keras", "tf_keras", "numpy"}
 
 
-def _functions(program: Program, config: Config, progress: Progress | None) -> list[FunctionReport]:
+def _functions(
+    program: Program, config: Config, progress: Progress | None
+) -> tuple[list[FunctionReport], list[Finding]]:
     from hybridize.facts.collect import Collector, FactOptions
+    from hybridize.facts.model import Mode, Ternary
     from hybridize.flow.solve import FlowOptions, Solver
+    from hybridize.rules.scan import Scanner
+    from hybridize.rules.views import FunctionView
 
     options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
     decisions = Options(config.strict_literals, config.all_safe)
@@ -99,12 +104,32 @@ def _functions(program: Program, config: Config, progress: Progress | None) -> l
     first = solver.solve_entries()
     pairs = program.functions()
     reports: dict[int, FunctionReport] = {}
+    found: list[Finding] = []
     for solution in (first, None):
         solved: Solution = solution or solver.solve_rest(first)
         if progress is not None:
             progress("deciding", len(reports), len(pairs))
         collector = Collector(solved, options)
+        scanner = Scanner(solved)
         for i, (module, code) in enumerate(pairs):
             if (code in first.reached) == (solution is not None):
-                reports[i] = decide(collector.facts(module, code), decisions)
-    return [reports[i] for i in sorted(reports)]
+                facts = collector.facts(module, code)
+                hits = []
+                if facts.mode is Mode.HYBRID or facts.tensor_parameter.value is not Ternary.NO:
+                    hits = scanner.hits(FunctionView(scanner.project, code, solved.frames.get(code, []), facts))
+                reports[i] = decide(facts, decisions, hits)
+                found += findings(facts, hits)
+        if solution is None:
+            found += [finding(hit, None) for hit in scanner.project_hits()]
+    return [reports[i] for i in sorted(reports)], _distinct(found)
+
+
+def _distinct(found: list[Finding]) -> list[Finding]:
+    """One finding for each place and rule: that of the nearest function."""
+    best: dict[tuple[str, str, int, int], Finding] = {}
+    for each in found:
+        key = (each.code, each.path, each.line, each.column)
+        old = best.get(key)
+        if old is None or len(each.evidence) < len(old.evidence):
+            best[key] = each
+    return sorted(best.values(), key=lambda f: (f.path, f.line, f.column, f.code))

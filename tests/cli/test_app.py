@@ -184,7 +184,7 @@ def test_version_imports_next_to_nothing() -> None:
     assert {name for name in loaded if name.startswith("hybridize")} == {"hybridize", "hybridize.cli"}
 
 
-@pytest.mark.parametrize("command", ["--help", "check --help", "config", "rules", "check --selct"])
+@pytest.mark.parametrize("command", ["--help", "check --help", "config", "check --selct"])
 def test_commands_that_analyze_nothing_import_no_engine(command: str) -> None:
     code = (
         "import sys\n"

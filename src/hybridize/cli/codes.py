@@ -6,12 +6,13 @@ import importlib
 from typing import Any
 
 from hybridize.report.codes import CodeDoc
+from hybridize.rules.page import rule_page
+from hybridize.rules.registry import all_rules
 
 # Module, attribute, kind: a mapping from code to a text, or to an object with `name`, `summary`, ...
 _SOURCES = (
     ("hybridize.decide", "PRECONDITION_DOCS", "precondition"),
     ("hybridize.decide", "STATUS_DOCS", "status"),
-    ("hybridize.rules", "RULE_DOCS", "rule"),
 )
 _PRECONDITIONS = (
     CodeDoc(
@@ -50,6 +51,10 @@ def load_docs() -> dict[str, CodeDoc]:
             continue
         for code, doc in (found or {}).items():
             docs[code] = _convert(code, doc, kind)
+    for rule in all_rules():
+        docs[rule.code] = CodeDoc(
+            rule.code, rule.name, "rule", rule.summary, rule.level and rule.level.value, rule_page(rule)
+        )
     return docs
 
 

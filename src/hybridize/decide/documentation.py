@@ -69,13 +69,7 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
     "HY010": Doc(
         "covered", "Every known caller is a graph already: nothing to gain from a decorator of its own.", Severity.INFO
     ),
-    "HY011": Doc("eager-only-call", "Uses something that works only eagerly.", Severity.ERROR),
-    "HY012": Doc("generator", "Generators cannot be traced.", Severity.ERROR),
-    "HY013": Doc("async-function", "Coroutines cannot be traced.", Severity.ERROR),
     "HY014": Doc("abstract-function", "The function only raises.", Severity.INFO),
-    "HY015": Doc(
-        "symbolic-argument", "Keras symbolic tensors reach the function: it builds a functional model.", Severity.ERROR
-    ),
     "HY018": Doc(
         "special-method",
         "Python itself calls this method and asks for Python values, or it makes the object.",

@@ -6,13 +6,14 @@ is a fact, the answer that is asked for, and the status that says why it failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from hybridize.decide.documentation import CODES, STATUS_DOCS
-from hybridize.decide.model import Action, Decision, FunctionReport, Severity, Status
+from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary
+from hybridize.rules.model import Blocks, Outcome, RuleHit
 
 FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
 
@@ -95,20 +96,20 @@ def table(options: Options) -> tuple[Precondition, ...]:
     )
 
 
-def decide(facts: FunctionFacts, options: Options) -> FunctionReport:
-    """The decision about one function, with the statuses that say why."""
+def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ()) -> FunctionReport:
+    """The decision about one function, with the statuses that say why. `hits` are those of the rules on it."""
     rows = [row for row in table(options) if row.mode is facts.mode]
     failures: list[Status] = []
     for row in rows:
         failed = [c for c in row.conditions if c.fact(facts).value is not c.wanted]
         if not failed:
-            blocked = _blocked(facts, row)
+            blocked = _blocked(facts, row, hits)
             if blocked:
                 return _report(facts, Decision(Action.KEEP), blocked)
             return _passed(facts, row, options)
         failures += [_failure(facts, condition) for condition in failed]
     if facts.mode is Mode.EAGER:
-        return _report(facts, Decision(Action.KEEP), failures + _hazards(facts))
+        return _report(facts, Decision(Action.KEEP), failures + _hazards(facts) + _hit_statuses(facts, hits))
     return _report(facts, Decision(Action.KEEP), _hybrid_failures(failures))
 
 
@@ -119,10 +120,68 @@ def _passed(facts: FunctionFacts, row: Precondition, options: Options) -> Functi
     return _report(facts, Decision(row.action, row.name), [])
 
 
-def _blocked(facts: FunctionFacts, row: Precondition) -> list[Status]:
+def findings(facts: FunctionFacts, hits: Sequence[RuleHit]) -> list[Finding]:
+    """What rules have to say of a function that is hybrid already: likely bugs."""
+    if facts.mode is not Mode.HYBRID:
+        return []
+    return [finding(hit, facts.id) for hit in hits if hit.rule.level is not None or hit.level is not None]
+
+
+def finding(hit: RuleHit, function: str | None) -> Finding:
+    """A hit as a lint result."""
+    end = hit.end if hit.end is not None else hit.position
+    return Finding(
+        code=hit.rule.code,
+        name=hit.rule.name,
+        severity=Severity(hit.level.value),
+        message=hit.message,
+        path=hit.path,
+        line=hit.line,
+        column=hit.column,
+        end_line=end >> 16,
+        end_column=(end & 0xFFFF) + 1,
+        function=function,
+        fix=hit.rule.fix,
+        evidence=hit.evidence,
+    )
+
+
+#: A function shows so many places of one rule.
+_PLACES: Final = 3
+
+
+def _hit_statuses(facts: FunctionFacts, hits: Sequence[RuleHit]) -> list[Status]:
+    """The hits that block the conversion of an eager function, at the place of their cause."""
+    counts: dict[str, int] = {}
+    found: list[Status] = []
+    for hit in hits:
+        if Blocks.TO_HYBRID not in hit.blocks:
+            continue
+        counts[hit.rule.code] = counts.get(hit.rule.code, 0) + 1
+        if counts[hit.rule.code] <= _PLACES:
+            severity = Severity.ERROR if hit.outcome in (Outcome.RAISES, Outcome.DIFFERS) else Severity.WARNING
+            found.append(
+                Status(
+                    hit.rule.code,
+                    hit.rule.name,
+                    severity,
+                    hit.message,
+                    hit.path,
+                    hit.line,
+                    hit.column,
+                    hit.evidence,
+                )
+            )
+    return found
+
+
+def _blocked(facts: FunctionFacts, row: Precondition, hits: Sequence[RuleHit]) -> list[Status]:
     """What stands against a change whose precondition holds."""
     if row.mode is Mode.EAGER:
-        return _hazards(facts)
+        return _hazards(facts) + _hit_statuses(facts, hits)
+    against = [hit for hit in hits if Blocks.TO_EAGER in hit.blocks]
+    if against:
+        return [_status(facts, "graph-dependants", against[0].evidence, against[0].message)]
     made = facts.hybridization
     if made is None:
         return []

@@ -83,7 +83,7 @@ class Collector:
             tensor_computation=self.computation.fact(frames),
             covered_by_hybrid_callers=self.coverage.fact(code),
             retraces=parameters.retracing_fact(),
-            hazards=hazards(code, frames, self.computation) + self._dependants(code),
+            hazards=hazards(code) + self._dependants(code),
             assumptions=tuple(parameters.assumptions + assumed) if tensor.value is Ternary.YES else (),
         )
 

@@ -1,9 +1,7 @@
-"""Whether a function computes on tensors, and what in it cannot be traced."""
+"""Whether a function computes on tensors, and what by its nature is no candidate for a graph."""
 
 from __future__ import annotations
 
-from hybridize.domain.objects import Tensor
-from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.callgraph import components
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.flow.frames import Frame
@@ -24,35 +22,28 @@ _SKIPPED = frozenset({"build", "class", "callback"})
 
 
 class Computation:
-    """Tensor operations and eager-only uses of each frame, callees included."""
+    """Tensor operations of each frame, callees included."""
 
     def __init__(self, solution: Solution) -> None:
         self.ops: dict[Frame, Evidence | None] = {}
         self.opaque: dict[Frame, bool] = {}
-        self.eager_only: dict[Frame, tuple[Evidence, ...]] = {}
-        self.symbolic: dict[Frame, Evidence | None] = {}
         for component in components([f for group in solution.frames.values() for f in group]):
             self._summarize(component)
 
     def _summarize(self, component: list[Frame]) -> None:
         op: Evidence | None = None
         opaque = False
-        eager: tuple[Evidence, ...] = ()
         for frame in sorted(component, key=lambda f: f.uid):
             op = op or _own_op(frame)
-            eager = eager or _own_eager(frame)
             opaque = opaque or any(e.kind in ("unknown_call", "foreign_call") for e in frame.effects.values())
-            for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+            for (_pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
                 if how in _SKIPPED:
                     continue
                 if op is None and self.ops.get(callee) is not None:
                     op = self.ops[callee]
-                if not eager and how not in ("host", "graph") and self.eager_only.get(callee):
-                    step = Evidence(f"calls `{callee.code.name}`", frame.code.path, pos >> 16)
-                    eager = (step, *self.eager_only[callee])
                 opaque = opaque or self.opaque.get(callee, False)
         for frame in component:
-            self.ops[frame], self.opaque[frame], self.eager_only[frame] = op, opaque, eager
+            self.ops[frame], self.opaque[frame] = op, opaque
 
     def fact(self, frames: list[Frame]) -> Fact:
         """Whether some TensorFlow operation happens, on tensors that are not just arrays."""
@@ -72,42 +63,13 @@ def _own_op(frame: Frame) -> Evidence | None:
     return None
 
 
-def _own_eager(frame: Frame) -> tuple[Evidence, ...]:
-    for effect in sorted(frame.effects.values(), key=lambda e: e.position):
-        if effect.kind != "eager_only":
-            continue
-        if isinstance(effect.target, Tensor) and effect.target.kind == NDARRAY:
-            continue
-        return (Evidence(f"uses `{effect.detail}`, which works only eagerly", frame.code.path, effect.position >> 16),)
-    return ()
-
-
-def hazards(code: Code, frames: list[Frame], computation: Computation) -> tuple[Hazard, ...]:
-    """What in a function cannot be traced."""
-    found: list[Hazard] = []
+def hazards(code: Code) -> tuple[Hazard, ...]:
+    """What a function is that makes a graph pointless, whatever its values are."""
     here = (code.path, code.line)
-    if code.is_async:
-        found.append(Hazard("async-function", "is a coroutine", (Evidence("is a coroutine", *here),)))
-    elif code.is_generator:
-        found.append(Hazard("generator", "is a generator", (Evidence("is a generator", *here),)))
+    found: list[Hazard] = []
     if code.name in _PYTHON_PROTOCOLS:
-        found.append(
-            Hazard(
-                "special-method",
-                "Python itself calls it and asks for Python values",
-                (Evidence(f"`{code.name}` is a special method", *here),),
-            )
-        )
+        said = Evidence(f"`{code.name}` is a special method", *here)
+        found.append(Hazard("special-method", "Python itself calls it and asks for Python values", (said,)))
     if code.abstract:
         found.append(Hazard("abstract-function", "only raises", (Evidence("only raises", *here),)))
-    for frame in frames:
-        chain = computation.eager_only.get(frame)
-        if chain:
-            found.append(Hazard("eager-only-call", chain[-1].message, chain))
-            break
-    for frame in frames:
-        if any(isinstance(o, Tensor) and o.kind == "symbolic" for value in frame.args for o in value):
-            said = Evidence("receives Keras symbolic tensors", *here)
-            found.append(Hazard("symbolic-argument", said.message, (said,)))
-            break
     return tuple(found)

@@ -1,0 +1,303 @@
+"""Which values of a function are symbolic once it is traced: results of operations, and what comes from its arguments.
+
+A function that becomes a graph has its tensor and array arguments replaced by symbolic tensors, and every TensorFlow
+operation in its extent gives one. Tensors that existed before (globals, fields, closures) stay concrete. Where a value
+came from is a mask of bits: `OPERATION`, `CLOSURE` (captured from an enclosing function: symbolic if that is traced
+too), and one bit for each parameter that it may come from.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hybridize.domain.objects import (
+    Class,
+    Container,
+    Inst,
+    Lib,
+    LibInst,
+    Mod,
+    Obj,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+)
+from hybridize.domain.tensors import NDARRAY, VARIABLE
+from hybridize.facts.origins import instructions, passed_slots
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Code, Instr, Op
+
+OPERATION: Final = 1
+CLOSURE: Final = 2
+_PARAMETER: Final = 4
+#: Attributes and methods of a tensor that Python knows at trace time.
+_STATIC: Final = frozenset(
+    "shape dtype name device ndim graph op is_tensor_like get_shape set_shape rank ref experimental_ref".split()
+)
+#: Functions whose result says nothing that only a run would know.
+_STATIC_CALLS: Final = frozenset(
+    f"builtins.{name}" for name in "isinstance issubclass hasattr callable type id len super".split()
+) | frozenset({"tf.is_tensor", "tf.executing_eagerly", "tf.inside_function", "tf.keras.backend.is_keras_tensor"})
+_SWEEPS: Final = 6
+_DEPTH: Final = 4
+
+
+def parameter_bit(index: int) -> int:
+    """The bit of a parameter by its place."""
+    return _PARAMETER << index
+
+
+def parameters_of(mask: int) -> list[int]:
+    """The parameters named in a mask."""
+    return [i for i in range(mask.bit_length() - 2) if mask & parameter_bit(i)]
+
+
+def holds_tensor(value: Value | None, arrays: bool = True, depth: int = _DEPTH) -> bool:
+    """Whether a value is or contains a tensor (with `arrays`, NumPy arrays too)."""
+    for obj in value or ():
+        if isinstance(obj, Tensor):
+            if arrays or obj.kind != NDARRAY:
+                return True
+        elif depth and any(holds_tensor(inner, arrays, depth - 1) for inner in _contents(obj)):
+            return True
+    return False
+
+
+def _contents(obj: Obj) -> list[Value]:
+    if isinstance(obj, Tup):
+        return list(obj.items)
+    if isinstance(obj, Container):
+        values = [cell.value for cell in obj.fields.values()]
+        return [*values, obj.rest.value] if obj.rest is not None else values
+    return [obj.element] if isinstance(obj, Stream) else []
+
+
+class Symbolic:
+    """The masks of the slots of frames, each frame computed when first asked for."""
+
+    def __init__(self) -> None:
+        self._masks: dict[Frame, dict[int, int]] = {}
+        self._returns: dict[Frame, int] = {}
+        self._flat: dict[Code, list[Instr]] = {}
+
+    def instructions(self, code: Code) -> list[Instr]:
+        """All instructions of a code in order, nested ones included."""
+        found = self._flat.get(code)
+        if found is None:
+            found = self._flat[code] = list(instructions(code.body))
+        return found
+
+    def mask(self, frame: Frame, slot: int) -> int:
+        """Where the value of a slot came from, whatever kind of value it is."""
+        return self._frame(frame).get(slot, 0)
+
+    def symbolic(self, frame: Frame, slot: int) -> int:
+        """The mask of a slot that holds tensors, 0 where it holds none or only ones that stay concrete.
+
+        A variable counts wherever it came from: reading it is an operation.
+        """
+        value = frame.vals[slot] if slot >= 0 else None
+        if not value or not holds_tensor(value):
+            return 0
+        if any(isinstance(o, Tensor) and o.kind == VARIABLE for o in value):
+            return OPERATION
+        return self.mask(frame, slot)
+
+    def returned(self, frame: Frame) -> int:
+        """The mask of what a frame returns, in terms of its own parameters."""
+        found = self._returns.get(frame)
+        if found is None:
+            self._returns[frame] = 0  # of a recursive call
+            masks = self._frame(frame)
+            found = 0
+            for instr in self.instructions(frame.code):
+                if instr[0] in (Op.RETURN, Op.YIELD):
+                    found |= masks.get(instr[2], 0)
+            self._returns[frame] = found
+        return found
+
+    def lift(self, frame: Frame, pos: int, callee: Frame, mask: int) -> int:
+        """A mask of a callee's parameters as one of the caller's values, at a call."""
+        lifted = mask & OPERATION
+        if mask & CLOSURE:
+            lifted |= self._captured(frame, callee)
+        for index in parameters_of(mask):
+            if index >= len(callee.code.params):
+                continue
+            slots = passed_slots(frame, pos, callee, index)
+            if slots is None:
+                lifted |= OPERATION
+            else:
+                masks = self._frame(frame)
+                for slot in slots:
+                    lifted |= masks.get(slot, 0)
+        return lifted
+
+    def _captured(self, frame: Frame, callee: Frame) -> int:
+        """What a nested function captures from the caller: symbolic where the caller is the function around it."""
+        if callee.code.parent is not frame.code:
+            return CLOSURE
+        found = 0
+        masks = self._frame(frame)
+        for instr in self.instructions(frame.code):
+            if instr[0] == Op.SET_CELL and instr[2] in callee.code.free:
+                found |= masks.get(instr[3], 0)
+        for index, param in enumerate(frame.code.params):
+            if param.name in callee.code.free:
+                found |= parameter_bit(index)
+        return found
+
+    def _frame(self, frame: Frame) -> dict[int, int]:
+        found = self._masks.get(frame)
+        if found is None:
+            found = self._masks[frame] = {}
+            for i, param in enumerate(frame.code.params):
+                found[param.slot] = parameter_bit(i)
+            flat = self.instructions(frame.code)
+            for _ in range(_SWEEPS):
+                before = sum(found.values())
+                for instr in flat:
+                    handler = _TRANSFER.get(instr[0])
+                    if handler is not None:
+                        handler(self, frame, found, instr)
+                if sum(found.values()) == before:
+                    break
+        return found
+
+    # Transfer functions ----------------------------------------------------------------------------------------------
+
+    def _copy(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        _add(masks, instr[1], masks.get(instr[2], 0))
+
+    def _unpack(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        for slot in instr[1]:
+            _add(masks, slot, masks.get(instr[2], 0))
+
+    def _cell(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        if instr[2] in frame.code.cells:
+            found = 0
+            for i, param in enumerate(frame.code.params):
+                found |= parameter_bit(i) if param.name == instr[2] else 0
+            for other in self.instructions(frame.code):
+                if other[0] == Op.SET_CELL and other[2] == instr[2]:
+                    found |= masks.get(other[3], 0)
+            _add(masks, instr[1], found)
+        else:
+            _add(masks, instr[1], CLOSURE)
+
+    def _attribute(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        _, dst, owner, name, _ = instr
+        if name in _STATIC and not any(isinstance(o, Tup) for o in frame.vals[owner] or ()):
+            return
+        objects = frame.vals[owner] or ()
+        if objects and all(isinstance(o, Inst | Class | Mod | Lib | LibInst) for o in objects):
+            # A field is as concrete as it was before, unless this very function has stored a tensor in it.
+            for other in self.instructions(frame.code):
+                if other[0] == Op.SET_ATTR and other[3] == name:
+                    _add(masks, dst, masks.get(other[4], 0))
+            return
+        _add(masks, dst, masks.get(owner, 0))
+
+    def _item(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        mask = masks.get(instr[2], 0)
+        if holds_tensor(frame.vals[instr[2]]):
+            mask |= masks.get(instr[3], 0)
+        _add(masks, instr[1], mask)
+
+    def _two(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        _add(masks, instr[1], masks.get(instr[3], 0) | masks.get(instr[4], 0))
+
+    def _compare(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        if instr[2] not in ("is", "is not"):
+            self._two(frame, masks, instr)
+
+    def _unary(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        _add(masks, instr[1], masks.get(instr[3], 0))
+
+    def _several(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        for slot in instr[2]:
+            _add(masks, instr[1], masks.get(slot, 0))
+
+    def _starred(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        for slot, _ in instr[2]:
+            _add(masks, instr[1], masks.get(slot, 0))
+
+    def _dict(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        for _, slot in instr[2]:
+            _add(masks, instr[1], masks.get(slot, 0))
+
+    def _phi(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        for _, slot in instr[2]:
+            _add(masks, instr[1], masks.get(slot, 0))
+
+    def _store(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        value = instr[4] if instr[0] in (Op.SET_ITEM, Op.PUT) else instr[3]
+        if value >= 0:
+            _add(masks, instr[2], masks.get(value, 0))
+
+    def _call(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        _, dst, func, args, kwargs, pos = instr
+        callees = [callee for (at, callee), how in frame.calls.items() if at == pos and how in ("call", "hybrid")]
+        given = 0
+        for slot, _ in args:
+            given |= masks.get(slot, 0)
+        for _, slot in kwargs:
+            given |= masks.get(slot, 0)
+        functions = frame.vals[func] or ()
+        if any(isinstance(o, Lib) and o.name in _STATIC_CALLS for o in functions):
+            return
+        if callees:
+            for callee in callees:
+                if holds_tensor(callee.ret):
+                    _add(masks, dst, self.lift(frame, pos, callee, self.returned(callee)))
+            return
+        mask = given | masks.get(func, 0)
+        if pos in frame.ops and holds_tensor(frame.vals[dst], arrays=False):
+            mask |= OPERATION
+        receiver = self._receiver(frame, func)
+        if receiver >= 0 and any(isinstance(o, Container) for o in frame.vals[receiver] or ()):
+            _add(masks, receiver, given)
+        _add(masks, dst, mask)
+
+    def _receiver(self, frame: Frame, slot: int) -> int:
+        """The slot of a method's receiver, or -1."""
+        from hybridize.facts.origins import definitions
+
+        made = definitions(frame.code).get(slot)
+        return made[2] if made is not None and made[0] == Op.ATTR else -1
+
+
+def _add(masks: dict[int, int], slot: int, mask: int) -> None:
+    if mask:
+        masks[slot] = masks.get(slot, 0) | mask
+
+
+_TRANSFER: Final[dict[Op, Any]] = {
+    Op.COPY: Symbolic._copy,
+    Op.REFINE: Symbolic._copy,
+    Op.ITER: Symbolic._copy,
+    Op.ENTER: Symbolic._copy,
+    Op.AWAIT: Symbolic._copy,
+    Op.MATCH: Symbolic._copy,
+    Op.UNPACK: Symbolic._unpack,
+    Op.CELL: Symbolic._cell,
+    Op.ATTR: Symbolic._attribute,
+    Op.ITEM: Symbolic._item,
+    Op.SLICE: lambda self, frame, masks, instr: None,
+    Op.BINARY: Symbolic._two,
+    Op.INPLACE: Symbolic._two,
+    Op.COMPARE: Symbolic._compare,
+    Op.UNARY: Symbolic._unary,
+    Op.BOOLOP: Symbolic._several,
+    Op.FORMAT: Symbolic._several,
+    Op.TUPLE: Symbolic._starred,
+    Op.LIST: Symbolic._starred,
+    Op.SET: Symbolic._starred,
+    Op.DICT: Symbolic._dict,
+    Op.PHI: Symbolic._phi,
+    Op.APPEND: Symbolic._store,
+    Op.PUT: Symbolic._store,
+    Op.SET_ITEM: Symbolic._store,
+    Op.CALL: Symbolic._call,
+}

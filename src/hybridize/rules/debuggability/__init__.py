@@ -1,0 +1,1 @@
+"""What is left over from debugging (HY5xx)."""

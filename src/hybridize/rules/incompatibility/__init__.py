@@ -1,0 +1,1 @@
+"""Constructs that eager execution takes and graphs do not (HY3xx)."""

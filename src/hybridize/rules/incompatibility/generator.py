@@ -1,0 +1,73 @@
+"""HY302: generators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """The function itself yields."""
+    if function.code.is_generator and not function.code.is_async:
+        yield Hit(function.code.position, "is a generator")
+
+
+RULE = Rule(
+    code="HY302",
+    name="generator",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Generators cannot be traced.",
+    details="""Calling a traced generator gives a generator object to TensorFlow, which cannot turn it into
+tensors. Make a `tf.data.Dataset` of it, or hybridize what is done with each element.""",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    for i in range(2):
+        yield x * i
+r1 = list(target(tf.constant(3)))
+""",
+            line=2,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    yield from [x + 1, x + 2]
+r1 = list(target(tf.constant(3)))
+""",
+            line=2,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return [x * i for i in range(2)]
+r1 = target(tf.constant(3))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def numbers():
+    yield 1
+    yield 2
+def target(x):
+    for n in numbers():  # consumed while tracing
+        x = x + n
+    return x
+r1 = target(tf.constant(3))
+"""
+        ),
+    ),
+    reference="semantics.md R6",
+)

@@ -1,0 +1,1 @@
+"""API misuse (HY2xx)."""

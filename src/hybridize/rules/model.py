@@ -1,0 +1,153 @@
+"""What a rule is: the data that one file per rule declares, and what its scanners give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+from hybridize.facts.model import Evidence
+from hybridize.facts.symbolic import OPERATION
+from hybridize.program.ir import Instr, Op
+
+if TYPE_CHECKING:
+    from hybridize.rules.views import FrameView, FunctionView, ProjectView
+
+
+class Category(StrEnum):
+    """The study's taxonomy of hybridization bugs; the folder of a rule and the hundreds of its code."""
+
+    PERFORMANCE = "performance"  # HY1xx
+    MISUSE = "misuse"  # HY2xx: API misuse
+    INCOMPATIBILITY = "incompatibility"  # HY3xx
+    TENSORFLOW = "tensorflow"  # HY4xx: TensorFlow bug
+    DEBUGGABILITY = "debuggability"  # HY5xx
+    STATE = "state"  # HY6xx: exposed variable state
+    NUMERICAL = "numerical"  # HY7xx
+
+
+class Outcome(StrEnum):
+    """What becomes of the program once the function is a graph."""
+
+    RAISES = "raises"
+    DIFFERS = "differs silently"
+    RETRACES = "retraces"
+    SLOWS = "slows"
+
+
+class Blocks(StrEnum):
+    """What a hit stands against."""
+
+    TO_HYBRID = "to_hybrid"
+    TO_EAGER = "to_eager"
+    SIGNATURE = "signature"
+    JIT_COMPILE = "jit_compile"
+
+
+class Level(StrEnum):
+    """How a hit is reported where the function is hybrid: error raises or computes something else, warning may."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place where a rule's pattern holds.
+
+    `position` is `line << 16 | column` (column from 0); `needs` is the mask of what must be symbolic for it to hold
+    (facts.symbolic; `OPERATION`: whenever the code is traced); `evidence` comes after the calls that lead here, and
+    `path` names another file where the hit is not in the function's own.
+    `level` and `outcome` replace the rule's where one hit is milder or worse than the rest.
+    """
+
+    position: int
+    message: str
+    needs: int = OPERATION
+    evidence: tuple[Evidence, ...] = ()
+    path: str | None = None
+    end: int | None = None
+    level: Level | None = None
+    outcome: Outcome | None = None
+    blocks: frozenset[Blocks] | None = None
+
+
+#: Looks at one instruction of one frame: hits travel from there to every function whose traced extent holds the frame.
+Trigger: TypeAlias = "Callable[[FrameView, Instr], Iterator[Hit]]"
+#: Looks at a whole frame (its effects, say); hits travel as those of triggers do.
+FrameScan: TypeAlias = "Callable[[FrameView], Iterator[Hit]]"
+#: Looks at one function as the thing that is (or would be) decorated.
+RootScan: TypeAlias = "Callable[[FunctionView], Iterator[Hit]]"
+#: Looks at the program as a whole; hits name their path.
+ProjectScan: TypeAlias = "Callable[[ProjectView], Iterator[Hit]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A program that shows a rule: its text, with a driver whose results are compared eager and as graphs.
+
+    `target` is the function that is decorated (`target`, `C.method`), or already is. `line` is where the rule hits
+    (bad examples). `outcome` is what TensorFlow does: `raises`, `differs`, `retraces`, `slows`; None: the same.
+    `needs` restricts it to a Keras major version (2 or 3) or a TensorFlow version, as in `keras>=3`.
+    """
+
+    source: str
+    target: str = "target"
+    line: int | None = None
+    outcome: Outcome | None = None
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. `code` is stable, `name` reads as in "allow ..."; `summary` is a sentence, `details` Markdown.
+
+    `outcome` is what happens if the pattern is traced, `blocks` what it stands against, `level` how it is reported
+    where the function is hybrid already (None: not at all). Of the ways to look at a program a rule uses any:
+    `triggers` by operation code, `frame` for a function in one context, `root` for the function that is decorated,
+    `project` for everything else.
+    """
+
+    code: str
+    name: str
+    category: Category
+    outcome: Outcome
+    summary: str
+    details: str
+    level: Level | None = Level.ERROR
+    blocks: frozenset[Blocks] = frozenset((Blocks.TO_HYBRID,))
+    fix: str | None = None
+    triggers: Mapping[Op, Trigger] = field(default_factory=dict)
+    frame: FrameScan | None = None
+    root: RootScan | None = None
+    project: ProjectScan | None = None
+    bad: tuple[Example, ...] = ()
+    good: tuple[Example, ...] = ()
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleHit:
+    """A hit on a function, with the chain of evidence from the function to the cause."""
+
+    rule: Rule
+    message: str
+    path: str
+    position: int
+    level: Level
+    outcome: Outcome
+    blocks: frozenset[Blocks]
+    evidence: tuple[Evidence, ...]
+    end: int | None = None
+
+    @property
+    def line(self) -> int:
+        """The line of the cause, from 1."""
+        return self.position >> 16
+
+    @property
+    def column(self) -> int:
+        """The column of the cause, from 1."""
+        return (self.position & 0xFFFF) + 1

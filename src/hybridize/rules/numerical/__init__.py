@@ -1,0 +1,1 @@
+"""Numbers that come out differently (HY7xx)."""

@@ -1,0 +1,1 @@
+"""Performance: retracing, missing or useless graphs (HY1xx)."""

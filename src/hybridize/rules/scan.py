@@ -1,0 +1,175 @@
+"""Runs the rules: hits of each frame once, carried up the calls to every function whose traced extent holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.facts.callgraph import components, reachable
+from hybridize.facts.model import Evidence
+from hybridize.facts.symbolic import OPERATION, Symbolic
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
+from hybridize.program.ir import Code, Instr, Op
+from hybridize.rules.model import Hit, Level, Rule, RuleHit, Trigger
+from hybridize.rules.registry import all_rules
+from hybridize.rules.views import FrameView, FunctionView, ProjectView, Versions
+
+#: Ways of being called that are no part of the caller's trace: Keras builds once, host functions and class bodies run
+#: as Python, and functions given to `Dataset.map` and the like are traced in eager programs too.
+NOT_TRACED: Final = frozenset({"build", "class", "host", "graph", "root"})
+#: A function keeps so many hits of one rule, nearest first.
+_MOST: Final = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Carried:
+    """A hit in the extent of a frame: `needs` in terms of that frame, `path` the calls (file, position, name)."""
+
+    rule: Rule
+    hit: Hit
+    frame: Frame
+    needs: int
+    path: tuple[tuple[str, int, str], ...]
+
+
+class Scanner:
+    """The hits of all rules over one solution."""
+
+    def __init__(self, solution: Solution, versions: Versions | None = None) -> None:
+        self.solution = solution
+        self.project = ProjectView(solution, Symbolic(), versions)
+        self.rules = all_rules()
+        self._triggers: dict[Op, list[tuple[Rule, Trigger]]] = {}
+        self._frame_rules = [rule for rule in self.rules if rule.frame is not None]
+        for rule in self.rules:
+            for op, trigger in rule.triggers.items():
+                self._triggers.setdefault(op, []).append((rule, trigger))
+        self._watched: dict[Code, list[Instr]] = {}
+        self._carried: dict[Frame, tuple[Carried, ...]] = {}
+
+    def hits(self, function: FunctionView) -> list[RuleHit]:
+        """Every hit on a function, were it the one that is decorated."""
+        self._prepare(function.frames)
+        found: dict[tuple[str, str, int], RuleHit] = {}
+        for frame in function.frames:
+            for carried in self._carried.get(frame, ()):
+                if function.holds(frame, carried.needs):
+                    hit = _result(carried)
+                    found.setdefault((hit.rule.code, hit.path, hit.position), hit)
+        for rule in self.rules:
+            if rule.root is not None:
+                for each in rule.root(function):
+                    hit = _root_result(function, rule, each)
+                    found.setdefault((hit.rule.code, hit.path, hit.position), hit)
+        return sorted(found.values(), key=lambda h: (h.rule.code, len(h.evidence), h.path, h.position))
+
+    def project_hits(self) -> list[RuleHit]:
+        """The hits that belong to no function."""
+        found: dict[tuple[str, str, int], RuleHit] = {}
+        for rule in self.rules:
+            for each in rule.project(self.project) if rule.project is not None else ():
+                path = each.path or ""
+                evidence = each.evidence or (Evidence(each.message, path, each.position >> 16),)
+                hit = _made(rule, each, path, evidence)
+                found.setdefault((rule.code, path, each.position), hit)
+        return sorted(found.values(), key=lambda h: (h.path, h.position, h.rule.code))
+
+    # Frames ----------------------------------------------------------------------------------------------------------
+
+    def _prepare(self, frames: list[Frame]) -> None:
+        """Scans what the frames may run, callees first."""
+        missing: dict[Frame, None] = {}
+        for frame in frames:
+            if frame not in self._carried:
+                for each in reachable(frame):
+                    if each not in self._carried:
+                        missing[each] = None
+        if not missing:
+            return
+        for component in components(sorted(missing, key=lambda f: f.uid)):
+            if any(frame not in self._carried for frame in component):
+                self._scan(sorted(component, key=lambda f: f.uid))
+
+    def _scan(self, component: list[Frame]) -> None:
+        members = set(component)
+        gathered: list[Carried] = []
+        for frame in component:
+            gathered += self._own(frame)
+        for frame in component:
+            for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+                if how not in NOT_TRACED and callee not in members:
+                    gathered += self._lifted(frame, pos, callee)
+        if len(component) > 1:
+            # Functions that call each other share their hits; whose parameter it was is no longer told apart.
+            gathered = [Carried(c.rule, c.hit, c.frame, OPERATION, c.path) for c in gathered]
+        kept = _nearest(gathered)
+        for frame in component:
+            self._carried[frame] = kept
+
+    def _own(self, frame: Frame) -> Iterator[Carried]:
+        watched = self._watched.get(frame.code)
+        if watched is None:
+            flat = self.project.symbolic.instructions(frame.code)
+            watched = self._watched[frame.code] = [i for i in flat if i[0] in self._triggers]
+        if frame.code.kind in ("module", "class"):
+            return
+        view = FrameView(self.project, frame)
+        for instr in watched:
+            for rule, trigger in self._triggers[instr[0]]:
+                for hit in trigger(view, instr):
+                    if hit.needs:
+                        yield Carried(rule, hit, frame, hit.needs, ())
+        for rule in self._frame_rules:
+            assert rule.frame is not None
+            for hit in rule.frame(view):
+                if hit.needs:
+                    yield Carried(rule, hit, frame, hit.needs, ())
+
+    def _lifted(self, frame: Frame, pos: int, callee: Frame) -> Iterator[Carried]:
+        for carried in self._carried.get(callee, ()):
+            needs = OPERATION
+            if not carried.needs & OPERATION:
+                needs = self.project.symbolic.lift(frame, pos, callee, carried.needs)
+            if needs:
+                step = (frame.code.path, pos, callee.code.name)
+                yield Carried(carried.rule, carried.hit, carried.frame, needs, (step, *carried.path))
+
+
+def _nearest(gathered: list[Carried]) -> tuple[Carried, ...]:
+    """The nearest hits of each rule, one for each place; what each needs is joined over the ways that lead there."""
+    merged: dict[tuple[str, str, int], Carried] = {}
+    for carried in gathered:
+        key = (carried.rule.code, carried.hit.path or carried.frame.code.path, carried.hit.position)
+        old = merged.get(key)
+        if old is None:
+            merged[key] = carried
+        else:
+            best = min(old, carried, key=lambda c: len(c.path))
+            merged[key] = Carried(best.rule, best.hit, best.frame, old.needs | carried.needs, best.path)
+    counts: dict[str, int] = {}
+    kept = []
+    for carried in sorted(merged.values(), key=lambda c: (c.rule.code, len(c.path), c.frame.code.path, c.hit.position)):
+        counts[carried.rule.code] = counts.get(carried.rule.code, 0) + 1
+        if counts[carried.rule.code] <= _MOST:
+            kept.append(carried)
+    return tuple(kept)
+
+
+def _result(carried: Carried) -> RuleHit:
+    steps = tuple(Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in carried.path)
+    path = carried.hit.path or carried.frame.code.path
+    cause = carried.hit.evidence or (Evidence(carried.hit.message, path, carried.hit.position >> 16),)
+    return _made(carried.rule, carried.hit, path, (*steps, *cause))
+
+
+def _root_result(function: FunctionView, rule: Rule, hit: Hit) -> RuleHit:
+    path = hit.path or function.code.path
+    return _made(rule, hit, path, hit.evidence or (Evidence(hit.message, path, hit.position >> 16),))
+
+
+def _made(rule: Rule, hit: Hit, path: str, evidence: tuple[Evidence, ...]) -> RuleHit:
+    level = hit.level or rule.level or Level.INFO
+    blocks = rule.blocks if hit.blocks is None else hit.blocks
+    return RuleHit(rule, hit.message, path, hit.position, level, hit.outcome or rule.outcome, blocks, evidence, hit.end)

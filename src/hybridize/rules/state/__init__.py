@@ -1,0 +1,1 @@
+"""Exposed variable state (HY6xx)."""

@@ -1,0 +1,1 @@
+"""Problems of TensorFlow itself (HY4xx)."""

@@ -1,0 +1,227 @@
+"""What a rule sees: one frame, one function, or the whole project, over the solved program."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Tensor, Value, Wrapper
+from hybridize.facts.model import FunctionFacts
+from hybridize.facts.origins import definitions
+from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
+from hybridize.flow.frames import Frame
+from hybridize.flow.heap import registry_class
+from hybridize.flow.solve import Solution
+from hybridize.library import registry
+from hybridize.program.ir import Code, Instr, Op
+
+_NO_VALUE: Final[Value] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The TensorFlow release that decides facts which differ between releases, and the major version of Keras."""
+
+    tensorflow: tuple[int, int] = (2, 21)
+    keras: int = 3
+
+
+class ProjectView:
+    """The solved program, shared by all rules."""
+
+    def __init__(self, solution: Solution, symbolic: Symbolic, versions: Versions | None = None) -> None:
+        self.solution = solution
+        self.symbolic = symbolic
+        self.versions = versions or Versions()
+        self._trees: dict[str, Trees] = {}
+
+    def text(self, path: str) -> str:
+        """The text of a file of the project."""
+        return self._tree(path).text
+
+    def node(self, code: Code) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
+        """The syntax of a function; its file is parsed again only when a rule asks."""
+        return self._tree(code.path).functions.get(code.position)
+
+    def module(self, path: str) -> ast.Module | None:
+        """The syntax tree of a file."""
+        return self._tree(path).module
+
+    def _tree(self, path: str) -> Trees:
+        found = self._trees.get(path)
+        if found is None:
+            text = next((m.text for m in self.solution.program.modules.values() if m.code.path == path), None)
+            found = self._trees[path] = Trees(text.text if text is not None else "")
+        return found
+
+    def is_layer(self, inst: Inst) -> bool:
+        """Whether an object is a Keras layer or model, or another module that owns variables."""
+        return "tf.Module" in self.solution.engine.mro_names(inst)
+
+
+class Trees:
+    """A file's syntax tree, with its functions by position."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def module(self) -> ast.Module | None:
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError):
+            return None
+
+    @cached_property
+    def functions(self) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]:
+        found: dict[int, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = {}
+        for node in ast.walk(self.module) if self.module is not None else ():
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                found[position_of(node)] = node
+        return found
+
+
+def position_of(node: ast.AST) -> int:
+    """The position of a syntax node as instructions have it."""
+    return getattr(node, "lineno", 0) << 16 | min(getattr(node, "col_offset", 0), 0xFFFF)
+
+
+@dataclass(slots=True, eq=False)
+class FrameView:
+    """One function in one context, as part of whatever traces it."""
+
+    project: ProjectView
+    frame: Frame
+    _names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def code(self) -> Code:
+        """The function."""
+        return self.frame.code
+
+    def value(self, slot: int) -> Value:
+        """What a slot holds; empty where control never gets there."""
+        return (self.frame.vals[slot] or _NO_VALUE) if slot >= 0 else _NO_VALUE
+
+    def symbolic(self, slot: int) -> int:
+        """What must be symbolic for the tensors in this slot to be so: a mask, 0 where they stay concrete."""
+        return self.project.symbolic.symbolic(self.frame, slot)
+
+    def mask(self, slot: int) -> int:
+        """Where the value of a slot came from, whatever it is."""
+        return self.project.symbolic.mask(self.frame, slot)
+
+    def is_tensor(self, slot: int, arrays: bool = True) -> bool:
+        """Whether a slot holds a tensor itself (not a container of tensors)."""
+        return any(isinstance(o, Tensor) and (arrays or o.kind != "ndarray") for o in self.value(slot))
+
+    def definition(self, slot: int) -> Instr | None:
+        """The instruction that makes a slot's value."""
+        return definitions(self.code).get(slot)
+
+    def instructions(self) -> list[Instr]:
+        """All instructions of the function in order, nested ones included."""
+        return self.project.symbolic.instructions(self.code)
+
+    def callees(self, pos: int) -> list[tuple[Frame, str]]:
+        """The project functions that a call at a position runs, and how."""
+        return [(callee, how) for (at, callee), how in self.frame.calls.items() if at == pos]
+
+    def names(self, slot: int) -> tuple[str, ...]:
+        """The canonical names of the library functions and methods in a slot: `tf.add`, `tensor.dense.numpy`."""
+        found = self._names.get(slot)
+        if found is None:
+            found = self._names[slot] = tuple(sorted(_callable_names(self.project, self.value(slot))))
+        return found
+
+    def receiver(self, slot: int) -> int:
+        """The slot of the object whose attribute a slot holds, or -1."""
+        made = self.definition(slot)
+        return made[2] if made is not None and made[0] == Op.ATTR else -1
+
+    @property
+    def node(self) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
+        """The syntax of the function."""
+        return self.project.node(self.code)
+
+
+def _callable_names(project: ProjectView, value: Value) -> Iterator[str]:
+    for obj in value:
+        if isinstance(obj, Lib):
+            yield obj.name
+        elif isinstance(obj, Bound) and isinstance(obj.func, str):
+            cls, _, name = obj.func.rpartition(":")
+            for base in [cls] if cls else _library_classes(project, obj.receiver):
+                found = registry.method_spec(base, name)
+                yield f"{found[0] if found is not None else base}.{name}"
+        elif isinstance(obj, LibInst):
+            yield f"{obj.cls}.__call__"
+        elif isinstance(obj, Wrapper) and obj.kind == "partial":
+            yield from _callable_names(project, obj.inner)
+
+
+def _library_classes(project: ProjectView, receiver: object) -> list[str]:
+    if isinstance(receiver, Inst | Class):
+        return project.solution.engine.library_bases(receiver.cls if isinstance(receiver, Inst) else receiver)
+    return [registry_class(receiver)]  # type: ignore[arg-type]  # receivers are abstract objects
+
+
+@dataclass(slots=True, eq=False)
+class FunctionView:
+    """A function as the thing that is decorated, or might be."""
+
+    project: ProjectView
+    code: Code
+    frames: list[Frame]
+    facts: FunctionFacts
+
+    @property
+    def is_hybrid(self) -> bool:
+        """Whether it runs as a graph already."""
+        return self.facts.hybridization is not None
+
+    def views(self) -> Iterator[FrameView]:
+        """Its live frames."""
+        for frame in self.frames:
+            yield FrameView(self.project, frame)
+
+    @property
+    def node(self) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
+        """Its syntax."""
+        return self.project.node(self.code)
+
+    @property
+    def func(self) -> Func | None:
+        """Its function object."""
+        return self.frames[0].func if self.frames else None
+
+    def callers(self) -> Iterator[tuple[Frame, int, Frame, str]]:
+        """Its call sites: (caller, position, the frame that is called, how)."""
+        for frame in self.frames:
+            for caller in frame.callers:
+                for (pos, callee), how in caller.calls.items():
+                    if callee is frame and not caller.dead:
+                        yield caller, pos, frame, how
+
+    def holds(self, frame: Frame, needs: int) -> bool:
+        """Whether what a hit needs is symbolic when this function itself is what is traced, in one of its frames."""
+        if needs & 1:
+            return True
+        return any(holds_tensor(frame.args[i]) for i in parameters_of(needs) if i < len(frame.args))
+
+    def parameter(self, index: int) -> int:
+        """The bit of a parameter."""
+        return parameter_bit(index)
+
+
+def written_by(cell: Cell) -> list[tuple[Code, int]]:
+    """The places (function, position) that write a heap place."""
+    return list(cell.writes)
+
+
+def is_mutable_container(value: Value) -> bool:
+    """Whether a value is a list, dict, set or the like."""
+    return any(isinstance(o, Container) for o in value)
