@@ -38,6 +38,7 @@ def test_all_options_from_a_file(tmp_path: Path) -> None:
         tmp_path,
         'select = ["hyb1", "some-rule"]',
         'ignore = ["R201"]',
+        'per-file-ignores = { "tests/**" = ["P1", "recursive"] }',
         'exclude = ["legacy/", "*_pb2.py"]',
         'src = ["lib"]',
         'tensorflow-version = "2.16"',
@@ -55,6 +56,7 @@ def test_all_options_from_a_file(tmp_path: Path) -> None:
     assert config == Config(
         select=("hyb1", "some-rule"),
         ignore=("R201",),
+        per_file_ignores=(("tests/**", ("P1", "recursive")),),
         exclude=("legacy/", "*_pb2.py"),
         src=(str(tmp_path / "lib"),),
         tensorflow_version="2.16",

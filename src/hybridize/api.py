@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from hybridize.config import Config
 from hybridize.decide.model import Assumption, FileError, Finding, FunctionReport, ProjectInfo, Report
 from hybridize.decide.preconditions import Options, decide, finding, findings
-from hybridize.source import ImportTable, discover, find_src_roots
+from hybridize.source import ImportTable, discover, find_src_roots, project_versions
 
 if TYPE_CHECKING:
     from hybridize.flow.solve import Solution
@@ -45,7 +45,7 @@ def analyze(paths: Sequence[Path], config: Config, *, progress: Progress | None 
     enabled = gc.isenabled()
     gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
     try:
-        functions, found = _functions(program, config, progress)
+        functions, found = _functions(program, config, root, progress)
     finally:
         if enabled:
             gc.enable()
@@ -88,8 +88,9 @@ def _external() -> frozenset[str]:
 
 
 def _functions(
-    program: Program, config: Config, progress: Progress | None
+    program: Program, config: Config, root: Path, progress: Progress | None
 ) -> tuple[list[FunctionReport], list[Finding]]:
+    from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
     from hybridize.facts.model import Mode, Ternary
     from hybridize.flow.solve import FlowOptions, Solver
@@ -102,6 +103,9 @@ def _functions(
     if progress is not None:
         progress("solving", 0, 0)
     first = solver.solve_entries()
+    texts = {m.code.path: m.text.text for m in program.modules.values() if m.text is not None}
+    versions = project_versions(root, config.tensorflow_version, texts.values())
+    suppressions = Suppressions(texts)
     pairs = program.functions()
     reports: dict[int, FunctionReport] = {}
     found: list[Finding] = []
@@ -110,17 +114,22 @@ def _functions(
         if progress is not None:
             progress("deciding", len(reports), len(pairs))
         collector = Collector(solved, options)
-        scanner = Scanner(solved)
+        scanner = Scanner(solved, versions)
         for i, (module, code) in enumerate(pairs):
             if (code in first.reached) == (solution is not None):
                 facts = collector.facts(module, code)
                 hits = []
                 if facts.mode is Mode.HYBRID or facts.tensor_parameter.value is not Ternary.NO:
                     hits = scanner.hits(FunctionView(scanner.project, code, solved.frames.get(code, []), facts))
-                reports[i] = decide(facts, decisions, hits)
+                    hits = suppressions.remaining(facts, hits)
+                reports[i] = suppressions.apply(decide(facts, decisions, hits))
                 found += findings(facts, hits)
         if solution is None:
-            found += [finding(hit, None) for hit in scanner.project_hits()]
+            rest = [
+                h for h in scanner.project_hits() if not suppressions.silences(h.path, h.line, h.rule.code, h.rule.name)
+            ]
+            found += [finding(hit, None) for hit in rest]
+    found += suppressions.unused()
     return [reports[i] for i in sorted(reports)], _distinct(found)
 
 

@@ -31,6 +31,7 @@ class Config:
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     exclude: tuple[str, ...] = ()
     src: tuple[str, ...] = ()
     tensorflow_version: str | None = None
@@ -68,6 +69,7 @@ class Option:
 OPTIONS: tuple[Option, ...] = (
     Option("select", "codes", "Rules to report, by code, the start of one, or name; all if none is given."),
     Option("ignore", "codes", "Rules not to report, by code, the start of one, or name."),
+    Option("per-file-ignores", "table", "Rules not to report for files that match a pattern: PATTERN:CODE,CODE."),
     Option("exclude", "strings", "Files and folders to leave out, as patterns of a .gitignore."),
     Option("src", "paths", "Folders that imports start from, besides the project's root."),
     Option("tensorflow-version", "version", "The TensorFlow version the project runs on."),
@@ -225,6 +227,14 @@ def _codes(value: Any, base: Path) -> tuple[str, ...]:
     return codes
 
 
+def _table(value: Any, base: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Codes by pattern: a table of lists, or `PATTERN:CODE,CODE` texts."""
+    if isinstance(value, dict):
+        return tuple((_text(pattern), _codes(codes, base)) for pattern, codes in value.items())
+    pairs = [item.rpartition(":") for item in _strings(value, base)]
+    return tuple((_text(pattern), _codes(codes.split(","), base)) for pattern, _, codes in pairs)
+
+
 def _path(value: Any, base: Path) -> str:
     return os.path.normpath(base / _text(value))
 
@@ -246,6 +256,7 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "path": ("a path", _path),
     "paths": ("a list of paths", _paths),
     "strings": ("a list of strings", _strings),
+    "table": ("a table of patterns with lists of rule codes or names", _table),
     "version": ('a version such as "2.16"', _version),
 }
 

@@ -27,6 +27,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output_options(parser, FORMATS)
     parser.add_argument("--all", action="store_true", dest="everything", help="functions that are no candidates, too")
     parser.add_argument("--statistics", action="store_true", help="only the counts")
+    parser.add_argument("--baseline", metavar="FILE", help="do not report what this file lists")
+    parser.add_argument(
+        "--write-baseline", action="store_true", help="write everything there is to report into the baseline file"
+    )
     add_verbosity(parser)
     add_config_options(parser)
     parser.add_argument("--debug", type=one_of(*_DEBUG), help=argparse.SUPPRESS)
@@ -50,11 +54,34 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--debug is not part of this installation")
         deliver(show([Path(path) for path in paths], config, args.debug), args.output_file)
         return NOTHING
+    if args.write_baseline and not args.baseline:
+        raise UsageError("--write-baseline needs --baseline FILE")
     report = analyze(args, paths, config)
+    if args.baseline:
+        report = _with_baseline(report, args)
+        if args.write_baseline:
+            return NOTHING
     deliver(_render(report, args), args.output_file)
     if report.missing:
         return ERROR
     return SOMETHING if has_something_to_report(report) else NOTHING
+
+
+def _with_baseline(report: Report, args: argparse.Namespace) -> Report:
+    from pathlib import Path
+
+    from hybridize.cli.output import complain
+    from hybridize.report.baseline import BaselineError, read_baseline, without_baseline, write_baseline
+
+    file = Path(args.baseline)
+    try:
+        if args.write_baseline:
+            number = write_baseline(report, file)
+            complain(f"{number} entries written to {file}", label="note")
+            return report
+        return without_baseline(report, read_baseline(file))
+    except BaselineError as error:
+        raise UsageError(str(error)) from None
 
 
 def _render(report: Report, args: argparse.Namespace) -> str:

@@ -14,6 +14,7 @@ _METAVARS = {
     "codes": "CODES",
     "strings": "PATTERN",
     "paths": "FOLDER",
+    "table": "PATTERN:CODES",
     "version": "VERSION",
     "count": "N",
     "path": "FOLDER",
@@ -35,7 +36,7 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
             group.add_argument(*flags, action=argparse.BooleanOptionalAction, **settings)
         elif option.kind == "codes":
             group.add_argument(*flags, action="append", metavar="CODES", **settings)
-        elif option.kind in ("strings", "paths"):
+        elif option.kind in ("strings", "paths", "table"):
             group.add_argument(*flags, action="append", metavar=_METAVARS[option.kind], **settings)
         else:
             kind = int if option.kind == "count" else str

@@ -33,7 +33,7 @@ def configure(args: argparse.Namespace, paths: Sequence[str]) -> Config:
 def analyze(args: argparse.Namespace, paths: Sequence[str], config: Config) -> Report:
     """Run the analysis, say on stderr which paths do not exist, and drop what is not selected."""
     from hybridize.api import analyze as run_analysis
-    from hybridize.report.select import filter_report
+    from hybridize.report.select import filter_files, filter_report
 
     with Progress() as progress:
         report = run_analysis([Path(path) for path in paths], config, progress=progress)
@@ -41,7 +41,7 @@ def analyze(args: argparse.Namespace, paths: Sequence[str], config: Config) -> R
         complain(f"no such file or directory: {path}")
     if not report.missing and not report.errors and not report.project.files:
         complain(f"no Python files in {', '.join(paths)}", label="warning")
-    return filter_report(report, config.select, config.ignore)
+    return filter_files(filter_report(report, config.select, config.ignore), config.per_file_ignores)
 
 
 def paths_of(args: argparse.Namespace) -> list[str]:
@@ -50,7 +50,7 @@ def paths_of(args: argparse.Namespace) -> list[str]:
 
 
 def _check_selectors(config: Config) -> None:
-    selectors = [*config.select, *config.ignore]
+    selectors = [*config.select, *config.ignore, *(code for _, codes in config.per_file_ignores for code in codes)]
     if not selectors:
         return
     from hybridize.cli.codes import load_docs

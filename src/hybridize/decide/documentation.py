@@ -75,6 +75,13 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "Python itself calls this method and asks for Python values, or it makes the object.",
         Severity.INFO,
     ),
+    "HY020": Doc(
+        "unused-suppression",
+        "A comment `# hybridize: ignore` silences nothing.",
+        Severity.WARNING,
+        "What it silenced is gone, or it stands on the wrong line: behind code it holds for its line, on the line of a "
+        "`def` or decorator for the function, alone for the next line, before the first statement for the file.",
+    ),
     "HY016": Doc(
         "graph-dependants",
         "Something depends on the graph (a concrete function, `jit_compile`, `input_signature`, an export).",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -42,6 +42,33 @@ def filter_report(report: Report, select: Sequence[str], ignore: Sequence[str]) 
         functions=tuple(_filter_function(function, select, ignore) for function in report.functions),
         findings=tuple(f for f in report.findings if is_selected(f.code, f.name, select, ignore)),
     )
+
+
+PerFile = Sequence[tuple[str, Sequence[str]]]
+
+
+def filter_files(report: Report, per_file: PerFile) -> Report:
+    """The report without what is ignored in files that match a pattern (as in a `.gitignore`, from the root)."""
+    if not per_file:
+        return report
+    ignored = _ignored_by(per_file)
+    functions = []
+    for function in report.functions:
+        codes = ignored(function.facts.path)
+        functions.append(_filter_function(function, (), codes) if codes else function)
+    kept = tuple(f for f in report.findings if is_selected(f.code, f.name, (), ignored(f.path)))
+    return replace(report, functions=tuple(functions), findings=kept)
+
+
+def _ignored_by(per_file: PerFile) -> Callable[[str], Sequence[str]]:
+    from pathspec import GitIgnoreSpec
+
+    specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in per_file]
+
+    def codes_of(path: str) -> Sequence[str]:
+        return [code for spec, codes in specs if spec.match_file(path) for code in codes]
+
+    return codes_of
 
 
 def _filter_function(function: FunctionReport, select: Sequence[str], ignore: Sequence[str]) -> FunctionReport:

@@ -14,7 +14,8 @@ from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.model import Hit, Level, Rule, RuleHit, Trigger
 from hybridize.rules.registry import all_rules
-from hybridize.rules.views import FrameView, FunctionView, ProjectView, Versions
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.source.versions import Versions
 
 #: Ways of being called that are no part of the caller's trace: Keras builds once, host functions and class bodies run
 #: as Python, and functions given to `Dataset.map` and the like are traced in eager programs too.

@@ -17,16 +17,9 @@ from hybridize.flow.heap import registry_class
 from hybridize.flow.solve import Solution
 from hybridize.library import registry
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.source.versions import Versions
 
 _NO_VALUE: Final[Value] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """The TensorFlow release that decides facts which differ between releases, and the major version of Keras."""
-
-    tensorflow: tuple[int, int] = (2, 21)
-    keras: int = 3
 
 
 class ProjectView:

@@ -9,7 +9,8 @@ from hybridize.source.layout import find_src_roots
 from hybridize.source.model import Cell, CellMap, Discovery, FileRef, SourceError, SourceText
 from hybridize.source.names import ImportTable, ModuleInfo, module_name
 from hybridize.source.reading import decode_source, parse, read_source, split_lines
-from hybridize.source.suppressions import Suppression, find_suppressions
+from hybridize.source.suppressions import Suppression, find_suppressions, spread
+from hybridize.source.versions import Versions, project_versions
 
 __all__ = [
     "DEFAULT_EXCLUDES",
@@ -22,12 +23,15 @@ __all__ = [
     "SourceError",
     "SourceText",
     "Suppression",
+    "Versions",
     "decode_source",
     "discover",
     "find_src_roots",
     "find_suppressions",
     "module_name",
     "parse",
+    "project_versions",
     "read_source",
     "split_lines",
+    "spread",
 ]

@@ -1,0 +1,158 @@
+"""Which TensorFlow and Keras a project runs on, read from its requirements, lock files and environment settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+Release: TypeAlias = tuple[int, int]
+
+#: The releases whose facts we know apart; a project on an older one is judged by the first.
+OLDEST: Final[Release] = (2, 9)
+NEWEST: Final[Release] = (2, 21)
+#: The first release that brings Keras 3.
+_KERAS_3: Final[Release] = (2, 16)
+#: Where versions are looked for, most binding first.
+_FILES: Final = (
+    "uv.lock",
+    "poetry.lock",
+    "pdm.lock",
+    "Pipfile.lock",
+    "requirements*.txt",
+    "requirements/*.txt",
+    "constraints*.txt",
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+    "environment*.y*ml",
+    "conda*.y*ml",
+    "Pipfile",
+    "Dockerfile*",
+    "*/requirements*.txt",
+)
+_NAME: Final = r"tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm|cpu-aws))?"
+_PACKAGE: Final = re.compile(
+    rf"(?<![\w./-]){_NAME}(?![\w.-]*[/:])(?:\[[\w,\s-]*\])?\s*[\"']?\s*(?:[=:]\s*)?(?P<rest>.*)", re.I
+)
+_LOCKED: Final = re.compile(rf'name = "{_NAME}"\s*\nversion = "(?P<version>[\d.]+)', re.I)
+_LOCKED_JSON: Final = re.compile(rf'"{_NAME}":\s*\{{[^}}]*?"version":\s*"==(?P<version>[\d.]+)', re.I)
+_IMAGE: Final = re.compile(r"^FROM\s+\S*tensorflow/tensorflow:(?P<version>\d+\.\d+)", re.I | re.M)
+_SPECIFIER: Final = re.compile(
+    r"(?P<how>===?|~=|!=|<=|>=|<|>|\^|~|=)?\s*[\"']?v?(?P<version>\d+(?:\.\d+)?)(?:\.[\w*]+)*"
+)
+_COMPARE: Final = {
+    "==": lambda have, want: have == want,
+    "~=": lambda have, want: have == want,
+    "<": lambda have, want: have < want,
+    "<=": lambda have, want: have <= want,
+    ">": lambda have, want: have > want,
+    ">=": lambda have, want: have >= want,
+}
+_LEGACY: Final = re.compile(r"TF_USE_LEGACY_KERAS[\"']?\]?\s*(?:,|=|:)\s*[\"']?(?:1|true)", re.I)
+_MOST: Final = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The TensorFlow release that decides facts which differ between releases, and the major version of Keras.
+
+    `origin` says where it was read: a file of the project, `tensorflow-version`, or `newest`.
+    """
+
+    tensorflow: Release = NEWEST
+    keras: int = 3
+    origin: str = "newest"
+
+
+def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) -> Versions:
+    """The versions of a project.
+
+    Args:
+        root: its folder; requirement and lock files in it and its parents up to a repository's root are read.
+        chosen: the option `tensorflow-version`, which wins over all files.
+        texts: its sources; one that sets `TF_USE_LEGACY_KERAS` or imports `tf_keras` alone runs on Keras 2.
+    """
+    if chosen:
+        numbers = [int(n) for n in re.findall(r"\d+", chosen)[:2]]
+        release: Release | None = (numbers[0], numbers[1] if len(numbers) > 1 else 0)
+        origin = "tensorflow-version"
+    else:
+        release, origin = _from_files(root)
+    if release is None:
+        release, origin = NEWEST, "newest"
+    legacy = release < _KERAS_3 or any(_LEGACY.search(text) for text in texts if "TF_USE_LEGACY_KERAS" in text)
+    return Versions(release, 2 if legacy else 3, origin)
+
+
+def _from_files(root: Path) -> tuple[Release | None, str]:
+    folder = root if root.is_dir() else root.parent
+    for place in (folder, *folder.parents):
+        for pattern in _FILES:
+            for file in sorted(place.glob(pattern)):
+                found = _read(file)
+                if found is not None:
+                    return found, file.name
+        if (place / ".git").exists() or (place != folder and not (place / "pyproject.toml").exists()):
+            break
+    return None, ""
+
+
+def _read(file: Path) -> Release | None:
+    try:
+        if not file.is_file() or file.stat().st_size > _MOST:
+            return None
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    for pattern in (_LOCKED, _LOCKED_JSON, _IMAGE):
+        locked = pattern.search(text)
+        if locked is not None:
+            return _release(locked["version"])
+    best: Release | None = None
+    for line in text.splitlines():
+        found = _PACKAGE.search(line.split("#")[0])
+        allowed = _newest_allowed(found["rest"]) if found is not None else None
+        if allowed is not None and (best is None or allowed < best):
+            best = allowed
+    return best
+
+
+def _newest_allowed(specifiers: str) -> Release | None:
+    """The newest release that a requirement allows, None where it says nothing."""
+    wanted = list(_specifiers(specifiers.split(";")[0]))
+    if not wanted:
+        return None
+    last = max([version for how, version in wanted if how in ("==", "~=", "<=")], default=NEWEST)
+    known = [(2, minor) for minor in range(NEWEST[1] + 1)] + [(1, minor) for minor in range(16)]
+    for release in sorted({*known, min(last, (99, 0))}, reverse=True):
+        if all(_COMPARE[how](release, version) for how, version in wanted):
+            return release
+    return None
+
+
+def _specifiers(text: str) -> Iterator[tuple[str, Release]]:
+    for part in text.split(","):
+        found = _SPECIFIER.match(part.strip().strip("\"'([{ "))
+        if found is None:
+            continue
+        how = found["how"] or "=="
+        version = _release(found["version"])
+        if how == "^" or (how == "~=" and "." not in found["version"]) or (how == "~=" and part.count(".") == 1):
+            yield ">=", version
+            yield "<", (version[0] + 1, 0)
+        elif how == "<" and re.search(r"\d+\.\d+\.[1-9]", part):
+            yield "<=", version  # below 2.9.1 is still 2.9
+        elif how == ">" and re.search(r"\d+\.\d+\.\d", part):
+            yield ">=", version
+        elif how in ("~", "=", "==="):
+            yield "==", version
+        elif how != "!=":
+            yield how, version
+
+
+def _release(text: str) -> Release:
+    numbers = [int(n) for n in re.findall(r"\d+", text)[:2]]
+    return (numbers[0], numbers[1] if len(numbers) > 1 else 0)

@@ -1,0 +1,61 @@
+"""Which TensorFlow a project runs on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.source.versions import NEWEST, project_versions
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "release", "keras"),
+    [
+        ("requirements.txt", "numpy\ntensorflow==2.9.1\n", (2, 9), 2),
+        ("requirements.txt", "tensorflow>=2.4,<2.12  # for now\n", (2, 11), 2),
+        ("requirements.txt", "tensorflow-gpu ~= 2.8.0\n", (2, 8), 2),
+        ("requirements.txt", "tensorflow~=2.8\n", NEWEST, 3),
+        ("requirements.txt", "tensorflow[and-cuda]>=2.16\n", NEWEST, 3),
+        ("requirements.txt", "tensorflow<=2.10 ; python_version < '3.11'\n", (2, 10), 2),
+        ("requirements.txt", "tensorflow<2.9.2\n", (2, 9), 2),
+        ("requirements.txt", "tensorflow-probability==0.20\ntensorflow-datasets==4.9\n", NEWEST, 3),
+        ("requirements.txt", "tensorflow\n", NEWEST, 3),
+        ("requirements.txt", "# tensorflow==2.9\n", NEWEST, 3),
+        ("requirements.txt", "tensorflow==1.15\n", (1, 15), 2),
+        ("pyproject.toml", '[project]\ndependencies = ["tensorflow-cpu>=2.3,<2.6", "numpy"]\n', (2, 5), 2),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "^2.12"\n', NEWEST, 3),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "2.12.0"\n', (2, 12), 2),
+        ("setup.py", "setup(install_requires=['tensorflow>=2.1,<=2.7', 'x'])\n", (2, 7), 2),
+        ("environment.yml", "dependencies:\n  - python=3.9\n  - tensorflow=2.4.1\n", (2, 4), 2),
+        ("poetry.lock", '[[package]]\nname = "tensorflow"\nversion = "2.15.1"\n', (2, 15), 2),
+        ("Pipfile.lock", '{"default": {"tensorflow": {"hashes": ["a"], "version": "==2.13.0"}}}', (2, 13), 2),
+        ("Dockerfile", "FROM tensorflow/tensorflow:2.11.0-gpu\nRUN true\n", (2, 11), 2),
+    ],
+)
+def test_requirements_say_the_version(
+    file: str, text: str, release: tuple[int, int], keras: int, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / file).write_text(text)
+    found = project_versions(tmp_path, None)
+    assert (found.tensorflow, found.keras) == (release, keras)
+
+
+def test_the_option_wins(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.9\n")
+    assert project_versions(tmp_path, "2.18").tensorflow == (2, 18)
+
+
+def test_a_lock_file_wins_over_a_wish(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.4\n")
+    (tmp_path / "uv.lock").write_text('[[package]]\nname = "tensorflow-cpu"\nversion = "2.14.0"\n')
+    assert project_versions(tmp_path, None).tensorflow == (2, 14)
+
+
+def test_legacy_keras_is_asked_for_in_the_source(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    text = 'import os\nos.environ["TF_USE_LEGACY_KERAS"] = "1"\nimport tensorflow as tf\n'
+    found = project_versions(tmp_path, None, [text])
+    assert (found.tensorflow, found.keras) == (NEWEST, 2)
+    assert project_versions(tmp_path, None, ["import tensorflow"]).keras == 3
