@@ -115,6 +115,7 @@ def _functions(
             progress("deciding", len(reports), len(pairs))
         collector = Collector(solved, options)
         scanner = Scanner(solved, versions)
+        scanner.project.effects = collector.effects
         for i, (module, code) in enumerate(pairs):
             if (code in first.reached) == (solution is not None):
                 facts = collector.facts(module, code)

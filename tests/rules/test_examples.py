@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -35,10 +36,30 @@ def said(report: Report, rule: Rule) -> set[int]:
     return lines | {f.line for f in report.findings if f.code == rule.code}
 
 
+def decorated(example: Example) -> str:
+    """The example with its target hybrid, if it is eager: a line more, directly above `def`."""
+    *outer, name = example.target.split(".")
+    body: list[ast.stmt] = ast.parse(example.source).body
+    for each in outer:
+        body = next(n.body for n in body if isinstance(n, ast.ClassDef) and n.name == each)
+    node = next((n for n in body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == name), None)
+    if node is None or any("function" in ast.unparse(d) for d in node.decorator_list):
+        return example.source
+    lines = example.source.splitlines(keepends=True)
+    lines.insert(node.lineno - 1, " " * node.col_offset + "@tf.function\n")
+    return "".join(lines)
+
+
 @pytest.mark.parametrize(("rule", "example"), cases("bad"))
 def test_bad_examples_are_hit(rule: Rule, example: Example, tmp_path: Path) -> None:
     report = reported(example.source, tmp_path)
-    assert example.line in said(report, rule)
+    hybrid = decorated(example)
+    place = example.line if hybrid == example.source else (example.line or 0) + 1
+    if rule.level is not None:
+        findings = {f.line for f in reported(hybrid, tmp_path).findings if f.code == rule.code}
+        assert findings & {example.line, place}
+    if rule.blocks:
+        assert example.line in said(report, rule)
     if Blocks.TO_HYBRID in rule.blocks and example.outcome in (Outcome.RAISES, Outcome.DIFFERS):
         target = next(f for f in report.functions if f.facts.qualname == example.target)
         assert target.decision.action.value != "convert_to_hybrid"
@@ -47,6 +68,7 @@ def test_bad_examples_are_hit(rule: Rule, example: Example, tmp_path: Path) -> N
 @pytest.mark.parametrize(("rule", "example"), cases("good"))
 def test_good_examples_are_left_alone(rule: Rule, example: Example, tmp_path: Path) -> None:
     assert not said(reported(example.source, tmp_path), rule)
+    assert not said(reported(decorated(example), tmp_path), rule)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)

@@ -221,11 +221,26 @@ def _failure(facts: FunctionFacts, condition: Condition) -> Status:
     fact = condition.fact(facts)
     if fact.value is Ternary.UNKNOWN:
         cause = fact.evidence[-1].message if fact.evidence else "the analysis cannot tell"
-        return _status(facts, "undetermined", fact.evidence, f"not known whether it {_asked(condition)}: {cause}")
+        message = f"not known whether it {_asked(condition)}: {cause}"
+        return replace(_at_cause(_status(facts, "undetermined", fact.evidence, message)), message=message)
     if condition.status == "no-primitive-parameter":  # what speaks for staying hybrid is no cause to trace back
         return _status(facts, condition.status, (), "has tensor parameters, and no literal retraces it")
     cause = fact.evidence[-1].message if fact.evidence and fact.value is YES else condition.said
-    return _status(facts, condition.status, fact.evidence, cause)
+    status = _status(facts, condition.status, fact.evidence, cause)
+    return _at_cause(status) if condition.status in _CAUSED else status
+
+
+#: Statuses whose cause is a place in some code, not the function's parameters.
+_CAUSED: Final = frozenset({"python-side-effects", "recursive"})
+
+
+def _at_cause(status: Status) -> Status:
+    """A status at the place of its first cause, with the sentence that names it: calls only lead there."""
+    causes = [e for e in status.evidence if not e.message.startswith("calls `")] or list(status.evidence[:1])
+    if not causes:
+        return status
+    first = causes[0]
+    return replace(status, message=first.message, path=first.path, line=first.line, column=1)
 
 
 def _asked(condition: Condition) -> str:

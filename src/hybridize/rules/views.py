@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Tensor, Value, Wrapper
+from hybridize.facts.effects import SideEffects
 from hybridize.facts.model import FunctionFacts
 from hybridize.facts.origins import definitions
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
@@ -30,6 +31,18 @@ class ProjectView:
         self.symbolic = symbolic
         self.versions = versions or Versions()
         self._trees: dict[str, Trees] = {}
+        self._effects: SideEffects | None = None
+
+    @property
+    def effects(self) -> SideEffects:
+        """The Python side effects of every frame; whoever has them already sets them."""
+        if self._effects is None:
+            self._effects = SideEffects(self.solution)
+        return self._effects
+
+    @effects.setter
+    def effects(self, effects: SideEffects) -> None:
+        self._effects = effects
 
     def text(self, path: str) -> str:
         """The text of a file of the project."""

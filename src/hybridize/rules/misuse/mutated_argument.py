@@ -1,0 +1,91 @@
+"""HY205: containers and arrays that came as arguments are changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.rules.effects import argument_name, hit, is_change, reasons
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Changes of a list, dict or array that is, or is part of, an argument."""
+    for frame, reason in reasons(function):
+        if is_change(reason):
+            name = argument_name(frame, reason)
+            if name is not None:
+                yield hit(reason, said=f"changes the argument `{name}`")
+
+
+RULE = Rule(
+    code="HY205",
+    name="mutated-argument",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="Changes a Python list, dict or array that it was given.",
+    details="""TensorFlow copies the containers among the arguments, and compares them after tracing: a change raises
+`should not modify its Python input arguments`. Arrays arrive as tensors, which take no item assignment.
+A mutable default (`acc=[]`) is an argument too. Return the new value instead.""",
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(xs, x):
+    xs.append(x)
+    return x + 1
+values = []
+target(values, tf.constant(1.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def put(store, x):
+    store["last"] = x
+def target(batch):
+    put(batch, tf.constant(0.0))
+    return batch["x"] + 1
+target({"x": tf.constant(1.0)})
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, acc=[]):
+    acc.append(x)
+    return x * 2
+target(tf.constant(1.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(xs, x):
+    return [*xs, x]
+r = target([tf.constant(1.0)], tf.constant(2.0))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(batch):
+    batch = dict(batch)
+    batch["y"] = batch["x"] + 1  # a copy of its own
+    return batch
+r = target({"x": tf.constant(1.0)})
+"""
+        ),
+    ),
+    reference="semantics.md R2",
+)

@@ -1,0 +1,109 @@
+"""HY206: Python state that outlives the call is changed once per trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.rules.effects import argument_name, hit, is_change, leaked, reasons
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Changes of fields, globals, captured variables and containers; stored tensors and arguments are other rules'."""
+    for frame, reason in reasons(function):
+        changes = is_change(reason) or reason.effect.kind == "state"
+        if changes and argument_name(frame, reason) is None and not leaked(function, reason):
+            yield hit(reason)
+
+
+RULE = Rule(
+    code="HY206",
+    name="python-state",
+    category=Category.MISUSE,
+    outcome=Outcome.DIFFERS,
+    summary="Changes Python state, which happens once per trace and not once per call.",
+    details="""Counters and flags in fields, globals and captured variables, and lists or dictionaries that are kept
+between calls, change only while the function is traced. Keep such state in a `tf.Variable` that was made
+outside (`assign_add`), or return it and let the caller keep it.""",
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    def __init__(self):
+        self.steps = 0
+    def target(self, x):
+        self.steps += 1
+        return x + 1
+m = Model()
+m.target(tf.constant(1.0))
+m.target(tf.constant(2.0))
+r = m.steps
+""",
+            target="Model.target",
+            line=6,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+seen = []
+def note(word):
+    seen.append(word)
+def target(x):
+    note("called")
+    return x + 1
+target(tf.constant(1.0))
+target(tf.constant(2.0))
+r = len(seen)
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+queue = [3.0, 2.0, 1.0]
+def target(x):
+    return x * queue.pop()
+r1 = target(tf.constant(1.0))
+r2 = target(tf.constant(1.0))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    def __init__(self):
+        self.steps = tf.Variable(0)
+    def target(self, x):
+        self.steps.assign_add(1)
+        return x + 1
+m = Model()
+m.target(tf.constant(1.0))
+m.target(tf.constant(2.0))
+r = m.steps.numpy()
+""",
+            target="Model.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    parts = []
+    for i in range(3):
+        parts.append(x * i)
+    return tf.add_n(parts)
+r = target(tf.constant(1.0))
+"""
+        ),
+    ),
+    reference="semantics.md R1",
+)
