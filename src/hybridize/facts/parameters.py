@@ -130,7 +130,8 @@ class Parameters:
             self.looker.add(frame.args[index], seen)
         called = self._calls_with_tensor(index)
         literals = tuple(sorted({repr(lit.const) for lit in seen.literals if self._counts(lit)}))[:_MOST]
-        if self.follow_hints and self._hinted(param):
+        known = self.reached and seen.unknown is None and not seen.tensors
+        if self.follow_hints and not known and self._hinted(param):
             types = _types(seen) if called else ()
             evidence = (Evidence(f"type hint of `{param.name}` names a tensor type", self.code.path, self.code.line),)
             return ParameterFacts(param.name, index, Ternary.YES, types, literals, Source.TYPE_HINT, evidence)

@@ -297,6 +297,23 @@ class Engine(Executor):
             if isinstance(inner, Func):
                 self.world.hybrids.setdefault(inner.code, {})[frame.code, pos] = options
 
+    def note_fixture(self, func: Value, options: Mapping[str, Value]) -> None:
+        """Remembers that pytest calls functions for their value."""
+        for obj in func:
+            if isinstance(obj, Func):
+                self.world.fixtures[obj] = options
+
+    def note_parameters(self, target: Value, pos: int, names: Value, values: Value) -> None:
+        """Remembers which arguments a test, or the tests of a class, are called with."""
+        for obj in target:
+            if isinstance(obj, Func | Class):
+                self.world.parameters.setdefault(obj, {})[pos] = names, values
+
+    def constant_string(self, value: Value) -> str | None:
+        """The string that a value is, if it is exactly one."""
+        found = [obj.const for obj in value if isinstance(obj, Lit) and isinstance(obj.const, str)]
+        return found[0] if len(found) == len(value) == 1 else None
+
     def mark_dataclass(self, cls: Class) -> None:
         """Notes that a class is a data class."""
         fields: list[str] = []

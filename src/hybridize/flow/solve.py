@@ -7,7 +7,7 @@ and what its name says; being unreachable is no reason to say nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hybridize.domain.lattice import reset_lattice
@@ -26,13 +26,11 @@ from hybridize.domain.objects import (
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame, reset_kinds
 from hybridize.flow.hints import HintReader
+from hybridize.flow.testing import SETUP, Tests
 from hybridize.flow.world import World
 from hybridize.program.build import Program
 from hybridize.program.ir import Code, Param
 from hybridize.program.lowering import walk_codes
-
-_UNITTEST = "unittest.TestCase"
-_SETUP = ("setUpClass", "setUp", "setup_method", "setup_class", "setup")
 
 
 @dataclass(slots=True)
@@ -81,7 +79,7 @@ class Solver:
             engine.import_module(_NO_FRAME, module)
         engine.solve()
         if self.options.test_entry_points:
-            self._run_tests()
+            Tests(self).run()
             engine.solve()
         return self._solution()
 
@@ -108,46 +106,34 @@ class Solver:
 
     # Roots -----------------------------------------------------------------------------------------------------------
 
-    def _run_tests(self) -> None:
-        """Calls test functions as pytest and unittest would."""
-        for func in self._all_functions():
-            code = func.code
-            if code.parent is None:
-                continue
-            if code.parent.kind == "module" and code.name.startswith("test") and _is_test_path(code.path):
-                self.call_unknown(func)
-            elif code.parent.kind == "class" and isinstance(func.owner, Class):
-                names = self.engine.library_bases(func.owner)
-                is_unittest = any(n == _UNITTEST or n.endswith(("TestCase", "test.TestCase")) for n in names)
-                is_pytest = func.owner.name.startswith("Test") and _is_test_path(code.path)
-                if (is_unittest or is_pytest) and (code.name.startswith("test") or code.name in _SETUP):
-                    self.call_unknown(func)
-
-    def _all_functions(self) -> list[Func]:
+    def all_functions(self) -> list[Func]:
+        """Every function object of the program, set-up methods first in their file."""
         funcs = [obj for obj in self.engine.world.allocated.values() if isinstance(obj, Func)]
-        funcs.sort(key=lambda f: (f.code.path, f.code.name not in _SETUP, f.code.position, f.frame))
+        funcs.sort(key=lambda f: (f.code.path, f.code.name not in SETUP, f.code.position, f.frame))
         return funcs
 
     def _function_objects(self) -> dict[Code, list[Func]]:
         found: dict[Code, list[Func]] = {}
-        for func in self._all_functions():
+        for func in self.all_functions():
             found.setdefault(func.code, []).append(func)
         return found
 
-    def call_unknown(self, func: Func) -> None:
-        """Calls a function as an unknown caller would: receiver an instance of its class, other arguments by hints."""
+    def call_unknown(self, func: Func, given: Mapping[str, Value] | None = None) -> Value:
+        """Calls a function as an unknown caller would: receiver an instance of its class, arguments by hints.
+
+        `given` are the arguments that a test runner passes by name: with them it is a call like any of the program.
+        """
         engine = self.engine
         frame = self._root_frame(func.module)
         code = func.code
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
-        is_method = code.parent is not None and code.parent.kind == "class" and func.owner is not None
-        kind = method_kind(func) if is_method else "function"
+        kind = self.receiver_kind(func)
         for i, param in enumerate(code.params):
-            if i == 0 and kind in ("method", "classmethod") and func.owner is not None:
+            if i == 0 and kind != "function" and func.owner is not None:
                 args.append(self._receiver(func.owner, kind, frame))
                 continue
-            value = self._argument(func, param, i)
+            value = (given or {}).get(param.name) or self._argument(func, param, i)
             if param.kind in ("varargs", "kwargs"):
                 continue
             if param.kind == "keyword":
@@ -157,7 +143,14 @@ class Solver:
                 args.append(value)
             else:
                 break  # its default, and those of all that follow
-        engine.call_function(frame, code.position, func, args, kwargs, "root", BOTTOM, kind != "function")
+        pos = given_position(code) if given else code.position
+        return engine.call_function(frame, pos, func, args, kwargs, "root", BOTTOM, kind != "function")
+
+    def receiver_kind(self, func: Func) -> str:
+        """`method` or `classmethod` for a function with an implicit first parameter, else `function`."""
+        is_method = func.code.parent is not None and func.code.parent.kind == "class" and func.owner is not None
+        kind = method_kind(func) if is_method else "function"
+        return kind if kind != "staticmethod" else "function"
 
     def _argument(self, func: Func, param: Param, index: int) -> Value:
         """What an unknown caller passes: by type hint, else the default, else unknown."""
@@ -233,12 +226,13 @@ class Solver:
 
 
 def _is_root(frame: Frame) -> bool:
-    return any(caller is not None and pos == frame.code.position for caller, pos in frame.incoming)
+    places = (frame.code.position, given_position(frame.code))
+    return any(caller is not None and pos in places for caller, pos in frame.incoming)
 
 
-def _is_test_path(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name.startswith("test") or name.endswith(("_test.py", "_tests.py")) or "/tests/" in f"/{path}"
+def given_position(code: Code) -> int:
+    """Where a test runner calls a function: a place at its definition that no call of the program has."""
+    return code.position + 2
 
 
 def method_kind(func: Func) -> str:

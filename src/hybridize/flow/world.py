@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hybridize.domain.objects import Cell, Class, Container, Heap, Inst, Mod, Obj, Value
+from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Inst, Mod, Obj, Value
 from hybridize.flow.frames import Contexts, Frame
 from hybridize.program.ir import Code
 
@@ -31,6 +31,8 @@ class World:
         self.module_frames: dict[Mod, Frame] = {}
         self.classes: dict[Code, list[Class]] = {}
         self.hybrids: dict[Code, dict[tuple[Code, int], Mapping[str, Value]]] = {}
+        self.fixtures: dict[Func, Mapping[str, Value]] = {}  # functions that pytest calls for their value
+        self.parameters: dict[Obj, dict[int, tuple[Value, Value]]] = {}  # names and values that `parametrize` gives
         self.failures: list[str] = []  # models that raised
         self._sites: dict[Any, dict[Frame, Any]] = {}
         self._keys: dict[Container, Cell] = {}

@@ -13,6 +13,7 @@ from hybridize.library.python.rules import (
     instance,
     integer,
     itself,
+    later,
     listed,
     methods,
     nothing,
@@ -77,6 +78,27 @@ def _parameter_set(call: Call) -> Value:
     return call.arg(0) if len(call.args) == 1 else tup(call.args).value if not call.rest else call.every()
 
 
+def _fixture(call: Call) -> Value:
+    """`@pytest.fixture`, with or without arguments."""
+    found = functions_in(call.arg(0)) if call.args else BOTTOM
+    if not found:
+        return later("pytest.fixture", call.kwargs)
+    call.engine.note_fixture(found, call.kwargs)
+    return found
+
+
+def _parametrize(call: Call) -> Value:
+    """`@pytest.mark.parametrize(names, values)`."""
+    options = {"names": call.arg(0, "argnames"), "values": call.arg(1, "argvalues")}
+    return later("pytest.mark.parametrize.__call__", options)
+
+
+def _parametrized(call: Call) -> Value:
+    """A test, or a class of tests, with the arguments that its runner will pass."""
+    call.engine.note_parameters(call.arg(0), call.pos, call.kwargs["names"], call.kwargs["values"])
+    return call.arg(0)
+
+
 def _caught(call: Call) -> Value:
     return unknown("a caught exception").value
 
@@ -119,7 +141,7 @@ _MOCK: Final = ClassSpec(
     call=Spec(_mock_call),
 )
 _MARKS: Final = (
-    "parametrize skip skipif xfail usefixtures filterwarnings slow integration gpu timeout asyncio flaky order "
+    "skip skipif xfail usefixtures filterwarnings slow integration gpu timeout asyncio flaky order "
     "dependency tryfirst trylast unit serial run django_db benchmark network"
 )
 _MOCKS: Final = ("unittest.mock", "mock")
@@ -140,9 +162,11 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         for n in ("Mock", "MagicMock", "AsyncMock", "PropertyMock", "NonCallableMock", "create_autospec", "mock_open")
     },
     **{f"{m}.call": Spec(opaque) for m in _MOCKS},
-    **table("pytest", "fixture yield_fixture", decorator),
+    **table("pytest", "fixture yield_fixture", _fixture),
     **table("pytest", "hookimpl", decorator),
     **table("pytest.mark", _MARKS, decorator),
+    "pytest.mark.parametrize": Spec(_parametrize),
+    "pytest.mark.parametrize.__call__": Spec(_parametrized),
     **table("pytest", "raises warns deprecated_call", _raises),
     "pytest.approx": Spec(same),
     "pytest.param": Spec(_parameter_set),

@@ -1,0 +1,194 @@
+"""Tests as entry points: pytest's functions with their fixtures and parameters, unittest's cases with their set-up."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import BOTTOM, Class, Func, Value
+from hybridize.flow.frames import Frame
+
+if TYPE_CHECKING:
+    from hybridize.flow.solve import Solver
+
+#: What test runners call before the tests of a class or module.
+SETUP: Final = (
+    "setUpModule setup_module setUpClass setup_class setUp asyncSetUp setup_method setup_function setup".split()
+)
+#: Fixtures that pytest brings along, by the class of what they give.
+_BUILT_IN: Final = {
+    "tmp_path": "pathlib.Path",
+    "tmp_path_factory": "pytest.TempPathFactory",
+    "tmpdir": "py.path.local",
+    "tmpdir_factory": "pytest.TempdirFactory",
+    "monkeypatch": "pytest.MonkeyPatch",
+    "capsys": "pytest.CaptureFixture",
+    "capfd": "pytest.CaptureFixture",
+    "caplog": "pytest.LogCaptureFixture",
+    "recwarn": "pytest.WarningsRecorder",
+    "pytestconfig": "pytest.Config",
+    "cache": "pytest.Cache",
+}
+#: A test is called once for each case up to so many; beyond, once with all values of each parameter.
+_MOST_CASES: Final = 24
+#: Fixtures are evaluated so often at most, until their values rest.
+_ROUNDS: Final = 3
+
+
+class Tests:
+    """Finds the tests of a program and calls them as their runner would."""
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver = solver
+        self.engine = solver.engine
+        self.world = solver.engine.world
+        self.values: dict[Func, Value] = {}
+
+    def run(self) -> None:
+        """Evaluates the fixtures, then calls set-up methods and tests."""
+        fixtures = [func for func in self.solver.all_functions() if func in self.world.fixtures]
+        for _ in range(_ROUNDS if fixtures else 0):
+            before = self.values
+            self.values = {}
+            for func in fixtures:
+                self.value_of(func)
+            self.engine.solve()
+            if self.values == before:
+                break
+        for func in sorted(self.solver.all_functions(), key=lambda f: f.code.name not in SETUP):
+            if self.is_entry(func):
+                self.call_test(func)
+
+    def is_entry(self, func: Func) -> bool:
+        """Whether a test runner calls a function by itself."""
+        code = func.code
+        if code.parent is None or func in self.world.fixtures:
+            return False
+        entry = code.name.startswith("test") or code.name in SETUP
+        if code.parent.kind == "module":
+            return entry and is_test_path(code.path)
+        if code.parent.kind != "class" or not isinstance(func.owner, Class):
+            return False
+        names = self.engine.library_bases(func.owner)
+        is_unittest = any(n.endswith("TestCase") for n in names)
+        return entry and (is_unittest or (func.owner.name.startswith("Test") and is_test_path(code.path)))
+
+    def call_test(self, func: Func) -> None:
+        """Calls a test once for each of its cases."""
+        for case in self.cases(func):
+            self._call(func, case)
+
+    def _call(self, func: Func, given: Mapping[str, Value]) -> Value:
+        arguments: dict[str, Value] = {}
+        for i, param in enumerate(func.code.params):
+            if i == 0 and self.solver.receiver_kind(func) != "function":
+                continue
+            value = given.get(param.name) or self._fixture(func, param.name)
+            if value:
+                arguments[param.name] = value
+        return self.solver.call_unknown(func, arguments)
+
+    # Fixtures --------------------------------------------------------------------------------------------------------
+
+    def _fixture(self, func: Func, name: str) -> Value:
+        """What the fixture of this name gives to a function; bottom if there is none."""
+        visible = [f for f in self.world.fixtures if f is not func and self._is_visible(f, name, func)]
+        if visible:
+            return self.value_of(max(visible, key=lambda f: (f.owner is not None, len(f.code.path), f.frame)))
+        if name in _BUILT_IN:
+            return self.engine.library_instance(self._root(func), func.code.position, _BUILT_IN[name]).value
+        return BOTTOM
+
+    def _is_visible(self, fixture: Func, name: str, func: Func) -> bool:
+        """Fixtures are seen in their class, their module, and, from a `conftest.py`, in the folders below it."""
+        named = self.engine.constant_string(self.world.fixtures[fixture].get("name", BOTTOM))
+        if (named or fixture.code.name) != name:
+            return False
+        if fixture.owner is not None and (func.owner is None or fixture.owner not in func.owner.mro):
+            return False
+        folder, _, file = fixture.code.path.rpartition("/")
+        if file == "conftest.py":
+            return not folder or func.code.path.startswith(folder + "/")
+        return fixture.module is func.module or fixture in self._imported(func)
+
+    def _imported(self, func: Func) -> Value:
+        cells = func.module.fields.values()
+        return frozenset(obj for cell in cells for obj in cell.value if isinstance(obj, Func))
+
+    def value_of(self, fixture: Func) -> Value:
+        """What a fixture gives: what it yields or returns."""
+        if fixture in self.values:
+            return self.values[fixture]
+        self.values[fixture] = BOTTOM  # one that asks for itself gets nothing
+        result = self._call(fixture, {"request": self._request(fixture)})
+        if fixture.code.is_generator:
+            result = self.engine.elements(self._root(fixture), result, fixture.code.position)
+        self.values[fixture] = result
+        return result
+
+    def _request(self, fixture: Func) -> Value:
+        """The `request` of a fixture, with the values of its `params`."""
+        frame, pos = self._root(fixture), fixture.code.position
+        made = self.engine.library_instance(frame, pos, "pytest.FixtureRequest")
+        params = self.world.fixtures[fixture].get("params", BOTTOM)
+        self.engine.write(frame, made.cell("param"), self.engine.elements(frame, params, pos), pos)
+        return made.value
+
+    def _root(self, func: Func) -> Frame:
+        return self.world.module_frames[func.module]
+
+    # Parameters ------------------------------------------------------------------------------------------------------
+
+    def cases(self, func: Func) -> list[dict[str, Value]]:
+        """The arguments that `parametrize` gives, of the test and of its class."""
+        owner = [func.owner] if func.owner is not None else []
+        marks = [mark for obj in (func, *owner) for mark in self.world.parameters.get(obj, {}).values()]
+        columns = [self._mark_cases(func, names, values) for names, values in marks]
+        count = 1
+        for column in columns:
+            count *= max(len(column), 1)
+        if count > _MOST_CASES:
+            columns = [[_joined(column)] for column in columns]
+        combined = [list(column) for column in columns if column]
+        return [dict(itertools.chain(*(c.items() for c in chosen))) for chosen in itertools.product(*combined)]
+
+    def _mark_cases(self, func: Func, names: Value, values: Value) -> list[dict[str, Value]]:
+        frame, pos = self._root(func), func.code.position
+        wanted = self._names(frame, names, pos)
+        rows = self.engine.spread(frame, values, pos)
+        if rows is None:
+            rows = [self.engine.elements(frame, values, pos)]
+        cases = []
+        for row in rows:
+            if len(wanted) == 1:
+                cases.append({wanted[0]: row})
+                continue
+            items = self.engine.spread(frame, row, pos)
+            if items is None or len(items) != len(wanted):
+                items = [self.engine.elements(frame, row, pos)] * len(wanted)
+            cases.append(dict(zip(wanted, items, strict=True)))
+        return cases
+
+    def _names(self, frame: Frame, names: Value, pos: int) -> list[str]:
+        """The names that the first argument of `parametrize` lists, in one string or in several."""
+        text = self.engine.constant_string(names)
+        if text is not None:
+            return [name.strip() for name in text.split(",") if name.strip()]
+        parts = [self.engine.constant_string(part) for part in self.engine.spread(frame, names, pos) or []]
+        return [part for part in parts if part]
+
+
+def _joined(column: list[dict[str, Value]]) -> dict[str, Value]:
+    result: dict[str, Value] = {}
+    for case in column:
+        for name, value in case.items():
+            result[name] = join(result.get(name, BOTTOM), value)
+    return result
+
+
+def is_test_path(path: str) -> bool:
+    """Whether pytest would look for tests in a file."""
+    name = path.rpartition("/")[2]
+    return name.startswith("test") or name.endswith(("_test.py", "_tests.py")) or "/tests/" in f"/{path}"
