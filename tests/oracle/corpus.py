@@ -119,7 +119,11 @@ def _files(text: str) -> dict[str, str]:
     for part in re.split(r"^### ", "### main.py\n" + text, flags=re.MULTILINE)[1:]:
         name, _, body = part.partition("\n")
         body = body.strip("\n") + "\n"
-        prelude = [line for module, alias, line in _PRELUDE if f"{alias}." in body and module not in body]
+        prelude = [
+            line
+            for module, alias, line in _PRELUDE
+            if f"{alias}." in body and not re.search(rf"(import|from) {module}\b", body)
+        ]
         if name.strip() != "main.py" or body.strip():
             files[name.strip()] = "".join(prelude) + (body if body.strip() else "")
     return files

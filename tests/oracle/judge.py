@@ -1,6 +1,6 @@
 """Compares what `hybridize` infers with what was recorded, and counts.
 
-    python -m tests.oracle.judge [-v] [FAMILY ...]        a table; -v lists what is not right
+python -m tests.oracle.judge [-v] [FAMILY ...]        a table; -v lists what is not right
 """
 
 from __future__ import annotations

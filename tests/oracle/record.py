@@ -99,7 +99,7 @@ def main(arguments: list[str]) -> int:
     import keras
     import tensorflow as tf
 
-    assert tf and keras.layers
+    print(f"TensorFlow {tf.__version__}, Keras {keras.__version__}")
     everything = "--all" in arguments
     names = [name for name in arguments if name != "--all"] or families()
     bad = 0

@@ -108,7 +108,7 @@ def normalize(value: Value) -> Value:
     out += _tensors(tensors)
     out += _tuples(tuples)
     for kind, group in streams.items():
-        out.append(group[0] if len(group) == 1 else stream(kind, join_all([s.element for s in group])))
+        out.append(group[0] if len(group) == 1 else stream(kind, join_all([s.element for s in group]), _count(group)))
     if unknowns:
         out.append(min(unknowns, key=_rank))
     return frozenset(out)
@@ -246,8 +246,13 @@ def _summarized(members: list[Obj], level: int) -> list[Obj]:
         whole = _merged_tuple(members) if len(members) > 1 else first  # type: ignore[arg-type]
         return [tup([summarize(item, level + 1) for item in whole.items], whole.kind, whole.names)]
     assert isinstance(first, Stream)
-    element = join_all([m.element for m in members if isinstance(m, Stream)])
-    return [stream(first.kind, summarize(element, level + 1))]
+    streams = [m for m in members if isinstance(m, Stream)]
+    return [stream(first.kind, summarize(join_all([m.element for m in streams]), level + 1), _count(streams))]
+
+
+def _count(group: list[Stream]) -> int | None:
+    """The number of elements that all of some streams have."""
+    return group[0].count if len({s.count for s in group}) == 1 else None
 
 
 def collapse(value: Value) -> Value:

@@ -103,12 +103,14 @@ class Stream(Obj):
     """Something that yields elements: an iterator, a dataset, a range, a map; `kind` says which.
 
     Immutable streams (datasets, ranges) are interned by their element; `kind` starts with a library name for datasets.
+    `count` is how many elements there are, if it is known.
     """
 
-    __slots__ = ("depth", "element", "kind", "size")
+    __slots__ = ("count", "depth", "element", "kind", "size")
 
-    def __init__(self, kind: str, element: Value) -> None:
+    def __init__(self, kind: str, element: Value, count: int | None) -> None:
         super().__init__()
+        self.count = count
         self.depth, self.size = _extent((element,))
         self.kind = kind
         self.element = element
@@ -356,11 +358,11 @@ def tup(items: Iterable[Value], kind: str = "tuple", names: tuple[str, ...] | No
     return made
 
 
-def stream(kind: str, element: Value) -> Stream:
+def stream(kind: str, element: Value, count: int | None = None) -> Stream:
     """A stream of elements."""
-    made = intern_obj(Stream, kind, element)
+    made = intern_obj(Stream, kind, element, count)
     if made.depth > MAX_NESTING or made.size > MAX_STRUCTURE:
-        return intern_obj(Stream, kind, _cut(element))
+        return intern_obj(Stream, kind, _cut(element), count)
     return made
 
 

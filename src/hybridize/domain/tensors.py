@@ -3,6 +3,9 @@
 A dim is an int: zero or more is its size; `DYNAMIC` means that TensorFlow itself would say None (a batch of a dataset);
 `UNRESOLVED` means that it is fixed and we could not compute it. Only the first may become None in an input signature
 without thought (reference-tool.md, "What its makers learned"). A shape is a tuple of dims, or None for unknown rank.
+
+A dim of `at_run_time(n)` is both: TensorFlow says None of it, and every tensor that arrives has n there (the batches of
+a dataset whose size is known and divides evenly).
 """
 
 from __future__ import annotations
@@ -26,11 +29,26 @@ SYMBOLIC: Final = "symbolic"  # a Keras symbolic tensor: a value of functional m
 TENSOR_KINDS: Final = frozenset({DENSE, SPARSE, RAGGED, VARIABLE, NDARRAY, SYMBOLIC})
 
 
+_RUN_TIME: Final = -10
+
+
+def at_run_time(size: int) -> Dim:
+    """The dim that is None in a graph and `size` in every tensor that arrives."""
+    return _RUN_TIME - size
+
+
+def arrived(shape: Shape) -> Shape:
+    """A shape as that of a tensor that has arrived, outside of any graph."""
+    if shape is None or min(shape, default=0) > _RUN_TIME:
+        return shape
+    return tuple(_RUN_TIME - dim if dim <= _RUN_TIME else dim for dim in shape)
+
+
 def join_dims(a: Dim, b: Dim) -> Dim:
     """The dim that covers both: equal dims stay, a dynamic one wins over an unresolved one, else unresolved."""
     if a == b:
         return a
-    if a == DYNAMIC or b == DYNAMIC:
+    if DYNAMIC in (a, b) or a <= _RUN_TIME or b <= _RUN_TIME:
         return DYNAMIC
     return UNRESOLVED
 

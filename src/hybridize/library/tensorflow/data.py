@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -21,17 +22,31 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, VARIABLE, Dim, Shape
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, VARIABLE, Dim, Shape, arrived, at_run_time
 from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, type_of_value
-from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 DATASET: Final = "tf.data.Dataset"
 ITERATOR: Final = "tf.data.Iterator"
+#: The count of a dataset that never ends.
+INFINITE: Final = -1
 
 
-def dataset(element: Value) -> Value:
-    """A dataset of these elements."""
-    return stream(DATASET, element).value
+def dataset(element: Value, count: int | None = None) -> Value:
+    """A dataset of these elements, and how many there are."""
+    return stream(DATASET, element, count).value
+
+
+def _count(call: Call) -> int | None:
+    return call.receiver.count if isinstance(call.receiver, Stream) else None
+
+
+def _elements_of(call: Call, value: Value) -> Value:
+    """The elements of datasets, as a graph sees them; of anything else what iterating gives."""
+    result = BOTTOM
+    for obj in value:
+        result = join(result, obj.element if isinstance(obj, Stream) else call.elements(obj.value))
+    return result
 
 
 def _element(call: Call) -> Value:
@@ -54,7 +69,8 @@ def _structure(call: Call, value: Value, leaf: Rule2, depth: int = 0) -> Value:
 
 def _mapping(call: Call, obj: Container, leaf: Rule2, depth: int) -> Value:
     engine, frame = call.engine, call.frame
-    made = call.new("dict", f"structure {depth} {obj.site[1]}")
+    # Calls in a chain have one position: the source tells their results apart.
+    made = call.new("dict", f"structure {depth} {call.name} {id(obj)}")
     for key, cell in list(obj.fields.items()):
         engine.write(frame, made.cell(key), _structure(call, engine.read(frame, cell), leaf, depth + 1), call.pos)
     if not engine.is_exact(frame, obj):
@@ -90,7 +106,7 @@ def _first_axis_dropped(shape: Shape) -> Shape:
 
 def _slices(call: Call) -> Value:
     value = call.arg(0, "tensors")
-    return dataset(_structure_of_slices(call, value, 0))
+    return dataset(_structure_of_slices(call, value, 0), _rows(call, value))
 
 
 def _structure_of_slices(call: Call, value: Value, depth: int) -> Value:
@@ -99,7 +115,7 @@ def _structure_of_slices(call: Call, value: Value, depth: int) -> Value:
 
 
 def _tensors(call: Call) -> Value:
-    return dataset(_structure(call, call.arg(0, "tensors"), _Leaf(lambda s: s)))
+    return dataset(_structure(call, call.arg(0, "tensors"), _Leaf(lambda s: s)), 1)
 
 
 def _batched(size: Dim) -> _Leaf:
@@ -107,16 +123,38 @@ def _batched(size: Dim) -> _Leaf:
 
 
 def _batch(call: Call) -> Value:
-    drop = call.constant(1, "drop_remainder", False) is True
-    size = dim_of(call.arg(0, "batch_size")) if drop else DYNAMIC
-    return dataset(_structure(call, _element(call), _batched(size)))
+    size, count = batches(call, call.constant(1, "drop_remainder", False) is True)
+    return dataset(_structure(call, _element(call), _batched(size)), count)
+
+
+def batches(call: Call, drop: bool) -> tuple[Dim, int | None]:
+    """The first dim of the batches of a dataset, and how many batches there are."""
+    size, count = dim_of(call.arg(0, "batch_size")), _count(call)
+    if drop:
+        whole = count is not None and size > 0
+        return size, (count if count == INFINITE else count // size) if whole and count is not None else None
+    if size <= 0 or count is None:
+        return DYNAMIC, None
+    if count == INFINITE or count % size == 0:
+        return at_run_time(size), count if count == INFINITE else count // size
+    return (at_run_time(count), 1) if count < size else (DYNAMIC, count // size + 1)
 
 
 def _padded_batch(call: Call) -> Value:
-    drop = call.constant(3, "drop_remainder", False) is True
-    size = dim_of(call.arg(0, "batch_size")) if drop else DYNAMIC
-    leaf = _Leaf(lambda shape: None if shape is None else (size, *[DYNAMIC] * len(shape)))
-    return dataset(_structure(call, _element(call), leaf))
+    size, count = batches(call, call.constant(3, "drop_remainder", False) is True)
+    shapes = call.arg(1, "padded_shapes")
+    element = _element(call)
+    padded = shape_of(call, shapes) if shapes and len(element) == 1 else None
+    return dataset(_structure(call, element, _Leaf(lambda shape: _padded(size, shape, padded))), count)
+
+
+def _padded(size: Dim, shape: Shape, padded: Shape) -> Shape:
+    """The shape of a padded batch: dims that no padding changes stay, others are the longest of their batch."""
+    if shape is None:
+        return None
+    if padded is None or len(padded) != len(shape):
+        padded = tuple(d if d >= 0 else DYNAMIC for d in shape)
+    return (size, *padded)
 
 
 def _unbatch(call: Call) -> Value:
@@ -152,7 +190,7 @@ def _map(call: Call) -> Value:
     element = _element(call)
     if not element:
         return dataset(BOTTOM)
-    return dataset(_converted(call, call_on_element(call, call.arg(0, "map_func"), element)))
+    return dataset(_converted(call, call_on_element(call, call.arg(0, "map_func"), element)), _count(call))
 
 
 def _flat_map(call: Call) -> Value:
@@ -177,35 +215,94 @@ def _same(call: Call) -> Value:
 def _zip(call: Call) -> Value:
     source = call.arg(0, "datasets")
     if len(call.args) > 1:
-        return dataset(tup([call.elements(a) for a in call.args]).value)
+        return _zipped(call, call.args)
     result = BOTTOM
     for obj in source:
         if isinstance(obj, Tup):
-            result = join(result, tup([call.elements(item) for item in obj.items], "tuple").value)
+            result = join(result, _zipped(call, obj.items))
         elif isinstance(obj, Container) and obj.kind == "dict":
             made = call.new("dict", "zip")
-            for key, cell in list(obj.fields.items()):
-                value = call.elements(call.engine.read(call.frame, cell))
-                call.engine.write(call.frame, made.cell(key), value, call.pos)
-            result = join(result, made.value)
+            parts = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
+            for key, part in zip(list(obj.fields), parts, strict=True):
+                call.engine.write(call.frame, made.cell(key), _elements_of(call, part), call.pos)
+            result = join(result, dataset(made.value, _shortest(parts)))
         elif isinstance(obj, Container) and call.engine.is_exact(call.frame, obj):
-            cells = [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
-            result = join(result, tup([call.elements(c) for c in cells]).value)
+            result = join(result, _zipped(call, [call.engine.read(call.frame, c) for c in list(obj.fields.values())]))
         else:
-            result = join(result, unknown("an element of a zipped dataset").value)
-    return dataset(result)
+            result = join(result, dataset(unknown("an element of a zipped dataset").value))
+    return result
+
+
+def _zipped(call: Call, parts: Sequence[Value]) -> Value:
+    return dataset(tup([_elements_of(call, part) for part in parts]).value, _shortest(parts))
+
+
+def _shortest(parts: Sequence[Value]) -> int | None:
+    """How many elements zipped datasets have."""
+    counts = [obj.count if isinstance(obj, Stream) else None for part in parts for obj in part]
+    finite = [c for c in counts if c is not None and c != INFINITE]
+    if None in counts or len(counts) != len(parts):
+        return None
+    return min(finite) if finite else INFINITE
 
 
 def _enumerate(call: Call) -> Value:
-    return dataset(tup([tensor(DENSE, "int64", ()).value, _element(call)]).value)
+    return dataset(tup([tensor(DENSE, "int64", ()).value, _element(call)]).value, _count(call))
 
 
 def _concatenate(call: Call) -> Value:
-    return dataset(join(_element(call), call.elements(call.arg(0, "dataset"))))
+    other = call.arg(0, "dataset")
+    counts = [_count(call), *(o.count if isinstance(o, Stream) else None for o in other)]
+    known = [c for c in counts if c is not None and c != INFINITE]
+    total = sum(known) if len(known) == len(counts) == 2 else INFINITE if INFINITE in counts else None
+    return dataset(join(_element(call), _elements_of(call, other)), total)
 
 
 def _range(call: Call) -> Value:
-    return dataset(tensor(DENSE, dtype_of(call.arg(-1, "output_type")) or "int64", ()).value)
+    bounds = [dim_of(arg) for arg in call.args]
+    count = len(range(*bounds)) if 1 <= len(bounds) <= 3 and min(bounds) >= 0 and bounds[2:] != [0] else None
+    return dataset(tensor(DENSE, dtype_of(call.arg(-1, "output_type")) or "int64", ()).value, count)
+
+
+def _resized(count: Callable[[int, int], int]) -> Rule:
+    """A dataset of the same elements, of which there are more or fewer: by its size and the argument of the call."""
+
+    def rule(call: Call) -> Value:
+        old, argument = _count(call), call.constant(0, "count")
+        known = old is not None and isinstance(argument, int)
+        return dataset(_element(call), count(old, argument) if known and old is not None else None)
+
+    return rule
+
+
+def _repeat(call: Call) -> Value:
+    times = call.constant(0, "count", "") if call.given(0, "count") else -1
+    old = _count(call)
+    if times == -1 and old != 0:
+        return dataset(_element(call), INFINITE)
+    known = old is not None and old != INFINITE and isinstance(times, int)
+    return dataset(_element(call), old * times if known and old is not None else old if old == INFINITE else None)
+
+
+def _uncounted(call: Call) -> Value:
+    return dataset(_element(call))
+
+
+def _rows(call: Call, value: Value) -> int | None:
+    """How many rows the tensors of a structure have, if all that is known of them agrees."""
+    dims: set[Dim] = set()
+    todo = list(value)
+    while todo:
+        obj = todo.pop()
+        if isinstance(obj, Tup):
+            todo += [o for item in obj.items for o in item]
+        elif isinstance(obj, Container) and obj.kind == "dict":
+            todo += [o for cell in list(obj.fields.values()) for o in call.engine.read(call.frame, cell)]
+        else:
+            shape = type_of_value(call, obj.value, PYTHON_TF)[1]
+            dims.add(shape[0] if shape else DYNAMIC)
+    (only,) = dims if len(dims) == 1 else (DYNAMIC,)
+    return only if only >= 0 else None
 
 
 def _window(call: Call) -> Value:
@@ -279,7 +376,30 @@ def _text(call: Call) -> Value:
 
 
 def _iterator(call: Call) -> Value:
-    return stream(ITERATOR, _element(call)).value
+    """Iterating outside of a graph: what arrives has no dim that is None."""
+    element = _element(call)
+    if not getattr(call.frame, "symbolic", False):
+        element = _structure(call, element, _Arrived()) if _has_run_time_dims(call, element) else element
+    return stream(ITERATOR, element).value
+
+
+class _Arrived(Rule2):
+    def __call__(self, call: Call, obj: Obj) -> Value:
+        return tensor(obj.kind, obj.dtype, arrived(obj.shape)).value if isinstance(obj, Tensor) else obj.value
+
+
+def _has_run_time_dims(call: Call, value: Value, depth: int = 0) -> bool:
+    for obj in value:
+        if isinstance(obj, Tensor) and arrived(obj.shape) != obj.shape:
+            return True
+        parts: list[Value] = []
+        if isinstance(obj, Tup) and depth < 5:
+            parts = list(obj.items)
+        elif isinstance(obj, Container) and depth < 5:
+            parts = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
+        if any(_has_run_time_dims(call, part, depth + 1) for part in parts):
+            return True
+    return False
 
 
 def _numpy_iterator(call: Call) -> Value:
@@ -289,7 +409,7 @@ def _numpy_iterator(call: Call) -> Value:
 
 class _Arrays(Rule2):
     def __call__(self, call: Call, obj: Obj) -> Value:
-        return tensor(NDARRAY, obj.dtype, obj.shape).value if isinstance(obj, Tensor) else obj.value
+        return tensor(NDARRAY, obj.dtype, arrived(obj.shape)).value if isinstance(obj, Tensor) else obj.value
 
 
 def _apply(call: Call) -> Value:
@@ -304,12 +424,15 @@ def _interleaved(call: Call) -> Value:
     return _flat_map(call)
 
 
-_SAME: Final = (
-    "shuffle repeat prefetch cache take skip with_options shard take_while snapshot rejection_resample "
-    "ignore_errors rebatch save"
-).split()
+_SAME: Final = "shuffle prefetch cache with_options snapshot".split()
+_UNCOUNTED: Final = "take_while rejection_resample ignore_errors rebatch save unique".split()
 METHODS: Final[dict[str, Spec]] = {
     **{name: Spec(_same) for name in _SAME},
+    **{name: Spec(_uncounted) for name in _UNCOUNTED},
+    "repeat": Spec(_repeat),
+    "take": Spec(_resized(lambda old, n: n if old == INFINITE else min(old, n) if n >= 0 else old)),
+    "skip": Spec(_resized(lambda old, n: old if old == INFINITE else max(old - n, 0) if n >= 0 else 0)),
+    "shard": Spec(_uncounted),
     "map": Spec(_map),
     "flat_map": Spec(_flat_map),
     "interleave": Spec(_interleaved),
