@@ -9,7 +9,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hybridize.api import analyze
@@ -132,11 +132,17 @@ class Score:
     programs: int = 0
     parameters: int = 0
     right: int = 0
-    types: Counter[str] | None = None
+    types: Counter[str] = field(default_factory=Counter)
+
+    def merge(self, other: Score) -> None:
+        """Count what another score counts."""
+        self.programs += other.programs
+        self.parameters += other.parameters
+        self.right += other.right
+        self.types.update(other.types)
 
     def add(self, found: list[Verdict]) -> None:
         """Count one program."""
-        self.types = self.types if self.types is not None else Counter()
         self.programs += 1
         self.parameters += len(found)
         self.right += sum(v.tensor_right for v in found)
@@ -144,16 +150,14 @@ class Score:
 
     def share(self, verdict: str) -> float:
         """The share of a verdict among the parameters with determined types."""
-        types = self.types or Counter()
-        whole = types.total() - (types[OPEN] if verdict != WRONG else 0)
-        return types[verdict] / whole if whole else 0.0
+        whole = self.types.total() - (self.types[OPEN] if verdict != WRONG else 0)
+        return self.types[verdict] / whole if whole else 0.0
 
     def line(self, name: str) -> str:
         """One row of the table."""
         right = self.right / self.parameters if self.parameters else 0.0
-        total = (self.types or Counter()).total()
         shares = "  ".join(f"{self.share(v):7.2%}" for v in (EXACT, UNKNOWN, WRONG))
-        return f"{name:14} {self.programs:5} {self.parameters:6} {right:8.2%} {total:6} {shares}"
+        return f"{name:14} {self.programs:5} {self.parameters:6} {right:8.2%} {self.types.total():6} {shares}"
 
 
 HEADER = f"{'family':14} {'progr':>5} {'params':>6} {'tensor':>8} {'types':>6} {'exact':>8} {'unknown':>8} {'wrong':>8}"
@@ -176,16 +180,12 @@ def judge_family(family: str) -> tuple[Score, list[Verdict]]:
 def main(arguments: list[str]) -> int:
     """The command line."""
     verbose = "-v" in arguments
-    whole = Score(types=Counter())
+    whole = Score()
     rows = []
     for family in [a for a in arguments if a != "-v"] or families():
         score, bad = judge_family(family)
         rows.append(score.line(family))
-        whole.programs += score.programs
-        whole.parameters += score.parameters
-        whole.right += score.right
-        if whole.types is not None and score.types is not None:
-            whole.types.update(score.types)
+        whole.merge(score)
         for verdict in bad if verbose else ():
             kind = verdict.types if verdict.tensor_right else "TENSOR"
             print(f"{kind:8} {verdict.place}: {verdict.recorded}  <>  {verdict.inferred}")
