@@ -95,7 +95,7 @@ def _parametrize(call: Call) -> Value:
 
 def _parametrized(call: Call) -> Value:
     """A test, or a class of tests, with the arguments that its runner will pass."""
-    call.engine.note_parameters(call.arg(0), call.pos, call.kwargs["names"], call.kwargs["values"])
+    call.engine.note_parameters(call.arg(0), call.pos, call.arg(-1, "names"), call.arg(-1, "values"))
     return call.arg(0)
 
 
