@@ -73,6 +73,16 @@ def _contents(obj: Obj) -> list[Value]:
     return [obj.element] if isinstance(obj, Stream) else []
 
 
+def _computes(value: Value | None) -> bool:
+    """Whether an operator on a value is a TensorFlow operation: it is a tensor itself, and no array."""
+    return any(isinstance(o, Tensor) and o.kind != NDARRAY for o in value or ())
+
+
+def _makes_tensors(functions: Value) -> bool:
+    """Whether a call is one of TensorFlow's functions: what it gives is a new tensor (`tf.nest` passes on what is)."""
+    return any(isinstance(o, Lib) and o.name.startswith("tf.") and not o.name.startswith("tf.nest.") for o in functions)
+
+
 class Symbolic:
     """The masks of the slots of frames, each frame computed when first asked for."""
 
@@ -203,17 +213,23 @@ class Symbolic:
         mask = masks.get(instr[2], 0)
         if holds_tensor(frame.vals[instr[2]]):
             mask |= masks.get(instr[3], 0)
+        if _computes(frame.vals[instr[2]]):
+            mask |= OPERATION  # a slice of a tensor is an operation, whatever it is a slice of
         _add(masks, instr[1], mask)
 
     def _two(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        _add(masks, instr[1], masks.get(instr[3], 0) | masks.get(instr[4], 0))
+        mask = masks.get(instr[3], 0) | masks.get(instr[4], 0)
+        if _computes(frame.vals[instr[3]]) or _computes(frame.vals[instr[4]]):
+            mask |= OPERATION
+        _add(masks, instr[1], mask)
 
     def _compare(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
         if instr[2] not in ("is", "is not"):
             self._two(frame, masks, instr)
 
     def _unary(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        _add(masks, instr[1], masks.get(instr[3], 0))
+        mask = masks.get(instr[3], 0)
+        _add(masks, instr[1], mask | OPERATION if _computes(frame.vals[instr[3]]) else mask)
 
     def _several(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
         for slot in instr[2]:
@@ -244,7 +260,7 @@ class Symbolic:
             given |= masks.get(slot, 0)
         for _, slot in kwargs:
             given |= masks.get(slot, 0)
-        functions = frame.vals[func] or ()
+        functions: Value = frame.vals[func] or frozenset()
         if any(isinstance(o, Lib) and o.name in _STATIC_CALLS for o in functions):
             return
         if callees:
@@ -253,7 +269,7 @@ class Symbolic:
                     _add(masks, dst, self.lift(frame, pos, callee, self.returned(callee)))
             return
         mask = given | masks.get(func, 0)
-        if pos in frame.ops and holds_tensor(frame.vals[dst], arrays=False):
+        if (pos in frame.ops or _makes_tensors(functions)) and holds_tensor(frame.vals[dst], arrays=False):
             mask |= OPERATION
         receiver = self._receiver(frame, func)
         if receiver >= 0 and any(isinstance(o, Container) for o in frame.vals[receiver] or ()):

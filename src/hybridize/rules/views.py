@@ -30,6 +30,7 @@ class ProjectView:
         self.solution = solution
         self.symbolic = symbolic
         self.versions = versions or Versions()
+        self.uses: dict[Code, dict[int, list[Instr]]] = {}  # rules.values: who uses each slot
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
 

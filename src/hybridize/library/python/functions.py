@@ -284,7 +284,6 @@ def _number(kind: str) -> Rule:
             if isinstance(obj, Prim) and obj.varies:
                 result = join(result, prim(kind, True).value)
             elif isinstance(obj, Tensor) and obj.kind != "ndarray":
-                call.effect("eager_only", f"{kind}()", obj)
                 result = join(result, prim(kind, True).value)
         if const is not None and isinstance(const, int | float | str) and len(call.args) == 1:
             try:

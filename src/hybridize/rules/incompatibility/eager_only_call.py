@@ -3,36 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hybridize.domain.objects import Tensor
-from hybridize.domain.tensors import NDARRAY
-from hybridize.facts.origins import call_at
 from hybridize.facts.symbolic import OPERATION
-from hybridize.flow.frames import Effect
+from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import own
 from hybridize.rules.views import FrameView
+
+#: Methods of eager tensors that read their value.
+_METHODS: Final = frozenset({"numpy", "item", "tolist", "to_list", "_numpy", "__array__"})
+#: Functions that read the tensors they are given.
+_FUNCTIONS: Final = frozenset(
+    {
+        "tf.make_tensor_proto",
+        "keras.backend.get_value",
+        "keras.ops.convert_to_numpy",
+        "keras.utils.to_categorical",
+        "keras.utils.array_to_img",
+        "keras.utils.save_img",
+    }
+)
+#: Calls that ask for eager execution, or do work of the host, whatever they are given.
+_ALWAYS: Final = frozenset(
+    {f"tf.train.Checkpoint.{name}" for name in ("save", "restore", "read", "write")}
+    | {f"tf.train.CheckpointManager.{name}" for name in ("save", "restore_or_initialize")}
+    | {f"keras.Model.{name}" for name in ("save_weights", "load_weights", "save", "export")}
+    | {"keras.models.save_model", "keras.models.load_model", "tf.saved_model.save", "tf.saved_model.load"}
+    | {"tf.data.Dataset.as_numpy_iterator", "keras.optimizers.Optimizer.set_weights"}
+)
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A method or function that reads the value of a tensor that tracing makes symbolic."""
+    func = instr[2]
+    made = view.definition(func)
+    if made is not None and made[0] == Op.ATTR and made[3] in _METHODS:
+        needs = own(view, made[2], arrays=False)
+        if needs:
+            yield Hit(instr[-1], f"uses `.{made[3]}()`, which works only eagerly", needs, end=made[-1])
+        return
+    for name in view.names(func):
+        if name in _ALWAYS:
+            yield Hit(instr[-1], f"uses `{name}`, which works only eagerly")
+            return
+        if name in _FUNCTIONS:
+            needs = 0
+            for slot, _ in instr[3]:
+                needs |= view.symbolic(slot)
+            if needs:
+                yield Hit(instr[-1], f"uses `{name}`, which works only eagerly", needs)
+            return
 
 
 def scan(view: FrameView) -> Iterator[Hit]:
-    """The effects that library models note as eager-only, on tensors that tracing makes symbolic."""
+    """What library models note as eager-only whatever it is given: Keras' loops, `get_weights` and the like."""
     for effect in view.frame.effects.values():
-        if effect.kind == "eager_only":
-            needs = _needs(view, effect)
-            if needs:
-                yield Hit(effect.position, f"uses `{effect.detail}`, which works only eagerly", needs)
-
-
-def _needs(view: FrameView, effect: Effect) -> int:
-    if not isinstance(effect.target, Tensor):
-        return OPERATION  # `fit`, `get_weights`: eager whatever they are given
-    call = call_at(view.code, effect.position)
-    if call is None:
-        return OPERATION if effect.target.kind != NDARRAY else 0
-    slots = [view.receiver(call[2]), *(slot for slot, _ in call[3]), *(slot for _, slot in call[4])]
-    needs = 0
-    for slot in slots:
-        needs |= view.symbolic(slot) if slot >= 0 else 0
-    return needs
+        if effect.kind == "eager_only" and not isinstance(effect.target, Tensor):
+            yield Hit(effect.position, f"uses `{effect.detail}`, which works only eagerly", OPERATION)
 
 
 RULE = Rule(
@@ -44,6 +73,7 @@ RULE = Rule(
     details="""A traced function computes on symbolic tensors: they have no value yet, so `.numpy()`, NumPy functions,
 `list(t)` and the like raise, and so do Keras' own loops (`fit`, `predict`) and `get_weights`. Tensors that existed
 before the trace stay concrete and are no problem. Compute with TensorFlow's functions inside, and convert outside.""",
+    triggers={Op.CALL: call},
     frame=scan,
     bad=(
         Example(

@@ -1,0 +1,220 @@
+"""HY347: NumPy arrays that arrive as arguments become tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Container, Lib, Tensor, Tup, Value
+from hybridize.domain.tensors import DENSE, NDARRAY
+from hybridize.library.types import is_instance
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import argument
+from hybridize.rules.views import FrameView, position_of
+
+#: What tensors have too.
+_SHARED: Final = frozenset({"shape", "dtype", "ndim", "device"})
+#: Functions that turn an array into the tensor that `tf.function` would make of it.
+_CONVERTING: Final = frozenset({"tf.convert_to_tensor", "tf.constant", "tf.identity"})
+
+
+def _array(view: FrameView, slot: int) -> int:
+    """The mask of a slot that holds an array of which tracing makes a tensor."""
+    if any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(slot)) and not _read(view, slot):
+        return view.symbolic(slot)
+    return 0
+
+
+def _read(view: FrameView, slot: int) -> bool:
+    """Whether an array is the result of a call that reads a tensor, which is reported itself."""
+    made = view.definition(slot)
+    return made is not None and made[0] == Op.CALL and not view.callees(made[-1])
+
+
+def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """An attribute or method that arrays have and tensors have not."""
+    name = instr[3]
+    if name in _SHARED or name.startswith("__"):
+        return
+    needs = _array(view, instr[2])
+    if needs:
+        yield Hit(instr[-1], f"uses `.{name}` of an array that becomes a tensor", needs)
+
+
+def item(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """An array indexed by a list or by another array."""
+    index = view.value(instr[3])
+    if any(isinstance(o, Container) or (isinstance(o, Tensor) and _gathers(o)) for o in index):
+        needs = _array(view, instr[2])
+        if needs:
+            yield Hit(instr[-1], "indexes an array that becomes a tensor by a list of places", needs)
+
+
+def _gathers(index: Tensor) -> bool:
+    return index.dtype is not None and index.dtype.startswith(("int", "uint")) and bool(index.shape)
+
+
+def store(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`array[i] = v`."""
+    needs = _array(view, instr[2])
+    if needs:
+        yield Hit(instr[-1], "writes an element of an array that becomes a tensor", needs)
+    elif any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(instr[2])):
+        needs = view.symbolic(instr[4])
+        if needs and any(isinstance(o, Tensor) for o in view.value(instr[4])):
+            yield Hit(instr[-1], "writes a tensor into an array", needs)
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`isinstance(array, np.ndarray)`."""
+    names = view.names(instr[2])
+    if "builtins.isinstance" in names:
+        kinds = _kinds(view.value(argument(instr, 1)))
+    elif "tf.is_tensor" in names:
+        kinds = ["tf.Tensor"]
+    else:
+        return
+    slot = argument(instr, 0)
+    needs = _array(view, slot)
+    if not needs or not kinds:
+        return
+    arrays = [o for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY]
+    if any(_eager(o, kinds) != _traced(kinds) for o in arrays) and not _only_converts(view, instr):
+        yield Hit(instr[-1], "asks for the class of an array that becomes a tensor", needs, outcome=Outcome.DIFFERS)
+
+
+def _kinds(value: Value) -> list[str]:
+    found: list[str] = []
+    for obj in value:
+        if isinstance(obj, Lib):
+            found.append(obj.name)
+        elif isinstance(obj, Tup):
+            for part in obj.items:
+                found += _kinds(part)
+        else:
+            return []
+    return found
+
+
+def _eager(array: Tensor, kinds: list[str]) -> bool:
+    scalar = array.shape == ()
+    for kind in kinds:
+        if kind == "np.ndarray" and (not scalar or array.shape is None):
+            return True
+        if scalar and (kind.startswith("np.") or kind.startswith("numbers.") or kind == "builtins.float"):
+            return kind != "builtins.float" or array.dtype == "float64"
+    return False
+
+
+def _traced(kinds: list[str]) -> bool:
+    tensor = next((o for o in _DENSE), None)
+    return tensor is not None and any(
+        is_instance(tensor, kind)[0] and not is_instance(tensor, kind)[1] for kind in kinds
+    )
+
+
+def _only_converts(view: FrameView, instr: Instr) -> bool:
+    """Whether the test only decides to make a tensor of the array, with the dtype that it has."""
+    node = view.node
+    for each in ast.walk(node) if node is not None else ():
+        if isinstance(each, ast.If | ast.IfExp) and any(
+            isinstance(part, ast.Call) and position_of(part) == instr[-1] for part in ast.walk(each.test)
+        ):
+            if isinstance(each, ast.IfExp):
+                return all(isinstance(e, ast.Name) or _converts(view, e) for e in (each.body, each.orelse))
+            return all(isinstance(s, ast.Assign) and _converts(view, s.value) for s in (*each.body, *each.orelse))
+    return False
+
+
+def _converts(view: FrameView, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    for made in view.instructions():
+        if made[0] == Op.CALL and made[-1] == position_of(node) and not _CONVERTING.isdisjoint(view.names(made[2])):
+            given = {o.dtype for o in view.value(argument(made, 0, "value")) if isinstance(o, Tensor)}
+            result = {o.dtype for o in view.value(made[1]) if isinstance(o, Tensor)}
+            return not result - given and None not in result
+    return False
+
+
+_DENSE: Final = (Tensor(DENSE, None, None, None),)
+
+
+RULE = Rule(
+    code="HY347",
+    name="array-argument",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Uses an argument as a NumPy array; `tf.function` makes a tensor of it.",
+    details="""Every array, and every NumPy scalar, among the arguments of a traced function becomes a tensor. Its
+methods (`a.mean()`, `a.reshape(-1)`, `a.T`, `a.size`), item assignment and indexing by a list of places then raise,
+and `isinstance(a, np.ndarray)` takes the other way. Use TensorFlow's functions, or convert the argument at the
+call. Shapes, dtypes, slices and operators are the same for both.""",
+    triggers={Op.ATTR: attribute, Op.ITEM: item, Op.SET_ITEM: store, Op.CALL: call},
+    bad=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(batch, w):
+    flat = batch.reshape(-1)
+    return w * flat
+r1 = target(np.ones((2, 2), np.float32), tf.constant(2.0))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(batch, w):
+    if isinstance(batch, np.ndarray):
+        batch = batch * 2
+    return w * batch
+r1 = target(np.ones((2, 2), np.float32), tf.constant(2.0))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(batch):
+    rows = batch[[0, 1]]
+    return tf.reduce_sum(rows)
+r1 = target(np.ones((2, 2), np.float32))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(batch, w):
+    if isinstance(batch, np.ndarray):
+        batch = tf.convert_to_tensor(batch)
+    return w * batch[:, None] * batch.shape[0]
+r1 = target(np.ones((2, 2), np.float32), tf.constant(2.0))
+"""
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+MASK = np.ones((2, 2), np.float32)
+def target(w):
+    rows = MASK[[0, 1]].reshape(-1)
+    return w * rows * MASK.size
+r1 = target(tf.constant(2.0))
+"""
+        ),
+    ),
+    reference="semantics.md R9",
+)

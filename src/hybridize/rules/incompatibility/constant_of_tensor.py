@@ -1,0 +1,81 @@
+"""HY346: `tf.constant` of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import argument, inside, own
+from hybridize.rules.views import FrameView
+
+_CONSTANT: Final = frozenset({"tf.constant", "tf.compat.v1.constant", "keras.backend.constant"})
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A constant of what tracing makes symbolic."""
+    if not _CONSTANT.isdisjoint(view.names(instr[2])):
+        slot = argument(instr, 0, "value")
+        needs = own(view, slot) or inside(view, slot)
+        if needs:
+            yield Hit(instr[-1], "makes a constant of a tensor: use `tf.convert_to_tensor` or `tf.identity`", needs)
+
+
+RULE = Rule(
+    code="HY346",
+    name="constant-of-tensor",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Makes a constant of a tensor.",
+    details="""`tf.constant` writes a value into the graph, and a symbolic tensor has none: it raises. So it does
+for a NumPy array that arrives as an argument, of which `tf.function` makes a tensor, and for `float(t)`. Use
+`tf.convert_to_tensor`, `tf.identity` or `tf.cast`, which take both.""",
+    triggers={Op.CALL: call},
+    bad=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(batch):
+    x = tf.constant(batch)
+    return x * 2
+r1 = target(np.ones(3, np.float32))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    scale = tf.constant(float(x))
+    return x * scale
+r1 = target(tf.constant(2.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(batch, k):
+    x = tf.convert_to_tensor(batch)
+    return x * tf.constant(k) * tf.constant([1.0, 2.0])
+r1 = target(np.ones(2, np.float32), 2.0)
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return tf.reshape(x, tf.constant(x.shape))
+r1 = target(tf.constant([2.0]))
+"""
+        ),
+    ),
+    reference="TensorFlow 2.21, measured",
+)

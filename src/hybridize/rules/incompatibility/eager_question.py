@@ -1,0 +1,204 @@
+"""HY345: code that asks what it runs on: eager or not, which class, which object, which device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Heap, Lib, Lit, Tensor
+from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
+from hybridize.facts.symbolic import OPERATION
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import argument, own, uses
+from hybridize.rules.views import FrameView
+
+_MODES: Final = frozenset(
+    "tf.executing_eagerly tf.inside_function tf.compat.v1.executing_eagerly "
+    "tf.compat.v1.executing_eagerly_outside_functions".split()
+)
+#: What only eager tensors, or only symbolic ones, have.
+_EAGER_ONLY: Final = frozenset({"numpy", "_numpy"})
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`tf.executing_eagerly()`, `hasattr(t, "numpy")`, `type(t)`, `id(t)`, `t.ref()`."""
+    for name in view.names(instr[2]):
+        if name in _MODES and uses(view, instr[1]):
+            yield Hit(instr[-1], f"asks `{name}()`, whose answer changes", OPERATION)
+        elif name == "tf.get_static_value" and uses(view, instr[1]):
+            yield from _hit(view, instr, argument(instr, 0), "asks for the value of a tensor, which is not known yet")
+        elif name in ("builtins.hasattr", "builtins.getattr"):
+            asked = view.value(argument(instr, 1))
+            if any(isinstance(o, Lit) and o.const in _EAGER_ONLY for o in asked):
+                yield from _hit(view, instr, argument(instr, 0), "asks a tensor for what only eager ones have")
+        elif name == "builtins.type" and len(instr[3]) == 1 and _tells(view, instr[1], instr[3][0][0]):
+            yield from _hit(view, instr, instr[3][0][0], "asks for the class of a tensor, which is another one")
+        elif name == "builtins.id" and uses(view, instr[1]):
+            yield from _hit(view, instr, argument(instr, 0), "asks for the identity of a tensor")
+        elif name.startswith("tensor.") and name.endswith((".ref", ".experimental_ref")):
+            owner = view.receiver(instr[2])
+            if _outlives(view, instr[1]) and not _is_variable(view, owner):
+                yield from _hit(view, instr, owner, "keeps or looks up a tensor by its identity")
+
+
+def _hit(view: FrameView, instr: Instr, slot: int, message: str) -> Iterator[Hit]:
+    needs = 0 if _is_variable(view, slot) else own(view, slot)
+    if needs:
+        yield Hit(instr[-1], message, needs)
+
+
+def _is_variable(view: FrameView, slot: int) -> bool:
+    return any(isinstance(o, Tensor) and o.kind == VARIABLE for o in view.value(slot))
+
+
+def _tells(view: FrameView, slot: int, tensor: int) -> bool:
+    """Whether something depends on a class: comparing it with a class that no tensor has gives the same answer."""
+    arrays = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(tensor))
+    for use in uses(view, slot):
+        if use[0] == Op.COMPARE and use[2] in ("==", "!=", "is", "is not", "in", "not in"):
+            other = view.value(use[4] if use[3] == slot else use[3])
+            names = [o.name for o in other if isinstance(o, Lib)]
+            neutral = ("builtins.", "tf.") if not arrays else ("builtins.",)
+            if names and len(names) == len(other) and all(n.startswith(neutral) for n in names):
+                continue
+        return True
+    return False
+
+
+def _outlives(view: FrameView, slot: int) -> bool:
+    """Whether a reference is used as a key of something that was there before."""
+    for use in uses(view, slot):
+        if use[0] in (Op.ITEM, Op.SET_ITEM):
+            owner = use[2]
+        elif use[0] == Op.COMPARE and use[2] in ("in", "not in"):
+            owner = use[4]
+        elif use[0] == Op.CALL:
+            owner = view.receiver(use[2])
+        elif use[0] == Op.RETURN:
+            return True
+        else:
+            continue
+        if any(isinstance(o, Heap) and o.frame != view.frame.uid for o in view.value(owner)):
+            return True
+    return False
+
+
+def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`t.device`, `t.__class__`."""
+    name = instr[3]
+    if name in ("device", "backing_device"):
+        if any(not _places(view, use) for use in uses(view, instr[1])):
+            yield from _hit(view, instr, instr[2], "asks for the device of a tensor, which is not known while tracing")
+    elif name == "__class__" and _tells(view, instr[1], instr[2]):
+        yield from _hit(view, instr, instr[2], "asks for the class of a tensor, which is another one")
+
+
+def _places(view: FrameView, use: Instr) -> bool:
+    return use[0] == Op.CALL and "tf.device" in view.names(use[2])
+
+
+def compare(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`a is b` for two tensors."""
+    if instr[2] not in ("is", "is not"):
+        return
+    left, right = instr[3], instr[4]
+    if not _tensor(view, left) or not _tensor(view, right):
+        return
+    first, second = own(view, left), own(view, right)
+    if (first or second) and (first != second or first & OPERATION):
+        yield Hit(instr[-1], "compares the identity of tensors, which are others while tracing", first | second)
+
+
+def _tensor(view: FrameView, slot: int) -> bool:
+    value = view.value(slot)
+    return bool(value) and all(isinstance(o, Tensor) and o.kind not in (VARIABLE, SYMBOLIC) for o in value)
+
+
+RULE = Rule(
+    code="HY345",
+    name="eager-question",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.DIFFERS,
+    summary="Asks whether code runs eagerly, or for a tensor's class, identity or device.",
+    details="""The answers change once the function is traced: `tf.executing_eagerly()` is false, a symbolic tensor
+has no `numpy` attribute, another class, another identity (`is`, `id`, `ref()` as a key) and no device, and so
+Python silently takes another way. `isinstance(x, tf.Tensor)`, `tf.is_tensor(x)` and `x is None` are fine, and so
+are references to variables.""",
+    triggers={Op.CALL: call, Op.ATTR: attribute, Op.COMPARE: compare},
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if tf.executing_eagerly():
+        return x * 2
+    return x * 3
+r1 = target(tf.constant(2.0))
+""",
+            line=3,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return x * 2 if hasattr(x, "numpy") else x * 3
+r1 = target(tf.constant(2.0))
+""",
+            line=3,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+ORIGIN = tf.constant(1.0)
+def target(x):
+    if x is ORIGIN:
+        return x * 2
+    return x * 3
+r1 = target(ORIGIN)
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    kind = type(x).__name__
+    return x * 2 if kind == "EagerTensor" else x * 3
+r1 = target(tf.constant(2.0))
+""",
+            line=3,
+            outcome=Outcome.DIFFERS,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(2.0)
+SCALES = {v.ref(): 3.0}
+def target(x, n, bias=None):
+    if bias is not None and isinstance(x, tf.Tensor):
+        x = x + bias
+    if type(n) is int:
+        x = x * n
+    return x * SCALES[v.ref()]
+r1 = target(tf.constant(2.0), 2)
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    with tf.device(x.device):
+        y = x * 2 if hasattr(x, "shape") else x
+    return y
+r1 = target(tf.constant(2.0))
+"""
+        ),
+    ),
+    reference="semantics.md R8",
+)

@@ -1,0 +1,144 @@
+"""HY340: functions of NumPy and other host libraries on symbolic tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import arguments, inside, own
+from hybridize.rules.views import FrameView
+
+#: Libraries that compute on the host: their functions read the values of what they are given.
+_ROOTS: Final = frozenset(
+    "np math cmath statistics decimal fractions scipy sklearn skimage pandas cv2 PIL librosa matplotlib seaborn json "
+    "pickle struct".split()
+)
+_NAMES: Final = frozenset({"copy.deepcopy", "builtins.complex", "builtins.bin", "builtins.hex", "builtins.oct"})
+#: What they tell from the type alone.
+_STATIC: Final = frozenset(
+    "np.shape np.ndim np.isscalar np.iterable np.dtype np.issubdtype np.result_type np.broadcast_shapes".split()
+)
+#: Functions that would take a symbolic tensor but not a number made from one.
+_NUMBERS: Final = frozenset({"builtins.round", "builtins.chr", "builtins.divmod"})
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A host function is given a tensor that tracing makes symbolic, or a number that was made from one."""
+    for name in view.names(instr[2]):
+        root = name.partition(".")[0]
+        if name in _NUMBERS:
+            needs = _numbers(view, instr)
+        elif (root in _ROOTS and name not in _STATIC) or name in _NAMES or name.startswith("tensor.ndarray."):
+            needs = _any(view, instr, name)
+        else:
+            continue
+        if needs:
+            yield Hit(instr[-1], f"gives a tensor to `{_spelled(name)}`, which computes on the host", needs)
+        return
+
+
+def _spelled(name: str) -> str:
+    return name.replace("tensor.ndarray.", "ndarray.").removeprefix("builtins.")
+
+
+def _numbers(view: FrameView, instr: Instr) -> int:
+    found = 0
+    for slot in arguments(instr):
+        found |= inside(view, slot)
+    return found
+
+
+def _any(view: FrameView, instr: Instr, name: str) -> int:
+    if name.startswith("builtins."):
+        return _numbers(view, instr) | own(view, instr[3][0][0]) if instr[3] else 0
+    found = _numbers(view, instr)
+    for slot in arguments(instr):
+        found |= view.symbolic(slot)
+    return found
+
+
+RULE = Rule(
+    code="HY340",
+    name="host-function-on-tensor",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Gives a tensor to a function of NumPy, `math` or another library that computes on the host.",
+    details="""While a function is traced its tensors have no values, and so NumPy, `math`, `copy.deepcopy` and the
+like raise on them. The same goes for NumPy arrays that arrive as arguments: `tf.function` makes tensors of them, and
+for numbers made with `int(t)` or `float(t)`, which AutoGraph turns into operations. Use TensorFlow's counterpart
+(`tf.math`, `tf.experimental.numpy`), or `tf.numpy_function`. Host functions on Python numbers, on static shapes and on
+arrays that existed before are computed once, while tracing, and are fine.""",
+    fix=None,
+    triggers={Op.CALL: call},
+    bad=(
+        Example(
+            """\
+import math
+import tensorflow as tf
+def target(x):
+    scale = math.sqrt(float(tf.size(x)))
+    return x / scale
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(batch, w):
+    mean = np.mean(batch)
+    return w * mean
+r1 = target(np.ones(3, np.float32), tf.constant(2.0))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import copy
+import tensorflow as tf
+def target(states):
+    kept = copy.deepcopy(states)
+    return kept[0] + 1
+r1 = target([tf.constant(2.0)])
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+WINDOW = np.hanning(2).astype(np.float32)
+def target(x):
+    return tf.reshape(x * WINDOW, [np.prod(x.shape)]) * np.float32(np.sqrt(64.0))
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x):
+    return tf.numpy_function(lambda v: np.sin(v), [x], tf.float32)
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+        Example(
+            """\
+import math
+import tensorflow as tf
+def target(x):
+    return x / math.sqrt(x.shape[-1])
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+    ),
+    reference="semantics.md R8, R9",
+)

@@ -1,0 +1,164 @@
+"""HY341: Python asks for the value of a tensor: `bool(t)`, an index into a list, a repeat count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Container, Lib, Lit, Prim, Stream, Tensor, Tup, Value
+from hybridize.domain.tensors import NDARRAY
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import argument, elements, has_tensor, number, own, tensor_or_number
+from hybridize.rules.views import FrameView
+
+#: Sequences that Python itself indexes.
+_SEQUENCES: Final = frozenset({"list", "tuple", "deque", "bytearray"})
+_CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`bool(t)`; `range(n)` where no `for` statement takes it; a position for a list's method."""
+    names = view.names(instr[2])
+    if "builtins.bool" in names or "operator.truth" in names:
+        needs = own(view, argument(instr, 0))
+        if needs:
+            yield Hit(instr[-1], "asks for the truth of a tensor with `bool`", needs)
+    elif "builtins.map" in names:
+        converts = {o.name for o in view.value(argument(instr, 0)) if isinstance(o, Lib)} & _CONVERSIONS
+        given = argument(instr, 1)
+        if converts and has_tensor(elements(view.value(given))):
+            needs = view.symbolic(given)
+            if needs:
+                yield Hit(instr[-1], "converts tensors to Python numbers with `map`", needs)
+    elif any(n in ("builtins.list.pop", "builtins.list.insert") for n in names):
+        needs = tensor_or_number(view, argument(instr, 0))
+        if needs:
+            yield Hit(instr[-1], "uses a tensor as the position in a list", needs)
+
+
+def item(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A Python sequence or array, indexed or sliced by a tensor."""
+    owner, index = instr[2], instr[3]
+    value = view.value(owner)
+    if not value or not _indexed_by_python(view, owner, value):
+        return
+    needs = 0
+    for part in _indices(view, index):
+        needs |= tensor_or_number(view, part)
+    if needs:
+        kind = "an array" if any(isinstance(o, Tensor) for o in value) else "a Python container"
+        yield Hit(instr[-1], f"indexes {kind} with a tensor", needs)
+
+
+def _indexed_by_python(view: FrameView, owner: int, value: Value) -> bool:
+    if any(isinstance(o, Tensor) and o.kind != NDARRAY for o in value):
+        return False
+    if any(isinstance(o, Tensor) for o in value):
+        return not view.symbolic(owner)  # an array that stays one
+    return any(
+        isinstance(o, Tup | Container)
+        or (isinstance(o, Lit | Prim) and o.kind in ("str", "bytes"))
+        or (isinstance(o, Stream) and o.kind in _SEQUENCES)
+        for o in value
+    )
+
+
+def _indices(view: FrameView, slot: int) -> list[int]:
+    made = view.definition(slot)
+    if made is not None and made[0] == Op.SLICE:
+        return [part for part in made[2:5] if part >= 0]
+    if made is not None and made[0] == Op.TUPLE:
+        return [part for part, _ in made[2]]
+    return [slot]
+
+
+def repeat(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`[0] * n`: Python repeats the list; with a tensor it is a product."""
+    if instr[2] != "*":
+        return
+    for sequence, count in ((instr[3], instr[4]), (instr[4], instr[3])):
+        if any(
+            isinstance(o, Container | Tup) or (isinstance(o, Lit) and o.kind == "str") for o in view.value(sequence)
+        ):
+            needs = number(view, count) or _array(view, count)
+            if needs:
+                yield Hit(instr[-1], "repeats a Python sequence as often as a tensor says", needs)
+            return
+
+
+def _array(view: FrameView, slot: int) -> int:
+    return own(view, slot) if all(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(slot)) else 0
+
+
+RULE = Rule(
+    code="HY341",
+    name="tensor-as-python-number",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Python needs the value of a tensor, as a truth or an index.",
+    details="""`bool(t)`, an index into a list, a tuple, a string, a dict or an array, and a repeat count all need a
+value, and a symbolic tensor has none. `int(t)` and `float(t)` do not help: AutoGraph turns them into operations, so
+that their results are symbolic as well. Gather from a tensor instead (`tf.gather(tf.constant(weights), i)`), use
+`tf.cond`, or a plain `if` on the tensor. NumPy scalars that arrive as arguments become tensors too.""",
+    triggers={Op.CALL: call, Op.ITEM: item, Op.BINARY: repeat},
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+WEIGHTS = [0.5, 2.0]
+def target(x, i):
+    return x * WEIGHTS[int(i)]
+r1 = target(tf.constant(3.0), tf.constant(1))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    ready = bool(tf.reduce_all(x > 0))
+    return x if ready else -x
+r1 = target(tf.constant([3.0]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    scales = (1.0, 2.0)
+    for i in tf.range(2):
+        x = x * scales[i]
+    return x
+r1 = target(tf.constant(3.0))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, n):
+    scales = [1.0, 2.0]
+    for i in range(2):
+        x = x * scales[i]
+    return x * float(n) + tf.zeros([int(n)])
+r1 = target(tf.constant([3.0]), tf.constant(1))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, i):
+    return x[i] + x[:i][0]
+r1 = target(tf.constant([3.0, 4.0]), tf.constant(1))
+"""
+        ),
+    ),
+    reference="semantics.md R8",
+)

@@ -1,0 +1,206 @@
+"""HY344: the text of a tensor: `f"{t:.2f}"` raises, `str(t)` says something else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lit, Prim
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import argument, arguments, tensor_or_number, uses
+from hybridize.rules.views import FrameView, position_of
+
+_NUMERIC: Final = re.compile(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?[diouxXeEfFgGc]")
+_PLAIN: Final = re.compile(r"\{[^{}:]*\}")
+#: Places where a text says nothing to the program: the messages of other rules, or of exceptions.
+_MESSAGES: Final = ("builtins.print", "logging.", "warnings.", "absl.", "tf.get_logger", "tf.name_scope", "tf.device")
+
+
+def formatted(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """An f-string with a tensor in it."""
+    masks = [tensor_or_number(view, slot) for slot in instr[2]]
+    if not any(masks):
+        return
+    for needs, spec in zip(masks, _specs(view, instr), strict=False):
+        if needs and spec:
+            yield Hit(instr[-1], f"formats a tensor with `{spec}`", needs)
+            return
+    needs = 0
+    for mask in masks:
+        needs |= mask
+    yield from _silent(view, instr, needs)
+
+
+def _specs(view: FrameView, instr: Instr) -> list[str]:
+    """The format specifications of an f-string, empty where there is none or a conversion comes first."""
+    node = view.node
+    for each in ast.walk(node) if node is not None else ():
+        if isinstance(each, ast.JoinedStr) and position_of(each) == instr[-1]:
+            parts = [v for v in each.values if isinstance(v, ast.FormattedValue)]
+            if len(parts) == len(instr[2]):
+                return [ast.unparse(p.format_spec)[2:-1] if p.format_spec and p.conversion == -1 else "" for p in parts]
+    return [""] * len(instr[2])
+
+
+def percent(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`"%.2f" % t`."""
+    if instr[2] != "%":
+        return
+    texts = [o for o in view.value(instr[3]) if isinstance(o, Lit | Prim) and o.kind == "str"]
+    if not texts:
+        return
+    made = view.definition(instr[4])
+    parts = [slot for slot, _ in made[2]] if made is not None and made[0] == Op.TUPLE else [instr[4]]
+    masks = [tensor_or_number(view, slot) for slot in parts]
+    needs = 0
+    for mask in masks:
+        needs |= mask
+    if not needs:
+        return
+    patterns = [o.const for o in texts if isinstance(o, Lit)]
+    if any(_NUMERIC.search(p.replace("%%", "")) for p in patterns) and _reads(patterns[0], masks):
+        yield Hit(instr[-1], "formats a tensor as a number", needs)
+    else:
+        yield from _silent(view, instr, needs)
+
+
+def _reads(pattern: str, masks: list[int]) -> bool:
+    """Whether a numeric conversion stands where a tensor is given."""
+    found = re.findall(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?([a-zA-Z])", pattern.replace("%%", ""))
+    if len(found) != len(masks):
+        return True
+    return any(mask and kind not in "sra" for kind, mask in zip(found, masks, strict=True))
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`str(t)`, `repr(t)`, `format(t, ".2f")`, `"{:.2f}".format(t)`."""
+    for name in view.names(instr[2]):
+        if name in ("builtins.str", "builtins.repr", "builtins.ascii"):
+            yield from _silent(view, instr, tensor_or_number(view, argument(instr, 0)))
+            return
+        if name == "builtins.format":
+            needs = tensor_or_number(view, argument(instr, 0))
+            if needs and argument(instr, 1, "format_spec") >= 0:
+                yield Hit(instr[-1], "formats a tensor as a number", needs)
+            else:
+                yield from _silent(view, instr, needs)
+            return
+        if name == "builtins.str.format":
+            yield from _method(view, instr)
+            return
+
+
+def _method(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    needs = 0
+    for slot in arguments(instr):
+        needs |= tensor_or_number(view, slot)
+    if not needs:
+        return
+    patterns = [o.const for o in view.value(view.receiver(instr[2])) if isinstance(o, Lit) and o.kind == "str"]
+    numeric = any("{" in _PLAIN.sub("", p.replace("{{", "").replace("}}", "")) for p in patterns)
+    if numeric and (len(instr[3]) + len(instr[4]) == 1 or _all_tensors(view, instr)):
+        yield Hit(instr[-1], "formats a tensor as a number", needs)
+    elif numeric:
+        yield Hit(instr[-1], "formats a tensor", needs)
+    else:
+        yield from _silent(view, instr, needs)
+
+
+def _all_tensors(view: FrameView, instr: Instr) -> bool:
+    return all(tensor_or_number(view, slot) for slot in arguments(instr))
+
+
+def _silent(view: FrameView, instr: Instr, needs: int) -> Iterator[Hit]:
+    """Where the text of a tensor is used, it names the symbolic tensor, once for each trace."""
+    if needs and any(not _is_message(view, use) for use in uses(view, instr[1])):
+        yield Hit(
+            instr[-1], "uses the text of a tensor, which has no value while tracing", needs, outcome=Outcome.DIFFERS
+        )
+
+
+def _is_message(view: FrameView, use: Instr) -> bool:
+    if use[0] in (Op.RAISE, Op.ASSERT):
+        return True
+    if use[0] == Op.FORMAT or (use[0] == Op.BINARY and use[2] in ("+", "%")):
+        return all(_is_message(view, each) for each in uses(view, use[1]))
+    if use[0] != Op.CALL:
+        return False
+    names = view.names(use[2])
+    if names and all(n.startswith(_MESSAGES) or n.rpartition(".")[2].endswith(("Error", "Exception")) for n in names):
+        return True
+    made = uses(view, use[1])
+    return bool(made) and all(each[0] == Op.RAISE for each in made)
+
+
+RULE = Rule(
+    code="HY344",
+    name="tensor-as-text",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Formats a tensor as text.",
+    details="""A symbolic tensor has no value to print. With a numeric format (`f"{t:.2f}"`, `"%d" % t`) this
+raises; without one the text names the symbolic tensor (`Tensor("x:0", shape=(), dtype=float32)`) and is the same at
+every call. Use `tf.print` with the tensor as an argument, `tf.strings.format` or `tf.strings.as_string`, or format
+outside. Texts of shapes, dtypes and Python values are fine, and so are the messages of exceptions.""",
+    triggers={Op.FORMAT: formatted, Op.BINARY: percent, Op.CALL: call},
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    label = f"{x:.1f}"
+    return x, tf.constant(label)
+r1 = target(tf.constant(2.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import sys
+import tensorflow as tf
+def target(x):
+    tf.print("x is " + str(x), output_stream=sys.stdout)
+    return x + 1
+r1 = target(tf.constant(2.0))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, step):
+    return x, tf.constant("%s: %d" % ("step", step))
+r1 = target(tf.constant(2.0), tf.constant(3))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if x.shape.rank != 1:
+        raise ValueError(f"bad tensor {x}")
+    return tf.identity(x, name=f"part_{x.shape[0]}"), tf.strings.format("x is {}", x)
+r1 = target(tf.constant([2.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, scale):
+    parts = {f"part{i}": x * i for i in range(3)}
+    return parts["part2"], tf.constant("%.2f %s" % (scale, x.dtype.name))
+r1 = target(tf.constant(2), 1.5)
+"""
+        ),
+    ),
+    reference="semantics.md R8",
+)

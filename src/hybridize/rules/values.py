@@ -1,0 +1,190 @@
+"""What rules about values ask of a frame: a tensor itself or inside something, numbers made from tensors, uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import BOTTOM, Container, Lit, Prim, Stream, Tensor, Tup, Value
+from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.views import FrameView
+
+_NUMBERS: Final = frozenset({"builtins.int", "builtins.float"})
+_ARITHMETIC: Final = frozenset({"builtins.abs", "builtins.min", "builtins.max", "builtins.sum", "builtins.round"})
+_DEPTH: Final = 12
+_NO_OPERANDS: Final = frozenset({Op.TRY, Op.JUMP, Op.GLOBAL, Op.CELL, Op.IMPORT, Op.IMPORT_FROM, Op.IMPORT_STAR})
+
+
+def own(view: FrameView, slot: int, *, arrays: bool = True) -> int:
+    """The mask of a slot that holds a tensor itself (with `arrays`, an array too), not only inside a container."""
+    for obj in view.value(slot):
+        if isinstance(obj, Tensor) and obj.kind != SYMBOLIC and (arrays or obj.kind != NDARRAY):
+            return view.symbolic(slot)
+    return 0
+
+
+def elements(value: Value) -> Value:
+    """What going through the sequences and streams of a value gives; nothing for dicts, which give their keys."""
+    found = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tup):
+            for item in obj.items:
+                found = join(found, item)
+        elif isinstance(obj, Container) and not obj.kind.endswith(("dict", "Dict", "Counter")):
+            for cell in obj.fields.values():
+                found = join(found, cell.value)
+            if obj.rest is not None:
+                found = join(found, obj.rest.value)
+        elif isinstance(obj, Stream):
+            found = join(found, obj.element)
+    return found
+
+
+def has_tensor(value: Value, *, arrays: bool = True) -> bool:
+    """Whether a value may be a tensor itself."""
+    return any(isinstance(o, Tensor) and o.kind != SYMBOLIC and (arrays or o.kind != NDARRAY) for o in value)
+
+
+def number(view: FrameView, slot: int) -> int:
+    """What must be symbolic for a Python number to be a tensor: it was made by `int(t)`, `float(t)` or `range(t)`.
+
+    AutoGraph turns these functions into operations, so that their results are symbolic tensors too.
+    """
+    if slot < 0 or not any(isinstance(o, Prim | Lit) for o in view.value(slot)):
+        return 0
+    return _number(view, slot, _DEPTH)
+
+
+def _number(view: FrameView, slot: int, depth: int) -> int:
+    made = view.definition(slot)
+    if made is None or not depth:
+        return 0
+    op = made[0]
+    if op == Op.CALL:
+        return _called(view, made, depth)
+    found = 0
+    for part in _parts(view, made):
+        found |= _number(view, part, depth - 1)
+    return found
+
+
+def _parts(view: FrameView, made: Instr) -> list[int]:
+    """The slots that a number comes from."""
+    op = made[0]
+    if op in (Op.COPY, Op.REFINE):
+        return [made[2]]
+    if op in (Op.BINARY, Op.INPLACE):
+        return [made[3], made[4]]
+    if op == Op.UNARY:
+        return [made[3]]
+    if op == Op.PHI:
+        return [slot for _, slot in made[2]]
+    if op == Op.ITER:
+        ranged = view.definition(made[2])
+        if ranged is not None and ranged[0] == Op.CALL and "builtins.range" in view.names(ranged[2]):
+            return [ranged[1]]
+    return []
+
+
+def _called(view: FrameView, made: Instr, depth: int) -> int:
+    names = view.names(made[2])
+    found = 0
+    if "builtins.range" in names or any(n in _NUMBERS for n in names):
+        for slot in arguments(made):
+            found |= own(view, slot) | _number(view, slot, depth - 1)
+    elif any(n in _ARITHMETIC for n in names):
+        for slot in arguments(made):
+            found |= _number(view, slot, depth - 1)
+    return found
+
+
+def tensor_or_number(view: FrameView, slot: int) -> int:
+    """The mask of a slot that holds a tensor, an array, or a number made from one."""
+    return own(view, slot) or number(view, slot)
+
+
+def inside(view: FrameView, slot: int, depth: int = 4) -> int:
+    """The mask of numbers made from tensors in a slot, or in the displays (`[float(t)]`, `{"a": int(t)}`) it holds."""
+    found = number(view, slot)
+    made = view.definition(slot)
+    if made is None or not depth:
+        return found
+    parts: list[int] = []
+    if made[0] in (Op.LIST, Op.TUPLE, Op.SET):
+        parts = [part for part, _ in made[2]]
+    elif made[0] == Op.DICT:
+        parts = [part for _, part in made[2]]
+    for part in parts:
+        found |= inside(view, part, depth - 1)
+    return found
+
+
+def arguments(call: Instr) -> Iterator[int]:
+    """The slots of a call's arguments."""
+    for slot, _ in call[3]:
+        yield slot
+    for _, slot in call[4]:
+        yield slot
+
+
+def argument(call: Instr, index: int, name: str = "") -> int:
+    """The slot of an argument by position or keyword; -1 where it is not given."""
+    if index < len(call[3]):
+        return -1 if any(starred for _, starred in call[3][: index + 1]) else int(call[3][index][0])
+    return next((slot for key, slot in call[4] if name and key == name), -1)
+
+
+def uses(view: FrameView, slot: int) -> list[Instr]:
+    """The instructions that use a slot, through the names that it gets."""
+    index = view.project.uses.get(view.code)
+    if index is None:
+        index = view.project.uses[view.code] = {}
+        for instr in view.instructions():
+            for used in _operands(instr):
+                index.setdefault(used, []).append(instr)
+    found: list[Instr] = []
+    todo, seen = [slot], {slot}
+    while todo:
+        for instr in index.get(todo.pop(), ()):
+            if instr[0] in (Op.COPY, Op.REFINE, Op.PHI):
+                if instr[1] not in seen:
+                    seen.add(instr[1])
+                    todo.append(instr[1])
+            else:
+                found.append(instr)
+    return found
+
+
+def _operands(instr: Instr) -> Iterator[int]:
+    op = instr[0]
+    if op == Op.PHI:
+        for _, slot in instr[2]:
+            yield slot
+        return
+    if op == Op.IF:
+        yield instr[2]
+        return
+    if op == Op.LOOP:
+        yield instr[2].condition
+        yield instr[2].iterable
+        return
+    if op in _NO_OPERANDS:
+        return
+    if op == Op.UNPACK:
+        yield instr[2]
+        return
+    for part in instr[2:-1]:
+        yield from _slots(part)
+
+
+def _slots(part: Any) -> Iterator[int]:
+    """The slots in an operand: slots are plain ints; pairs hold a slot and a flag or a name."""
+    if isinstance(part, bool):
+        return
+    if isinstance(part, int):
+        yield part
+    elif isinstance(part, tuple):
+        for each in part:
+            yield from _slots(each)
