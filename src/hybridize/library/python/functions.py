@@ -281,9 +281,8 @@ def _number(kind: str) -> Rule:
         const = call.constant(0, "")
         result = BOTTOM
         for obj in call.arg(0):
-            if isinstance(obj, Prim) and obj.varies:
-                result = join(result, prim(kind, True).value)
-            elif isinstance(obj, Tensor) and obj.kind != "ndarray":
+            read = isinstance(obj, Tensor) and obj.kind != "ndarray"
+            if read or (isinstance(obj, Prim) and obj.varies):
                 result = join(result, prim(kind, True).value)
         if const is not None and isinstance(const, int | float | str) and len(call.args) == 1:
             try:
