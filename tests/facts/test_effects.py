@@ -1,14 +1,16 @@
 """What is a Python side effect and what is not, one small program each.
 
-A program of the table defines one function `f`. Where a line is marked `# <-`, `f` has a Python side effect and its
-evidence names that line; where none is marked, `f` has none. All programs are analyzed in one run, each as a module.
+A program defines one function `f`. Where a line is marked `# <-`, `f` has a Python side effect and its evidence names
+that line; where none is marked, `f` has none. The programs of a file are analyzed in one run, each as a module.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
@@ -17,33 +19,36 @@ from ..support import Json, functions_by_key, run_check
 from .effect_programs import PROGRAMS
 
 MARK: Final = "# <-"
-#: What is not right yet; whoever closes one deletes it here.
-GAPS: Final = {
-    "through_condition": "a condition does not call `__bool__`",
-    "through_format": "an f-string does not call `__format__`",
-    "copied_object": "an instance stands for its copy too",
+FOLDER: Final = Path(__file__).parent / "effect_cases"
+
+
+def read_programs(path: Path) -> dict[str, str]:
+    """The programs of a file of cases: each begins with a line `### name`."""
+    parts = re.split(r"^### (\w+)\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+GROUPS: Final[dict[str, dict[str, str]]] = {
+    "basics": {name: textwrap.dedent(source).lstrip() for name, source in PROGRAMS.items()},
+    **{path.stem: read_programs(path) for path in sorted(FOLDER.glob("*.txt"))},
 }
 
 
-@pytest.fixture(scope="module")
-def functions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
-    """The functions of all programs, by path and name."""
-    folder: Path = tmp_path_factory.mktemp("programs")
-    for name, source in PROGRAMS.items():
-        (folder / f"{name}.py").write_text(textwrap.dedent(source).lstrip(), encoding="utf-8")
-    return functions_by_key(run_check(folder))
+@cache
+def functions_of(group: str) -> dict[str, Json]:
+    """The functions of all programs of a group, by path and name."""
+    with TemporaryDirectory() as made:
+        for name, source in GROUPS[group].items():
+            (Path(made) / f"{name}.py").write_text(source, encoding="utf-8")
+        return functions_by_key(run_check(Path(made)))
 
 
-def _cases() -> list[object]:
-    gap = pytest.mark.xfail
-    return [pytest.param(n, marks=gap(strict=True, reason=GAPS[n])) if n in GAPS else n for n in PROGRAMS]
-
-
-@pytest.mark.parametrize("name", _cases())
-def test_side_effects(name: str, functions: dict[str, Json]) -> None:
-    function = next(found for key, found in functions.items() if re.fullmatch(rf"{name}\.py:(.*\.)?f", key))
+@pytest.mark.parametrize(("group", "name"), [(g, n) for g, programs in GROUPS.items() for n in programs])
+def test_side_effects(group: str, name: str) -> None:
+    found = functions_of(group)
+    function = next(value for key, value in found.items() if re.fullmatch(rf"{name}\.py:(.*\.)?f", key))
     fact = function["facts"]["python_side_effects"]
-    lines = textwrap.dedent(PROGRAMS[name]).lstrip().splitlines()
+    lines = GROUPS[group][name].splitlines()
     marked = [number for number, line in enumerate(lines, 1) if line.endswith(MARK)]
     shown = f"{fact['value']} {[(e['line'], e['message']) for e in fact['evidence']]}"
     assert fact["value"] == ("yes" if marked else "no"), shown

@@ -222,7 +222,7 @@ class Func(Heap):
 class Class(Heap):
     """A class of the project: `bases` in order, `mro` once they are known (project and library classes)."""
 
-    __slots__ = ("bases", "code", "derives_container", "foreign", "module", "mro", "name", "subclasses")
+    __slots__ = ("bases", "code", "derives_container", "foreign", "metaclass", "module", "mro", "name", "subclasses")
 
     def __init__(self, code: Any, module: Mod, site: tuple[Any, int], frame: int) -> None:
         super().__init__(site, frame)
@@ -232,6 +232,7 @@ class Class(Heap):
         self.bases: tuple[Obj, ...] = ()
         self.mro: tuple[Obj, ...] = (self,)
         self.derives_container: bool | None = None
+        self.metaclass: Class | None = None  # of the project
         self.foreign = False  # some base is unknown
         self.subclasses: list[Class] = []
 

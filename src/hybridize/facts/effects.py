@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hybridize.domain.objects import Cell, Container, Heap, Inst, Lib, Mod, Obj, Stream, Tensor, Tup, Unknown
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Lib, LibInst, Mod, Obj, Stream, Tensor, Tup, Unknown
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.model import Evidence, Fact, Ternary
-from hybridize.facts.origins import ELSEWHERE, Root, cell_roots, passed_slots, roots, slots_of
+from hybridize.facts.origins import ELSEWHERE, Root, call_at, cell_roots, definitions, passed_slots, roots, slots_of
 from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
-from hybridize.program.ir import Code
+from hybridize.program.ir import Code, Op
 
 #: Effects on the outside world, with the sentence that names them.
 WORLD: Final = {
@@ -31,11 +31,14 @@ CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", 
 OPAQUE: Final = frozenset({"unknown_call", "foreign_call"})
 #: Ways of being called whose effects are not the caller's: Keras builds once; host functions run at every step.
 _ABSORBED: Final = frozenset({"build", "host", "class"})
-#: Methods that may write the fields of the object that is being made.
-_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build"})
+#: Methods that write the fields of the object that is being made: no side effect of theirs, but of who calls them
+#: on an object from outside.
+_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__setstate__"})
+#: A method that fills its own object once, whoever calls it.
+_LAZY: Final = "build"
 _MOST: Final = 12
 #: Objects without identity: two arrays of one type are the same abstract object.
-_VALUES: Final = (Tensor, Stream, Tup)
+_VALUES: Final = (Tensor, Stream, Tup, Unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class SideEffects:
         origin: frozenset[Root] = frozenset()
         if effect.kind in CHANGES and isinstance(effect.target, _VALUES):
             origin = self._origin(frame, effect)
-            if not origin:
+            if not origin and not isinstance(effect.target, Unknown):
                 return
         elif effect.kind in CHANGES and self._is_own(frame, effect, direct=True):
             return
@@ -132,7 +135,7 @@ class SideEffects:
                 continue
             if param.kind == "kwargs" and target.site[1] == frame.code.position:
                 return True
-            return direct and frame.code.name in _CONSTRUCTORS and target in frame.args[0]
+            return direct and frame.code.name == _LAZY and target in frame.args[0]
         if target.frame == SHARED:
             return target.site[0] in self._codes(frame)
         return target.frame == frame.uid or target.frame in self._extent(frame)
@@ -141,6 +144,8 @@ class SideEffects:
         """Arrays and iterators have no identity: what the function's own code says of their origin decides."""
         target = effect.target
         assert target is not None
+        if isinstance(target, Unknown) and effect.slot < 0:
+            return frozenset()
         slots = [effect.slot] if effect.slot >= 0 else slots_of(frame, effect.kind, target, effect.position)
         if not slots:
             return ELSEWHERE
@@ -186,6 +191,8 @@ class SideEffects:
         opaque: list[Reason] = []
         for frame in frames:
             for reason in self.summaries.get(frame, {}).values():
+                if _fills_own(frame, reason):
+                    continue
                 if reason.effect.kind in OPAQUE or _is_unclear(reason):
                     opaque.append(reason)
                 else:
@@ -229,10 +236,16 @@ def _passed_here(target: Obj | None, frame: Frame, pos: int, callee: Frame) -> b
     return passed is None or any(target in value for value in passed)
 
 
+def _fills_own(frame: Frame, reason: Reason) -> bool:
+    """Whether a constructor writes the object that it is called on."""
+    target = reason.effect.target
+    return frame.code.name in _CONSTRUCTORS and isinstance(target, Inst | LibInst) and target in frame.args[0]
+
+
 def _is_unclear(reason: Reason) -> bool:
     """A change of an object that is not known: certain only where the object is an argument of the function."""
     effect = reason.effect
-    if effect.kind in CHANGES and isinstance(effect.target, Unknown):
+    if effect.kind in CHANGES and isinstance(effect.target, Unknown) and not reason.roots:
         return not any(effect.target in value for value in reason.frame.args)
     return False
 
@@ -247,8 +260,18 @@ def _sounds_harmless(reason: Reason) -> bool:
     """Whether nothing in the name of a call that cannot be seen speaks of a change (speculation)."""
     text = reason.effect.detail.lower()
     quoted = text.rpartition("`")[0].rpartition("`")[2] or text
-    name = quoted.rpartition(".")[2]
-    return not any(name.startswith(word) or f"_{word}" in name for word in _HARMFUL)
+    names = (quoted.rpartition(".")[2], _called_name(reason).lower())
+    return not any(name.startswith(word) or f"_{word}" in name for word in _HARMFUL for name in names)
+
+
+def _called_name(reason: Reason) -> str:
+    """The method or variable that the code calls where it calls something that cannot be seen."""
+    code = reason.frame.code
+    instr = call_at(code, reason.effect.position)
+    func = definitions(code).get(instr[2]) if instr is not None else None
+    if func is None or func[0] not in (Op.ATTR, Op.GLOBAL):
+        return ""
+    return str(func[3] if func[0] == Op.ATTR else func[2])
 
 
 def evidence_of(reason: Reason) -> tuple[Evidence, ...]:
@@ -267,6 +290,8 @@ def describe(effect: Effect) -> str:
             return f"writes attribute `{effect.detail}` of {_article(owner)}"
         case "item":
             return f"writes an element of {_named(target, effect.detail)}"
+        case "mutate" if isinstance(target, LibInst) and ".random." in f".{effect.detail}":
+            return WORLD["random"].format(effect.detail)
         case "mutate":
             return f"changes {_named(target, effect.detail)} with `{effect.detail.rpartition('.')[2]}`"
         case "global":

@@ -265,6 +265,16 @@ class Calls(HeapAccess):
         special = self._special_class(frame, pos, cls, args, kwargs)
         if special is not None:
             return special
+        if cls.metaclass is not None:
+            hook = self.class_lookup(frame, cls.metaclass, "__call__")
+            if hook:
+                return self.call_value(frame, pos, self.bind_all(frame, hook, cls, pos), args, kwargs, "call", rest)
+        return self._construct(frame, pos, cls, args, kwargs, rest)
+
+    def _construct(
+        self, frame: Frame, pos: int, cls: Class, args: list[Value], kwargs: Mapping[str, Value], rest: Value
+    ) -> Value:
+        """What `type.__call__` does: makes an instance and initializes it."""
         maker = self.class_lookup(frame, cls, "__new__")
         if maker:
             made = self._call_new(frame, pos, cls, maker, args, kwargs, rest)
@@ -486,6 +496,9 @@ class Calls(HeapAccess):
                 return tup([item or unknown("a field of a named tuple").value for item in items], "tuple", names).value
             case "hybrid":
                 return self.call_value(frame, pos, obj.inner, args, kwargs, "hybrid", rest)
+            case "construct":
+                made = [self._construct(frame, pos, c, args, kwargs, rest) for c in obj.inner if isinstance(c, Class)]
+                return self._join_column(made)
             case "decorator":
                 # A configured decorator (`tf.function(jit_compile=True)`): calling it applies it.
                 name, options = obj.extra

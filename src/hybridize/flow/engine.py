@@ -239,6 +239,7 @@ class Engine(Executor):
         found = self.world.allocated.get(key)
         if found is None:
             made = Func(code, frame.module, (frame.code, pos), frame.uid)
+            self.world.intercepted = self.world.intercepted or code.name == "__getattribute__"
             for name in code.free:
                 if name in frame.cells:
                     made.cells[name] = frame.cells[name]
@@ -279,7 +280,21 @@ class Engine(Executor):
             self.run(body)
             self._special_bases(cls)
         frame.calls[pos, body] = "class"
+        self._announce(frame, cls, {name: frame.vals[slot] or BOTTOM for name, slot in keywords.items()}, pos)
         return cls
+
+    def _announce(self, frame: Frame, cls: Class, keywords: dict[str, Value], pos: int) -> None:
+        """Tells the bases about a new class (`__init_subclass__`), and notes its metaclass."""
+        metas = [o for o in keywords.pop("metaclass", BOTTOM) if isinstance(o, Class)]
+        metas += [b.metaclass for b in cls.mro if isinstance(b, Class) and b.metaclass is not None]
+        cls.metaclass = metas[0] if metas else None
+        for base in cls.mro[1:]:
+            cell = base.fields.get("__init_subclass__") if isinstance(base, Class) else None
+            if cell is not None and cell.value:
+                for hook in self.read(frame, cell):
+                    inner = hook.inner if isinstance(hook, Wrapper) else hook.value
+                    self.call_value(frame, pos, inner, [cls.value], keywords)
+                break
 
     def _special_bases(self, cls: Class) -> None:
         """Notes named tuples and what derives from data classes."""

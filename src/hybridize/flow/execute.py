@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hybridize.domain.lattice import join, widen
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
+    NONE,
     NONE_V,
     STR_V,
     Class,
@@ -16,7 +17,9 @@ from hybridize.domain.objects import (
     Func,
     Inst,
     Lib,
+    Lit,
     Obj,
+    Prim,
     Tensor,
     Unknown,
     Value,
@@ -33,6 +36,7 @@ from hybridize.flow.heap import join_items
 from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.truth import MAYBE, NEVER, truth
 from hybridize.library.operators import binary, compare, inplace, unary
+from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, look_up, show
 from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Instr, Loop, Op, Try
 
 if TYPE_CHECKING:
@@ -42,6 +46,8 @@ type_Handler = Callable[["Engine", Frame, list[Any], Instr], "bool | None"]
 
 #: A loop is interpreted at most so often; widening makes it stable long before.
 MAX_ITERATIONS = 12
+#: The special methods that a value of an f-string is asked for, by its conversion.
+_ASKED: Final = {"": FORMATTED, "s": SHOWN, "r": SHOWN[1:], "a": SHOWN[1:]}
 
 
 class Executor(Calls):
@@ -56,11 +62,12 @@ class Executor(Calls):
                 return False
         return True
 
-    def condition(self, frame: Frame, value: Value | None) -> tuple[bool, bool]:
+    def condition(self, frame: Frame, value: Value | None, pos: int) -> tuple[bool, bool]:
         """Whether a condition may hold, and whether it may not. A value that is not there yet decides nothing."""
         if not value:
             frame.stuck = True
             return MAYBE if frame.lenient else NEVER
+        ask(self, frame, value, TRUTH, pos)
         return truth(self, frame, value)
 
 
@@ -147,17 +154,30 @@ def _missing(frame: Frame) -> Value:
 def _set_attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, _, owner, name, src, pos = instr
     value = vals[src] or BOTTOM
-    for obj in vals[owner] or BOTTOM:
+    owners = vals[owner] or BOTTOM
+    if owners and all(isinstance(o, Lit | Prim) and o is not NONE for o in owners):
+        # No number or string has attributes of its own: a member of an enumeration is meant.
+        frame.effect("attribute", unknown("a member of an enumeration"), name, pos).slot = owner
+    for obj in owners:
         if isinstance(obj, Unknown):
-            frame.effect("attribute", obj, name, pos)
+            frame.effect("attribute", obj, name, pos).slot = owner
         else:
             engine.set_attr(frame, obj, name, value, pos)
+
+
+def _del_cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, name, pos = instr
+    frame.effect("closure", None, name, pos).cell = frame.cells.get(name)
+
+
+def _del_local(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    ask(engine, frame, vals[instr[2]] or BOTTOM, ("__del__",), instr[3])
 
 
 def _del_attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, _, owner, name, pos = instr
     for obj in vals[owner] or BOTTOM:
-        frame.effect("attribute", obj, name, pos)
+        engine.del_attr(frame, obj, name, pos)
 
 
 def _item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
@@ -170,8 +190,9 @@ def _set_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
     _, _, owner, index, src, pos = instr
     key, value = vals[index] or BOTTOM, vals[src] or BOTTOM
     for obj in vals[owner] or BOTTOM:
-        if isinstance(obj, Tensor):
-            frame.effect("item", obj, obj.kind, pos).slot = owner
+        if isinstance(obj, Tensor | Unknown):
+            kind = obj.kind if isinstance(obj, Tensor) else "item"
+            frame.effect("item", obj, kind, pos).slot = owner
         else:
             engine.set_item(frame, obj, key, value, pos)
 
@@ -186,7 +207,7 @@ def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
             if method:
                 engine.call_value(frame, pos, method, [vals[index] or BOTTOM], {}, "operator")
                 continue
-        frame.effect("item", obj, "item", pos)
+        frame.effect("item", obj, "item", pos).slot = owner
 
 
 def _slice(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
@@ -213,7 +234,7 @@ def _unary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, dst, op, src, pos = instr
     value = vals[src]
     if op == "not":
-        may, may_not = engine.condition(frame, value)
+        may, may_not = engine.condition(frame, value, pos)
         vals[dst] = BOOL_V if may == may_not and may else literal(may_not).value if may or may_not else BOTTOM
     else:
         vals[dst] = unary(engine, frame, op, value, pos) if value else _missing(frame)
@@ -226,12 +247,14 @@ def _compare(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> Non
 
 
 def _boolop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, parts, op, _ = instr
+    _, dst, parts, op, pos = instr
     result = BOTTOM
     decided = True
     for slot in parts:
         value = vals[slot] or BOTTOM
         may, may_not = truth(engine, frame, value) if value else MAYBE
+        if slot != parts[-1]:
+            ask(engine, frame, value, TRUTH, pos)
         if (op == "and" and not may) or (op == "or" and not may_not):
             vals[dst] = value
             return
@@ -321,6 +344,8 @@ def _sequence(kind: str) -> type_Handler:
                 engine.write(frame, made.cell(i), value, pos)
             else:
                 engine.write(frame, made.rest_cell(), value, pos)
+            if kind == "set":
+                look_up(engine, frame, value, pos)
         if kind != "list" and parts:
             engine.lose_exactness(made)
         vals[dst] = made.value
@@ -338,6 +363,7 @@ def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     for key, slot in pairs:
         value = vals[slot] or BOTTOM
         if key != NO_SLOT:
+            look_up(engine, frame, vals[key] or BOTTOM, pos)
             engine.set_item_quietly(frame, made, vals[key] or BOTTOM, value, made.site[1])
             continue
         named: dict[str, Value] = {}
@@ -352,13 +378,9 @@ def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
 
 
 def _format(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, parts, pos = instr
-    for slot in parts:
-        for obj in vals[slot] or BOTTOM:
-            if isinstance(obj, Inst):
-                method = engine.find_method(frame, obj, "__str__") or engine.find_method(frame, obj, "__repr__")
-                if method:
-                    engine.call_value(frame, pos, method, [], {}, "operator")
+    _, dst, parts, conversions, pos = instr
+    for slot, conversion in zip(parts, conversions, strict=True):
+        show(engine, frame, vals[slot] or BOTTOM, _ASKED[conversion], pos)
     vals[dst] = STR_V
 
 
@@ -374,6 +396,7 @@ def _put(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, _, owner, key, src, pos = instr
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, Container):
+            look_up(engine, frame, vals[key] or BOTTOM, pos)
             engine.set_item_quietly(frame, obj, vals[key] or BOTTOM, vals[src] or BOTTOM, pos)
 
 
@@ -509,7 +532,7 @@ def _raise(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
 
 
 def _assert(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
-    may, _ = engine.condition(frame, vals[instr[2]])
+    may, _ = engine.condition(frame, vals[instr[2]], instr[3])
     return None if may else False
 
 
@@ -519,8 +542,8 @@ def _jump(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
 
 
 def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
-    _, _, condition, then, other, first, second, _ = instr
-    may, may_not = engine.condition(frame, vals[condition])
+    _, _, condition, then, other, first, second, pos = instr
+    may, may_not = engine.condition(frame, vals[condition], pos)
     falls = False
     if may and engine.execute(frame, then):
         frame.edges[first] = 1
@@ -554,7 +577,7 @@ def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool |
         if loop.is_for:
             enters = bool(vals[loop.test[-1][1]])
         else:
-            enters, exits = engine.condition(frame, vals[loop.condition])
+            enters, exits = engine.condition(frame, vals[loop.condition], instr[3])
             leaves = leaves or exits
         if not enters:
             break
@@ -638,6 +661,8 @@ _TABLE: dict[Op, type_Handler] = {
     Op.SET_CELL: _set_cell,
     Op.SET_NAME: _set_name,
     Op.DEL_GLOBAL: _del_global,
+    Op.DEL_CELL: _del_cell,
+    Op.DEL_LOCAL: _del_local,
     Op.ATTR: _attr,
     Op.SET_ATTR: _set_attr,
     Op.DEL_ATTR: _del_attr,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hybridize.domain.lattice import collapse, join, widen
@@ -41,7 +42,9 @@ from hybridize.domain.objects import (
 from hybridize.flow.frames import PATIENCE, SHARED, Frame
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, operator_item
+from hybridize.library.protocols import ask, look_up
 from hybridize.library.spec import Call
+from hybridize.program.ir import Code, Op
 
 if TYPE_CHECKING:
     from hybridize.flow.world import World
@@ -121,6 +124,16 @@ class HeapAccess:
         if obj.cls.derives_container is None:
             obj.cls.derives_container = any(n in _CONTAINERS for n in self.mro_names(obj))
         return self.backing(obj, "dict") if obj.cls.derives_container else None
+
+    def twin(self, frame: Frame, pos: int, source: Inst, tag: str) -> Inst:
+        """The instance that copying another makes at a site; its fields are left to the caller."""
+        key = self.world.site(source.cls, frame, pos, tag)
+        found = self.world.allocated.get(key)
+        if found is None:
+            found = self.world.allocated[key] = Inst(source.cls, (frame.code, pos), uid_of(key, frame))
+            self.world.note_instance(source.cls, found)
+        assert isinstance(found, Inst)
+        return found
 
     def library_instance(self, frame: Frame, pos: int, cls: str) -> LibInst:
         """The instance of a library class that a site allocates in a frame."""
@@ -202,19 +215,28 @@ class HeapAccess:
         own = self.read(frame, obj.cell(name))
         found = self.class_lookup(frame, obj.cls, name)
         result = own
+        if self.world.intercepted and frame.code.name != "__getattribute__":
+            result = join(result, ask(self, frame, obj.value, ("__getattribute__",), pos, literal(name).value))
         if found:
             for item in found:
                 if isinstance(item, Wrapper) and item.kind == "property":
+                    if item.extra[2:]:
+                        frame.effect("attribute", obj, name, pos)  # a cached property is kept in the instance
                     result = join(result, self._property(frame, item, obj, pos))
                 elif own and isinstance(item, LibInst) and item.cls == "dataclasses.field":
                     continue  # what a data class declares; its instances have their own
+                elif own and isinstance(item, Container) and name in self._always_own(frame, obj.cls):
+                    continue
                 elif not own or not isinstance(item, Func | Wrapper | Lib | Lit):
                     result = join(result, self.bind(frame, item, obj, pos))
+        if own and not found and all(code.name == "__getattr__" for code, _ in obj.cell(name).writes):
+            ask(self, frame, obj.value, ("__getattr__",), pos, literal(name).value)  # kept there: it made it once
         if result:
             return result
         if obj.rest is not None:
             result = self.read(frame, obj.rest)
             if result:
+                ask(self, frame, obj.value, ("__getattr__",), pos, literal(name).value)
                 return result
         return self._inherited_attr(frame, obj, name, pos)
 
@@ -243,6 +265,11 @@ class HeapAccess:
             return unknown(f"attribute `{name}` of a class with an unknown base").value
         frame.stuck = True
         return unknown(f"attribute `{name}`, never set").value if frame.lenient else BOTTOM
+
+    def _always_own(self, frame: Frame, cls: Class) -> frozenset[str]:
+        """The fields that the constructor of a class sets whatever happens: they hide those of the class."""
+        made = self.class_lookup(frame, cls, "__init__")
+        return min((fields_set(o.code) if isinstance(o, Func) else frozenset() for o in made), default=frozenset())
 
     def _property(self, frame: Frame, prop: Wrapper, obj: Obj, pos: int) -> Value:
         return self.call_value(frame, pos, prop.inner, [obj.value], {}, "property")
@@ -288,6 +315,9 @@ class HeapAccess:
                     return self._property(frame, item, receiver, pos)
                 if item.kind == "hybrid":
                     return bound(item, receiver).value
+            case Inst():
+                owner = receiver.cls.value if isinstance(receiver, Inst) else NONE.value
+                return ask(self, frame, item.value, ("__get__",), pos, receiver.value, owner) or item.value
         return item.value
 
     def bind_all(self, frame: Frame, value: Value, receiver: Obj, pos: int) -> Value:
@@ -322,6 +352,10 @@ class HeapAccess:
             return literal(obj.name).value
         if name == "__mro__":
             return tup([b.value for b in obj.mro]).value
+        if obj.metaclass is not None:
+            meta = self.class_lookup(frame, obj.metaclass, name)
+            if meta:
+                return self.bind_all(frame, meta, obj, pos)
         for base in self.library_bases(obj):
             if registry.method_spec(base, name) is not None:
                 return lib(f"{base}.{name}").value
@@ -362,6 +396,8 @@ class HeapAccess:
                 if rule is not None:
                     value = rule(Call(self, frame, pos, f"{base.name}.{name}", [], {}, receiver))
                     return value
+        if name == "__call__" and isinstance(receiver, Class):
+            return wrapper("construct", receiver.value).value
         if name in _OBJECT_METHODS:
             return bound(f"builtins.object:{name}", receiver).value
         return unknown(f"`super().{name}`").value
@@ -412,6 +448,9 @@ class HeapAccess:
                         if setter:
                             self.call_value(frame, pos, setter, [obj.value, value], {}, "property")
                             return
+                    elif isinstance(item, Inst) and self.class_lookup(frame, item.cls, "__set__"):
+                        ask(self, frame, item.value, ("__set__",), pos, obj.value, value)
+                        return
                 hook = self.class_lookup(frame, obj.cls, "__setattr__")
                 if hook:
                     method = self.bind_all(frame, hook, obj, pos)
@@ -425,6 +464,19 @@ class HeapAccess:
                 frame.effect("state", None, f"{obj.name}.{name}", pos)
                 return
             case _:
+                return
+        frame.effect("attribute", obj, name, pos)
+
+    def del_attr(self, frame: Frame, obj: Obj, name: str, pos: int) -> None:
+        """Deletes an attribute of an object: a deleter, a descriptor or `__delattr__` may stand in for that."""
+        if isinstance(obj, Inst):
+            for item in self.class_lookup(frame, obj.cls, name):
+                if isinstance(item, Wrapper) and item.kind == "property" and item.extra[1:2] and item.extra[1]:
+                    self.call_value(frame, pos, item.extra[1], [obj.value], {}, "property")
+                    return
+                if ask(self, frame, item.value, ("__delete__",), pos, obj.value):
+                    return
+            if ask(self, frame, obj.value, ("__delattr__",), pos, literal(name).value):
                 return
         frame.effect("attribute", obj, name, pos)
 
@@ -470,6 +522,7 @@ class HeapAccess:
     def get_item(self, frame: Frame, owner: Value, index: Value, pos: int, *, quiet: bool = False) -> Value:
         """`owner[index]`; `quiet`: as `get` reads, which inserts nothing into a `defaultdict`."""
         result = BOTTOM
+        ask(self, frame, index, ("__index__",), pos)
         for obj in owner:
             result = join(result, self._item(frame, obj, index, pos, quiet))
         return result
@@ -483,6 +536,7 @@ class HeapAccess:
             case Tup():
                 return self._tuple_item(obj, index)
             case Container():
+                look_up(self, frame, index, pos)
                 if not quiet and (obj, "inserts") in self.world.allocated:
                     frame.effect("item", obj, obj.kind, pos)
                 return self._container_item(frame, obj, index, pos)
@@ -499,7 +553,8 @@ class HeapAccess:
                     return self.call_value(frame, pos, bound_method, [index], {}, "operator")
                 behind = self.container_behind(obj)
                 if behind is not None:
-                    return self._container_item(frame, behind, index, pos)
+                    missing = ask(self, frame, obj.value, ("__missing__",), pos, index)
+                    return join(missing, self._container_item(frame, behind, index, pos))
                 for base in obj.cls.mro:
                     if isinstance(base, Lib) and registry.method_spec(base.name, "__getitem__"):
                         return self.call_value(frame, pos, bound("__getitem__", obj).value, [index], {}, "operator")
@@ -584,6 +639,7 @@ class HeapAccess:
         """`obj[index] = value`."""
         match obj:
             case Container():
+                look_up(self, frame, index, pos)
                 frame.effect("item", obj, obj.kind, pos)
                 self.set_item_quietly(frame, obj, index, value, pos)
             case Inst():
@@ -713,6 +769,15 @@ _OBJECT_METHODS = frozenset(
     }
     | {"__eq__", "__hash__", "__enter__", "__exit__", "__post_init__"}
 )
+
+
+@cache
+def fields_set(code: Code) -> frozenset[str]:
+    """The attributes of its first parameter that a function sets on every path, before anything else can end it."""
+    if not code.params:
+        return frozenset()
+    found = [i for i in code.body if i[0] == Op.SET_ATTR and i[2] == code.params[0].slot]
+    return frozenset(str(i[3]) for i in found)
 
 
 def namespace(obj: Obj) -> Value:

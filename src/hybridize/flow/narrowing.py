@@ -87,7 +87,7 @@ def fits_shape(obj: Obj, wanted: tuple[str, int, bool]) -> tuple[bool, bool]:
     kind, count, more = wanted
     if isinstance(obj, Container):
         is_mapping = obj.kind == "dict"
-        if is_mapping != (kind == "mapping") or obj.kind in ("set", "generator", "iterator"):
+        if is_mapping != (kind == "mapping") or obj.kind in ("set", "frozenset", "generator", "iterator"):
             return NO
         return MAYBE
     if isinstance(obj, Tup):

@@ -33,6 +33,7 @@ class World:
         self.hybrids: dict[Code, dict[tuple[Code, int], Mapping[str, Value]]] = {}
         self.fixtures: dict[Func, Mapping[str, Value]] = {}  # functions that pytest calls for their value
         self.parameters: dict[Obj, dict[int, tuple[Value, Value]]] = {}  # names and values that `parametrize` gives
+        self.intercepted = False  # some class of the project defines `__getattribute__`
         self.failures: list[str] = []  # models that raised
         self._sites: dict[Any, dict[Frame, Any]] = {}
         self._keys: dict[Container, Cell] = {}

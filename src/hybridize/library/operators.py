@@ -38,6 +38,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
+from hybridize.library.protocols import SHOWN, equal, look_up, show
 from hybridize.library.spec import Call
 
 _FOLD: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -92,12 +93,22 @@ _LIMIT: Final = 2**63
 def binary(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
     """`a op b`."""
     result = BOTTOM
+    if op == "%" and any(isinstance(o, Lit | Prim) and o.kind == "str" for o in a):
+        show(engine, frame, b, SHOWN, pos)
     if len(a) * len(b) > MAX_PAIRS:
         a, b = _plain(a), _plain(b)
         result = unknown("an operator on too many alternatives").value
     for x in a:
         for y in b:
             result = join(result, _binary(engine, frame, op, x, y, pos))
+    return result
+
+
+def join_items(items: tuple[Value, ...]) -> Value:
+    """The join of the items of a tuple."""
+    result = BOTTOM
+    for item in items:
+        result = join(result, item)
     return result
 
 
@@ -279,7 +290,7 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
     """`a op= b`: mutates lists, sets, dicts, arrays and objects that say so; else as `a op b`."""
     result = BOTTOM
     for x in a:
-        if isinstance(x, Container):
+        if isinstance(x, Container) and x.kind != "frozenset":
             frame.effect("mutate", x, x.kind, pos)
             engine.lose_exactness(x)
             engine.write(frame, x.rest_cell(), engine.elements(frame, b, pos), pos)
@@ -384,23 +395,29 @@ def _membership(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
     if isinstance(y, Inst):
         found = _special(engine, frame, y, "__contains__", [x.value], pos)
         return BOOL_V if found is None else found
+    if isinstance(y, Container | Tup):
+        if isinstance(y, Container) and y.kind in ("dict", "set", "frozenset"):
+            look_up(engine, frame, x.value, pos)
+        else:
+            members = engine.values_of(frame, y) if isinstance(y, Container) else join_items(y.items)
+            equal(engine, frame, x.value, members, pos)
     if getattr(y, "kind", "") in ("generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"):
         engine.elements(frame, y.value, pos)  # looking into an iterator uses it up
         return BOOL_V
     if isinstance(x, Lit):
-        members: list[Value] | None = None
+        known: list[Value] | None = None
         if isinstance(y, Tup):
-            members = list(y.items)
+            known = list(y.items)
         elif isinstance(y, Container) and engine.is_exact(frame, y):
             if y.kind == "dict":
                 cell = y.fields.get(x.const)
                 if cell is not None and y.site not in cell.writes:
                     return BOOL_V  # put in later: before that, the key is missing
                 return literal((x.const in y.fields) == (op == "in")).value
-            members = [engine.read(frame, c) for c in list(y.fields.values())] if y.kind == "list" else None
+            known = [engine.read(frame, c) for c in list(y.fields.values())] if y.kind == "list" else None
         elif isinstance(y, Lit) and isinstance(y.const, str) and isinstance(x.const, str):
             return literal((x.const in y.const) == (op == "in")).value
-        if members is not None and all(len(m) == 1 and isinstance(next(iter(m)), Lit) for m in members):
-            consts = [next(iter(m)).const for m in members]  # type: ignore[attr-defined]
+        if known is not None and all(len(m) == 1 and isinstance(next(iter(m)), Lit) for m in known):
+            consts = [next(iter(m)).const for m in known]  # type: ignore[attr-defined]
             return literal((x.const in consts) == (op == "in")).value
     return BOOL_V

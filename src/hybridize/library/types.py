@@ -34,6 +34,7 @@ _PYTHON: Final[dict[str, frozenset[str]]] = {
     "tuple": frozenset({"tuple", "Sequence", "Iterable", "Sized", "Collection"}),
     "dict": frozenset({"dict", "Mapping", "MutableMapping", "Iterable", "Sized", "Collection"}),
     "set": frozenset({"set", "Set", "Iterable", "Sized", "Collection"}),
+    "frozenset": frozenset({"frozenset", "Set", "Iterable", "Sized", "Collection"}),
 }
 _TENSOR: Final[dict[str, frozenset[str]]] = {
     "dense": frozenset({"tf.Tensor", "tf.is_tensor", "tf.experimental.numpy.ndarray"}),

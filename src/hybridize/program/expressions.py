@@ -42,6 +42,11 @@ COMPARE: Final[dict[type[ast.cmpop], str]] = {
 }
 
 
+def _conversion(node: ast.FormattedValue) -> str:
+    """The conversion of a formatted value: `r` of `{x!r}`; empty where there is none."""
+    return chr(node.conversion) if node.conversion > 0 else ""
+
+
 class ExpressionLowering(Builder):
     """Lowers expressions; each method returns the slot of the value."""
 
@@ -244,17 +249,18 @@ class ExpressionLowering(Builder):
         raise NotImplementedError
 
     def joined(self, node: ast.JoinedStr) -> int:
-        parts = [self.expr(v.value) for v in node.values if isinstance(v, ast.FormattedValue)]
+        shown = [v for v in node.values if isinstance(v, ast.FormattedValue)]
+        parts = [self.expr(v.value) for v in shown]
         for value in node.values:
             if isinstance(value, ast.FormattedValue) and value.format_spec is not None:
                 self.expr(value.format_spec)
         dst = self.slot()
-        self.emit(Op.FORMAT, dst, tuple(parts), position(node))
+        self.emit(Op.FORMAT, dst, tuple(parts), tuple(map(_conversion, shown)), position(node))
         return dst
 
     def formatted(self, node: ast.FormattedValue) -> int:
         dst = self.slot()
-        self.emit(Op.FORMAT, dst, (self.expr(node.value),), position(node))
+        self.emit(Op.FORMAT, dst, (self.expr(node.value),), (_conversion(node),), position(node))
         return dst
 
     def named(self, node: ast.NamedExpr) -> int:

@@ -32,6 +32,8 @@ class Op(IntEnum):
     SET_CELL = auto()  # -, name, s, p
     SET_NAME = auto()  # -, name, s, p        a class body's variable
     DEL_GLOBAL = auto()  # -, name, p
+    DEL_CELL = auto()  # -, name, p              a captured variable
+    DEL_LOCAL = auto()  # -, s, p                what the variable held
     ATTR = auto()  # d, o, name, p
     SET_ATTR = auto()  # -, o, name, s, p
     DEL_ATTR = auto()  # -, o, name, p
@@ -50,7 +52,7 @@ class Op(IntEnum):
     SET = auto()  # d, ((slot, starred) ...), p
     GENERATOR = auto()  # d, p                   a generator expression's object
     DICT = auto()  # d, ((key slot or NO_SLOT, value slot) ...), p
-    FORMAT = auto()  # d, (slots), p             an f-string
+    FORMAT = auto()  # d, (slots), (conversions), p    an f-string; each conversion "r", "s", "a" or ""
     APPEND = auto()  # -, list, s, p             an element of a comprehension
     PUT = auto()  # -, dict, key, s, p           an entry of a dict comprehension
     UNPACK = auto()  # (slots), s, star index or -1, p

@@ -96,9 +96,13 @@ class Lowering(PatternLowering, ExpressionLowering):
             pos = position(target)
             match target:
                 case ast.Name():
+                    if target.id in self.env:
+                        self.emit(Op.DEL_LOCAL, -1, self.env[target.id], pos)
                     self.unset(target.id)
                     if self.is_module or target.id in self.scope.globals:
                         self.emit(Op.DEL_GLOBAL, -1, target.id, pos)
+                    elif target.id in self.scope.nonlocals:
+                        self.emit(Op.DEL_CELL, -1, target.id, pos)
                 case ast.Attribute():
                     self.emit(Op.DEL_ATTR, -1, self.expr(target.value), self.mangle(target.attr), pos)
                 case ast.Subscript():

@@ -177,7 +177,17 @@ def _nothing(call: Call) -> Value:
 
 
 def _generator(name: str) -> Rule:
-    return lambda call: call.engine.library_instance(call.frame, call.pos, name).value
+    def rule(call: Call) -> Value:
+        if call.arg(0, "seed", NONE_V) == NONE_V and name != call.name.rpartition(".")[0]:
+            call.effect("random")  # without a seed it asks the system for one
+        return call.engine.library_instance(call.frame, call.pos, name).value
+
+    return rule
+
+
+def _of_object(methods: dict[str, Spec]) -> dict[str, Spec]:
+    """The methods of a generator object: drawing from it changes the object, and nothing else."""
+    return {name: Spec(spec.rule, effects=("mutate",) if spec.effects else ()) for name, spec in methods.items()}
 
 
 _DRAWS: Final[dict[str, Spec]] = {
@@ -215,6 +225,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "np.random.default_rng": Spec(_generator("np.random.Generator")),
 }
 CLASSES: Final[dict[str, ClassSpec]] = {
-    "np.random.RandomState": ClassSpec(methods=_STATE, parameters=("seed",)),
-    "np.random.Generator": ClassSpec(methods=_GENERATOR, parameters=("bit_generator",)),
+    "np.random.RandomState": ClassSpec(
+        methods=_of_object(_STATE), parameters=("seed",), make=_generator("np.random.RandomState")
+    ),
+    "np.random.Generator": ClassSpec(methods=_of_object(_GENERATOR), parameters=("bit_generator",)),
 }

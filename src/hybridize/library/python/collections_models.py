@@ -70,6 +70,11 @@ def _deque(call: Call) -> Value:
     return call.list_of(call.elements(call.arg(0, "iterable")), "deque", "made")
 
 
+def _array(call: Call) -> Value:
+    """`array.array(code, items)`: a sequence of numbers that can be changed."""
+    return call.list_of(join(call.elements(call.arg(1, "initializer")), INT_V), "array", "made")
+
+
 def _dict(call: Call) -> Value:
     rule = BUILTINS["builtins.dict"].rule
     return rule(call) if rule is not None else call.new("dict", "made").value
@@ -237,6 +242,7 @@ _ABC: Final = {
     "MutableSet": ClassSpec(methods={"update": Spec(_added), "__ior__": Spec(_added)}),
 }
 CLASSES: Final[dict[str, ClassSpec]] = {
+    **{f"array.{name}": ClassSpec(bases=("builtins.array",), make=_array) for name in ("array", "ArrayType")},
     "collections.deque": ClassSpec(bases=("builtins.deque",), make=_deque),
     "collections.OrderedDict": ClassSpec(bases=("builtins.dict",), make=_dict),
     "collections.defaultdict": ClassSpec(bases=("builtins.dict",), make=_defaultdict),

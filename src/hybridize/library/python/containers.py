@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.library.protocols import FORMATTED, equal, look_up, show
 from hybridize.library.python.functions import compare_elements, from_keys, give
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
@@ -198,6 +199,20 @@ def _join_sets(call: Call) -> Value:
     return call.list_of(element, "set", "set")
 
 
+def _found(rule: Rule, *, hashed: bool) -> Rule:
+    """A rule that first looks for its first argument among the elements: objects answer by their own methods."""
+
+    def looking(call: Call) -> Value:
+        if hashed:
+            look_up(call.engine, call.frame, call.arg(0), call.pos)
+        else:
+            members = call.engine.values_of(call.frame, _self(call))
+            equal(call.engine, call.frame, call.arg(0), members, call.pos)
+        return rule(call)
+
+    return looking
+
+
 def _mutates(rule: Rule) -> Spec:
     return Spec(rule, effects=("mutate",))
 
@@ -206,7 +221,7 @@ _ITEMS: Final = {
     "__setitem__": _mutates(_set_item),
     "__delitem__": _mutates(_clear),
     "__getitem__": Spec(_get_item),
-    "__contains__": Spec(give(BOOL_V)),
+    "__contains__": Spec(_found(give(BOOL_V), hashed=True)),
 }
 _LIST: Final = {
     **_ITEMS,
@@ -216,13 +231,13 @@ _LIST: Final = {
     "insert": _mutates(_add(1)),
     "extend": _mutates(_extend),
     "pop": _mutates(_pop),
-    "remove": _mutates(_clear),
+    "remove": _mutates(_found(_clear, hashed=False)),
     "clear": _mutates(_clear),
     "sort": _mutates(_sort),
     "reverse": _mutates(_clear),
     "copy": Spec(_copy),
-    "index": Spec(give(INT_V)),
-    "count": Spec(give(INT_V)),
+    "index": Spec(_found(give(INT_V), hashed=False)),
+    "count": Spec(_found(give(INT_V), hashed=False)),
     "__len__": Spec(give(INT_V)),
 }
 _DEQUE: Final = {
@@ -233,9 +248,9 @@ _DEQUE: Final = {
     "rotate": _mutates(_clear),
 }
 _SET: Final = {
-    "add": _mutates(_add(0)),
-    "discard": _mutates(_clear),
-    "remove": _mutates(_clear),
+    "add": _mutates(_found(_add(0), hashed=True)),
+    "discard": _mutates(_found(_clear, hashed=True)),
+    "remove": _mutates(_found(_clear, hashed=True)),
     "pop": _mutates(_pop),
     "clear": _mutates(_clear),
     "update": _mutates(_extend),
@@ -261,7 +276,7 @@ _DICT: Final = {
     "popitem": _mutates(lambda call: tup([unknown("a key").value, _element(call)]).value),
     "clear": _mutates(_clear),
     "update": _mutates(_update),
-    "setdefault": _mutates(_setdefault),
+    "setdefault": _mutates(_found(_setdefault, hashed=True)),
     "move_to_end": _mutates(_clear),
     "most_common": Spec(
         lambda call: call.list_of(
@@ -276,6 +291,9 @@ _DICT: Final = {
 def _text(call: Call) -> Value:
     const = call.receiver.const if isinstance(call.receiver, Lit) else None
     name = call.name.rpartition(".")[2]
+    if name == "format":
+        for value in (*call.args, *call.kwargs.values()):
+            show(call.engine, call.frame, value, FORMATTED, call.pos)
     if name == "join":
         call.elements(call.arg(0))  # uses up an iterator
     if isinstance(const, str) and name in ("lower", "upper", "strip", "title") and not call.args:
@@ -380,15 +398,36 @@ def _namespace_changed(call: Call) -> Value:
     return unknown("an attribute of an object").value if "pop" in call.name else NONE_V
 
 
+def _namespace_copied(call: Call) -> Value:
+    """A copy of a namespace: a dict of one's own."""
+    made = call.new("dict", "copy")
+    inside = unknown("an attribute of an object").value
+    call.engine.set_item_quietly(call.frame, made, STR_V, inside, call.pos)
+    return made.value
+
+
 CLASSES: Final[dict[str, ClassSpec]] = {
     "builtins.object": ClassSpec(methods=_OBJECT),
     "builtins.list": ClassSpec(bases=("builtins.object",), methods=_LIST),
     "builtins.deque": ClassSpec(bases=("builtins.object",), methods=_DEQUE),
     "builtins.set": ClassSpec(bases=("builtins.object",), methods=_SET),
+    "builtins.frozenset": ClassSpec(
+        bases=("builtins.object",), methods={name: spec for name, spec in _SET.items() if not spec.effects}
+    ),
     "builtins.dict": ClassSpec(bases=("builtins.object",), methods=_DICT),
     "builtins.str": ClassSpec(bases=("builtins.object",), methods=_STR),
     "builtins.bytes": ClassSpec(bases=("builtins.object",), methods=_STR),
     "builtins.bytearray": ClassSpec(bases=("builtins.object",), methods={**_STR, **_LIST}),
+    "builtins.array": ClassSpec(
+        bases=("builtins.object",),
+        methods={
+            **_LIST,
+            "byteswap": _mutates(_clear),
+            **dict.fromkeys(("fromlist", "frombytes", "fromfile"), _mutates(_NOTHING)),
+            "tolist": Spec(lambda call: call.list_of(call.engine.values_of(call.frame, _self(call)), "list", "made")),
+            "tobytes": Spec(give(prim("bytes").value)),
+        },
+    ),
     "builtins.module_list": ClassSpec(
         bases=("builtins.object",),
         methods={
@@ -401,7 +440,8 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             **{name: Spec(_namespace_changed) for name in ("update", "pop", "popitem", "clear", "setdefault")},
             **{name: Spec(_namespace_changed) for name in ("__setitem__", "__delitem__")},
             **{name: Spec(give(unknown("attributes of an object").value)) for name in ("items", "keys", "values")},
-            **{name: Spec(give(unknown("an attribute of an object").value)) for name in ("get", "copy", "__getitem__")},
+            **{name: Spec(give(unknown("an attribute of an object").value)) for name in ("get", "__getitem__")},
+            "copy": Spec(_namespace_copied),
         }
     ),
     "builtins.tuple": ClassSpec(bases=("builtins.object",), methods=_TUPLE),

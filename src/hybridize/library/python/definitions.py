@@ -145,9 +145,25 @@ class _Copier:
                 self.done.add((obj, depth))
                 self._fill(obj, made, depth)
             return made.value
+        if isinstance(obj, Inst) and depth > 0:
+            twin = self.call.engine.twin(self.call.frame, self.call.pos, obj, f"copy {depth}")
+            if (obj, depth) not in self.done and obj is not twin:
+                self.done.add((obj, depth))
+                self._fill_instance(obj, twin, depth)
+            return twin.value
         if isinstance(obj, Tup) and depth > 0:
             return tup([self.copies(item, depth - 1) for item in obj.items], obj.kind, obj.names).value
         return obj.value
+
+    def _fill_instance(self, obj: Inst, made: Inst, depth: int) -> None:
+        engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
+        for key, cell in list(obj.fields.items()):
+            engine.write(frame, made.cell(key), self.copies(engine.read(frame, cell), depth - 1), pos)
+        if obj.rest is not None:
+            engine.write(frame, made.rest_cell(), self.copies(engine.read(frame, obj.rest), depth - 1), pos)
+        behind, twin = engine.container_behind(obj), engine.container_behind(made)
+        if behind is not None and twin is not None:
+            self._fill(behind, twin, depth)
 
     def _fill(self, obj: Container, made: Container, depth: int) -> None:
         engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
@@ -168,7 +184,6 @@ def _copy(depth: int, hook: str) -> Rule:
         copier = _Copier(call)
         for obj in call.arg(0):
             own = call.method(obj, hook, *([call.new("dict", "memo").value] if depth > 1 else []))
-            # An instance stands for its copy too: changes of the copy count as changes of the original.
             result = join(result, own or copier.copied(obj, depth))
         return result
 

@@ -35,6 +35,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, show
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 
@@ -167,13 +168,22 @@ def from_keys(call: Call) -> Value:
     return made.value
 
 
+#: The special method that is asked for where a class does not have another.
+_OTHERWISE: Final = {
+    "__bool__": "__len__",
+    "__int__": "__index__",
+    "__float__": "__index__",
+    "__complex__": "__float__",
+}
+
+
 def _with_special(name: str, rule: Rule) -> Rule:
     """A rule that first lets objects of the project answer by a special method."""
 
     def asking(call: Call) -> Value:
         for obj in call.arg(0):
-            if not special(call, obj, name) and name in ("__repr__", "__bool__"):
-                special(call, obj, "__len__" if name == "__bool__" else "__str__")
+            if not special(call, obj, name) and name in _OTHERWISE:
+                special(call, obj, _OTHERWISE[name])
         return rule(call)
 
     return asking
@@ -420,7 +430,8 @@ def _hasattr(call: Call) -> Value:
 
 
 def _property(call: Call) -> Value:
-    return wrapper("property", call.arg(0, "fget"), call.arg(1, "fset")).value
+    deleter = call.arg(2, "fdel")
+    return wrapper("property", call.arg(0, "fget"), call.arg(1, "fset"), *([deleter] if deleter else [])).value
 
 
 def _type(call: Call) -> Value:
@@ -484,12 +495,20 @@ def _pow(call: Call) -> Value:
 
 
 def _string(call: Call) -> Value:
+    show(call.engine, call.frame, call.arg(0), SHOWN, call.pos)
     for obj in call.arg(0):
         if isinstance(obj, Lit):
             return literal(str(obj.const)).value if len(call.arg(0)) == 1 else STR_V
-        method = call.engine.find_method(call.frame, obj, "__str__") if isinstance(obj, Inst) else BOTTOM
-        if method:
-            call.call(method, how="operator")
+    return STR_V
+
+
+def _represented(call: Call) -> Value:
+    show(call.engine, call.frame, call.arg(0), SHOWN[1:], call.pos)
+    return STR_V
+
+
+def _format(call: Call) -> Value:
+    show(call.engine, call.frame, call.arg(0), FORMATTED, call.pos)
     return STR_V
 
 
@@ -507,9 +526,7 @@ def _vars(call: Call) -> Value:
 def _print(call: Call) -> Value:
     """Output, except into a buffer: then that is changed."""
     for value in call.args:
-        for obj in value:
-            if not special(call, obj, "__str__"):
-                special(call, obj, "__repr__")
+        show(call.engine, call.frame, value, SHOWN, call.pos)
     for obj in call.arg(-1, "file", NONE_V):
         if isinstance(obj, LibInst) and obj.cls in ("io.StringIO", "io.BytesIO"):
             call.effect("mutate", "print", obj)
@@ -522,16 +539,20 @@ def _print(call: Call) -> Value:
 
 def _truths(call: Call) -> Value:
     """`any`, `all`: objects answer by `__bool__`."""
-    for obj in call.elements(call.arg(0)):
-        special(call, obj, "__bool__")
+    ask(call.engine, call.frame, call.elements(call.arg(0)), TRUTH, call.pos)
     return BOOL_V
 
 
 def _delattr(call: Call) -> Value:
     name = call.constant(1, "", "a computed attribute")
     for obj in call.arg(0):
-        call.effect("attribute", str(name), obj)
+        call.engine.del_attr(call.frame, obj, str(name), call.pos)
     return NONE_V
+
+
+def _view(call: Call) -> Value:
+    """A memory view writes into what it views."""
+    return call.arg(0)
 
 
 def _callable(call: Call) -> Value:
@@ -564,13 +585,13 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "float": _with_special("__float__", _number("float")),
     "bool": _with_special("__bool__", _truth),
     "str": _string,
-    "repr": _with_special("__repr__", _TEXT),
-    "format": _with_special("__format__", _TEXT),
-    "ascii": _TEXT,
+    "repr": _represented,
+    "format": _format,
+    "ascii": _represented,
     "chr": _TEXT,
-    "bin": _TEXT,
-    "hex": _TEXT,
-    "oct": _TEXT,
+    "bin": _with_special("__index__", _TEXT),
+    "hex": _with_special("__index__", _TEXT),
+    "oct": _with_special("__index__", _TEXT),
     "ord": give(INT_V),
     "hash": _with_special("__hash__", give(INT_V)),
     "id": give(INT_V),
@@ -580,7 +601,7 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "list": _sequence("list"),
     "tuple": _sequence("tuple"),
     "set": _sequence("set"),
-    "frozenset": _sequence("set"),
+    "frozenset": _sequence("frozenset"),
     "dict": _dict,
     "getattr": _getattr,
     "setattr": _setattr,
@@ -597,6 +618,7 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "object": lambda call: call.engine.library_instance(call.frame, call.pos, "builtins.object").value,
     "abs": _with_special("__abs__", _abs),
     "round": _with_special("__round__", _round),
+    "dict.fromkeys": from_keys,
     "pow": _pow,
     "divmod": _divmod,
     "any": _truths,
@@ -611,7 +633,7 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "locals": _vars,
     "globals": _vars,
     "dir": give(stream("tuple", STR_V).value),
-    "memoryview": give(unknown("a memory view").value),
+    "memoryview": _view,
 }
 _EFFECTS: Final[dict[str, tuple[str, Rule]]] = {
     "input": ("io", _TEXT),
@@ -636,8 +658,10 @@ def _property_setter(call: Call) -> Value:
     old = call.receiver
     assert isinstance(old, Wrapper)
     if call.name.endswith("setter"):
-        return wrapper("property", old.inner, call.arg(0)).value
-    return old.value if call.name.endswith("deleter") else wrapper("property", call.arg(0), *old.extra).value
+        return wrapper("property", old.inner, call.arg(0), *old.extra[1:]).value
+    if call.name.endswith("deleter"):
+        return wrapper("property", old.inner, *(old.extra or (BOTTOM,))[:1], call.arg(0)).value
+    return wrapper("property", call.arg(0), *old.extra).value
 
 
 CLASSES: Final[dict[str, ClassSpec]] = {

@@ -10,7 +10,11 @@ from hybridize.domain.objects import (
     INT_V,
     NONE_V,
     STR_V,
+    Container,
     Inst,
+    LibInst,
+    Stream,
+    Tup,
     Value,
     lib,
     stream,
@@ -35,6 +39,7 @@ from hybridize.library.python.rules import (
     opaque,
     parsed,
     properties,
+    recall,
     same,
     table,
     text,
@@ -73,12 +78,55 @@ def _dumped(call: Call) -> Value:
     return STR_V
 
 
+_BUFFERS: Final = ("io.StringIO", "io.BytesIO")
+
+
+def _use(call: Call, stream: Value, method: str) -> None:
+    """Reads or writes a stream: a buffer in memory changes, an object of the project answers, else it is a file."""
+    for obj in stream:
+        if isinstance(obj, LibInst) and obj.cls in _BUFFERS:
+            call.effect("mutate", call.name, obj)
+        elif isinstance(obj, Container | Tup | Stream):
+            call.elements(obj.value)
+        elif not (isinstance(obj, Inst) and call.method(obj, method, STR_V)):
+            call.effect("io")
+
+
 def _dump(call: Call) -> Value:
     call_back(call, call.kwargs.get("default", NONE_V), call.arg(0))
-    for obj in call.arg(1, "fp"):
-        if isinstance(obj, Inst):
-            call.method(obj, "write", STR_V)
+    _use(call, call.arg(1, "fp"), "write")
     return NONE_V
+
+
+def _dump_maybe(call: Call) -> Value:
+    """`yaml.dump(x)` gives text; with a stream it writes there."""
+    if call.given(1, "stream"):
+        _use(call, call.arg(1, "stream"), "write")
+    return STR_V
+
+
+def _load_file(call: Call) -> Value:
+    _use(call, call.arg(0), "read")
+    return _load(call)
+
+
+def _unpickled(call: Call) -> Value:
+    _use(call, call.arg(0), "read")
+    return opaque(call)
+
+
+def _writer(cls: str) -> Rule:
+    def rule(call: Call) -> Value:
+        made = call.engine.library_instance(call.frame, call.pos, cls)
+        call.keep(made, "file", call.arg(0, "f" if cls.endswith("DictWriter") else "csvfile"))
+        return made.value
+
+    return rule
+
+
+def _write_row(call: Call) -> Value:
+    _use(call, recall(call, "file") or unknown("a file").value, "write")
+    return INT_V
 
 
 def _load(call: Call) -> Value:
@@ -88,10 +136,12 @@ def _load(call: Call) -> Value:
 
 
 def _rows(call: Call) -> Value:
+    _use(call, call.arg(0), "__next__")
     return iterator_of(call, call.list_of(STR_V, "list", "row"), "rows")
 
 
 def _dict_rows(call: Call) -> Value:
+    _use(call, call.arg(0), "__next__")
     return iterator_of(call, text_dict(call), "rows")
 
 
@@ -252,21 +302,21 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **table("pathlib.Path", "cwd home", _path, "environment"),
     # formats
     **{f"{m}.dumps": Spec(_dumped) for m in _JSON_MODULES},
-    **{f"{m}.dump": Spec(_dump, effects=("io",)) for m in _JSON_MODULES},
+    **{f"{m}.dump": Spec(_dump) for m in _JSON_MODULES},
     **{f"{m}.loads": Spec(_load) for m in _JSON_MODULES},
-    **{f"{m}.load": Spec(_load, effects=("io",)) for m in _JSON_MODULES},
+    **{f"{m}.load": Spec(_load_file) for m in _JSON_MODULES},
     **{f"{m}.dumps": Spec(octets) for m in _PICKLES},
-    **{f"{m}.dump": Spec(_dump, effects=("io",)) for m in _PICKLES},
+    **{f"{m}.dump": Spec(_dump) for m in _PICKLES},
     **{f"{m}.loads": Spec(opaque) for m in _PICKLES},
-    **{f"{m}.load": Spec(opaque, effects=("io",)) for m in _PICKLES},
+    **{f"{m}.load": Spec(_unpickled) for m in _PICKLES},
     "shelve.open": Spec(text_dict, effects=("io",)),
-    "csv.reader": Spec(_rows, effects=("io",)),
-    "csv.writer": Spec(instance("csv.Writer")),
+    "csv.reader": Spec(_rows),
+    "csv.writer": Spec(_writer("csv.Writer")),
     "csv.register_dialect": Spec(nothing, effects=("state",)),
     "csv.field_size_limit": Spec(integer, effects=("state",)),
     **table("yaml", "safe_load load full_load unsafe_load", _load),
     **table("yaml", "safe_load_all load_all", lambda call: iterator_of(call, parsed(call))),
-    **table("yaml", "dump safe_dump dump_all safe_dump_all", text, "io"),
+    **table("yaml", "dump safe_dump dump_all safe_dump_all", _dump_maybe),
     **table("yaml", "add_constructor add_representer add_implicit_resolver", nothing, "state"),
     **{f"{m}.loads": Spec(parsed) for m in ("toml", "tomllib", "tomli")},
     **{f"{m}.load": Spec(parsed, effects=("io",)) for m in ("toml", "tomllib", "tomli")},
@@ -295,7 +345,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **table("pkg_resources", "resource_filename", text, "environment"),
     "pkg_resources.resource_stream": Spec(_file, effects=("io",)),
 }
-_CSV_WRITER: Final = ClassSpec(methods=methods("writerow writerows writeheader", integer, "io"))
+_CSV_WRITER: Final = methods("writerow writerows writeheader", _write_row)
 _H5_GROUP: Final = ClassSpec(
     methods={
         **methods("create_dataset require_dataset", instance("h5py.Dataset"), "io"),
@@ -359,16 +409,17 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     ),
     "zipfile.ZipFile": _ARCHIVE,
     "tarfile.TarFile": _ARCHIVE,
-    "csv.Writer": _CSV_WRITER,
-    "csv.DictWriter": _CSV_WRITER,
-    "csv.DictReader": ClassSpec(make=_dict_rows, effects=("io",)),
+    "csv.Writer": ClassSpec(methods=_CSV_WRITER),
+    "csv.DictWriter": ClassSpec(methods=_CSV_WRITER, make=_writer("csv.DictWriter")),
+    "csv.DictReader": ClassSpec(make=_dict_rows),
     "json.JSONEncoder": ClassSpec(methods={"encode": Spec(text), "default": Spec(opaque), "iterencode": Spec(opaque)}),
     "json.JSONDecoder": ClassSpec(methods={"decode": Spec(parsed), "raw_decode": Spec(opaque)}),
     "pickle.Pickler": ClassSpec(methods={"dump": Spec(nothing, effects=("io",))}),
     "pickle.Unpickler": ClassSpec(methods={"load": Spec(opaque, effects=("io",))}),
     "configparser.ConfigParser": ClassSpec(
         methods={
-            **methods("read read_file read_string read_dict", listed(STR_V), "io"),
+            **methods("read read_file", listed(STR_V), "io"),
+            **methods("read_string read_dict", nothing, "mutate"),
             **methods("get", text),
             "getint": Spec(integer),
             "getfloat": Spec(number),

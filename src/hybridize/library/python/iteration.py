@@ -193,7 +193,8 @@ def _singledispatch(call: Call) -> Value:
 
 
 def _property(call: Call) -> Value:
-    return wrapper("property", call.arg(0, "func"), BOTTOM).value
+    """A cached property: no setter, no deleter, and what it gives is kept."""
+    return wrapper("property", call.arg(0, "func"), BOTTOM, BOTTOM, "cached").value
 
 
 def _update_wrapper(call: Call) -> Value:

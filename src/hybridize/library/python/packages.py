@@ -10,7 +10,7 @@ _HERE: Final = "hybridize.library.python."
 _PACKAGES: Final[Mapping[str, str]] = {
     "numbers": "cmath decimal fractions math numbers operator random secrets statistics",
     "iteration": "bisect functools heapq itertools",
-    "collections_models": "collections typing",
+    "collections_models": "array collections typing",
     "definitions": "abc attr attrs contextlib copy dataclasses enum inspect types typing typing_extensions weakref",
     "text": (
         "Levenshtein ast base64 binascii difflib editdistance gettext hashlib hmac html humanize inflection "
@@ -25,7 +25,7 @@ _PACKAGES: Final[Mapping[str, str]] = {
     ),
     "system": (
         "argparse atexit cProfile calendar ctypes datetime faulthandler gc getpass importlib logging optparse "
-        "packaging pdb pkg_resources platform pstats resource signal socket subprocess sys time timeit "
+        "packaging pdb pkg_resources platform pstats resource signal socket sqlite3 subprocess sys time timeit "
         "traceback tracemalloc warnings"
     ),
     "concurrency": "asyncio concurrent contextvars joblib multiprocess multiprocessing queue sched threading torch",

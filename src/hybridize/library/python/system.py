@@ -265,6 +265,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **table("sys", "setrecursionlimit settrace setprofile setswitchinterval set_int_max_str_digits", nothing, "state"),
     **table("sys.path", "append insert remove extend", nothing, "state"),
     "sys.modules.get": Spec(opaque),
+    "sqlite3.connect": Spec(instance("sqlite3.Connection"), effects=("io",)),
+    **table("sys.modules", "pop update clear setdefault", opaque, "state"),
     **table("sys", "getrecursionlimit", integer, "environment"),
     **table("sys", "getsizeof getrefcount", integer),
     **table("sys", "getdefaultencoding getfilesystemencoding intern", text),
@@ -327,7 +329,16 @@ _POPEN: Final = {
     **methods("kill terminate send_signal", nothing, "io"),
     "__enter__": Spec(itself),
 }
+_DATABASE: Final = ClassSpec(
+    methods={
+        **methods("execute executemany executescript cursor", instance("sqlite3.Cursor"), "io"),
+        **methods("commit rollback close create_function", nothing, "io"),
+        **methods("fetchone fetchall fetchmany __iter__", opaque, "io"),
+        "__enter__": Spec(itself),
+    },
+)
 CLASSES: Final[dict[str, ClassSpec]] = {
+    **dict.fromkeys(("sqlite3.Connection", "sqlite3.Cursor"), _DATABASE),
     **{f"datetime.{name}": _DATE for name in ("datetime", "date", "time", "timedelta")},
     **{f"datetime.{name}": ClassSpec() for name in ("timezone", "tzinfo")},
     **{f"argparse.{name}": _PARSER for name in ("ArgumentParser", "_ArgumentGroup")},
