@@ -119,7 +119,7 @@ class SideEffects:
         """Whether what is changed came into being within the frame's extent."""
         target = effect.target
         if effect.kind == "closure":
-            return effect.cell is not None and any(frame.cells.get(name) is effect.cell for name in frame.code.cells)
+            return effect.cell is not None and self._has_cell(frame, effect.cell, direct=direct)
         if isinstance(target, Mod | Lib):
             return False
         if isinstance(target, Heap):
@@ -127,6 +127,16 @@ class SideEffects:
         if isinstance(target, Unknown):
             return False
         return target is not None
+
+    def _has_cell(self, frame: Frame, cell: Cell, *, direct: bool) -> bool:
+        """Whether a captured variable is of a frame's extent, and nobody else keeps what captures it."""
+        if any(frame.cells.get(name) is cell for name in frame.code.cells):
+            return True
+        if direct:
+            return False
+        inside = reachable(frame)
+        owners = [f for f in inside if any(f.cells.get(name) is cell for name in f.code.cells)]
+        return any(all(c in inside or _keeps_nothing(c) for c in o.callers) for o in owners)
 
     def _made_here(self, frame: Frame, target: Heap, *, direct: bool) -> bool:
         """Whether the extent of a frame allocated an object."""
@@ -240,6 +250,11 @@ def _fills_own(frame: Frame, reason: Reason) -> bool:
     """Whether a constructor writes the object that it is called on."""
     target = reason.effect.target
     return frame.code.name in _CONSTRUCTORS and isinstance(target, Inst | LibInst) and target in frame.args[0]
+
+
+def _keeps_nothing(frame: Frame) -> bool:
+    """Whether what a frame makes is likely gone when it ends: not so for modules, classes and constructors."""
+    return frame.code.kind == "function" and frame.code.name not in _CONSTRUCTORS
 
 
 def _is_unclear(reason: Reason) -> bool:

@@ -28,6 +28,7 @@ from hybridize.domain.objects import (
     stream,
     tup,
     unknown,
+    wrapper,
 )
 from hybridize.flow.frames import LEVEL_LIMITS, Contexts, Frame
 from hybridize.flow.heap import HeapAccess, registry_class, uid_of
@@ -44,6 +45,8 @@ MAX_RULES: Final = 150
 #: A frame that has run so often waits in the worklist, so that further changes of its arguments are taken together.
 EAGER_RUNS: Final = 2
 
+#: The field of a function that holds what is registered for other types (`functools.singledispatch`).
+DISPATCHED: Final = "<dispatched>"
 _NO_KWARGS: Final[Mapping[str, Value]] = {}
 
 
@@ -54,6 +57,9 @@ class Calls(HeapAccess):
         depth: int
         phase: int
         rules_open: int
+
+        def enter_context(self, frame: Frame, value: Value, pos: int) -> Value: ...
+        def exit_context(self, frame: Frame, value: Value, pos: int) -> None: ...
 
         def run(self, frame: Frame) -> None: ...
 
@@ -108,6 +114,9 @@ class Calls(HeapAccess):
                 return self._call_library_instance(frame, pos, obj, args, kwargs, rest)
             case Wrapper():
                 return self._call_wrapper(frame, pos, obj, args, kwargs, how, rest)
+            case Stream(kind="generator") if len(args) == 1 and _is_definition(args[0]):
+                # Only what `contextmanager` makes can be called: it decorates.
+                return wrapper("scoped", args[0], BOTTOM, frame, pos).value
             case Unknown():
                 frame.effect("unknown_call", obj, obj.reason, pos)
                 self.escape(frame, args, kwargs, pos)
@@ -496,6 +505,16 @@ class Calls(HeapAccess):
                 return tup([item or unknown("a field of a named tuple").value for item in items], "tuple", names).value
             case "hybrid":
                 return self.call_value(frame, pos, obj.inner, args, kwargs, "hybrid", rest)
+            case "scoped":
+                self._in_scope(frame, pos, obj)
+                return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
+            case "dispatch":
+                result = self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
+                for func in obj.inner:
+                    if isinstance(func, Func) and DISPATCHED in func.fields:
+                        others = self.read(frame, func.cell(DISPATCHED))
+                        result = join(result, self.call_value(frame, pos, others, args, kwargs, how, rest))
+                return result
             case "construct":
                 made = [self._construct(frame, pos, c, args, kwargs, rest) for c in obj.inner if isinstance(c, Class)]
                 return self._join_column(made)
@@ -504,6 +523,17 @@ class Calls(HeapAccess):
                 name, options = obj.extra
                 return self.call_library(frame, pos, name, args, dict(options))
         return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
+
+    def _in_scope(self, frame: Frame, pos: int, scope: Wrapper) -> None:
+        """Enters and leaves the context manager that decorates a function: an object, or a generator made anew."""
+        manager, definer, place = scope.extra
+        if manager:
+            self.enter_context(frame, manager, pos)
+            self.exit_context(frame, manager, pos)
+            return
+        for where, callee in list(definer.calls):
+            if where == place and callee.code.is_generator:
+                frame.calls[pos, callee] = "call"
 
     # Arguments with stars ----------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from hybridize.domain.objects import (
     Obj,
     Prim,
     Tensor,
+    Tup,
     Unknown,
     Value,
     literal,
@@ -32,7 +33,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.calls import Calls
 from hybridize.flow.frames import Frame
-from hybridize.flow.heap import join_items
+from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.truth import MAYBE, NEVER, truth
 from hybridize.library.operators import binary, compare, inplace, unary
@@ -409,6 +410,8 @@ def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
     results: list[Value] = [BOTTOM] * count
     for obj in value:
         items = engine.unpackable(frame, obj, pos)
+        if items is not None and isinstance(obj, Tup) and obj.kind in ONE_SHOT:
+            frame.effect("iterator", obj, obj.kind, pos)
         if items is not None and (len(items) == count if star < 0 else len(items) >= count - 1):
             after = count - star - 1 if star >= 0 else 0
             for i in range(count):

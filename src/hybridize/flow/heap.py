@@ -313,7 +313,7 @@ class HeapAccess:
                     return self.bind_all(frame, item.inner, cls, pos)
                 if item.kind == "property":
                     return self._property(frame, item, receiver, pos)
-                if item.kind == "hybrid":
+                if item.kind in ("hybrid", "scoped", "dispatch"):
                     return bound(item, receiver).value
             case Inst():
                 owner = receiver.cls.value if isinstance(receiver, Inst) else NONE.value
@@ -366,6 +366,9 @@ class HeapAccess:
             return self._super_attr(frame, obj, name, pos)
         if obj.kind == "property" and name in ("setter", "getter", "deleter"):
             return property_accessor(obj, name)
+        if obj.kind == "dispatch" and name == "register":
+            options = (("generic", obj.inner),)
+            return wrapper("decorator", BOTTOM, "functools.singledispatch.register", options).value
         cls = f"wrapper.{obj.kind}"
         if registry.method_spec(cls, name) is not None:
             return bound(name, obj).value

@@ -335,19 +335,15 @@ class Lowering(PatternLowering, ExpressionLowering):
         return Handler(phis, body, edge, type_slot[0], catches, caught)
 
     def with_(self, node: ast.With | ast.AsyncWith) -> bool:
-        managers = []
         is_async = isinstance(node, ast.AsyncWith)
         for item in node.items:
             manager, entered = self.expr(item.context_expr), self.slot()
             pos = position(item.context_expr)
             self.emit(Op.ENTER, entered, manager, is_async, pos)
-            managers.append((manager, pos))
+            self.emit(Op.EXIT, -1, manager, pos)  # here, because no `return` in the body skips it
             if item.optional_vars is not None:
                 self.bind_target(item.optional_vars, entered, pos)
-        falls = self.block(node.body)
-        for manager, pos in reversed(managers):
-            self.emit(Op.EXIT, -1, manager, pos)
-        return falls
+        return self.block(node.body)
 
     # Definitions -------------------------------------------------------------------------------------------------
 

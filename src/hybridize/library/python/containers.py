@@ -343,11 +343,16 @@ def _advance(call: Call) -> Value:
     return receiver.element if isinstance(receiver, Stream) else call.elements(receiver.value) if receiver else BOTTOM
 
 
+def _closed(call: Call) -> Value:
+    call.effect("iterator", "close()", call.receiver)
+    return NONE_V
+
+
 _GENERATOR: Final = {
     "__next__": Spec(_advance),
     "send": Spec(_advance),
     "throw": Spec(_advance),
-    "close": Spec(_NOTHING),
+    "close": Spec(_closed),
 }
 _NUMBER: Final = {
     "bit_length": Spec(give(INT_V)),

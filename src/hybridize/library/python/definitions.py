@@ -202,6 +202,11 @@ def _enter(call: Call, value: Value) -> Value:
     return found
 
 
+def _scoped(call: Call) -> Value:
+    """A context manager that decorates: each call of the function is inside of it."""
+    return wrapper("scoped", call.arg(0), itself(call), call.frame, call.pos).value
+
+
 def _callback(call: Call) -> Value:
     call_back(call, call.arg(0), *call.args[1:], **call.kwargs)
     return call.arg(0)
@@ -357,7 +362,9 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "abc.ABC": ClassSpec(),
     "abc.ABCMeta": ClassSpec(methods={"register": Spec(same, effects=("state",))}),
     "contextlib.suppress": _SIMPLE_CONTEXT,
-    "contextlib.ContextDecorator": _SIMPLE_CONTEXT,
+    "contextlib.ContextDecorator": ClassSpec(
+        bases=_SIMPLE_CONTEXT.bases, methods=_SIMPLE_CONTEXT.methods, call=Spec(_scoped)
+    ),
     "contextlib.AbstractContextManager": _SIMPLE_CONTEXT,
     "contextlib.AbstractAsyncContextManager": _SIMPLE_CONTEXT,
     "contextlib.nullcontext": ClassSpec(

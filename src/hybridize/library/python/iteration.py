@@ -9,8 +9,11 @@ from hybridize.domain.objects import (
     BOTTOM,
     INT_V,
     NONE_V,
+    Bound,
+    Func,
     Lit,
     Value,
+    Wrapper,
     prim,
     tup,
     unknown,
@@ -188,8 +191,23 @@ def _reduce(call: Call) -> Value:
     return total
 
 
+_REGISTER: Final = "functools.singledispatch.register"
+
+
 def _singledispatch(call: Call) -> Value:
-    return call.arg(0) or unknown("a dispatched function").value
+    return wrapper("dispatch", call.arg(0)).value if call.args else unknown("a dispatched function").value
+
+
+def _register(call: Call) -> Value:
+    """`f.register(fn)`, `f.register(type, fn)`, `@f.register(type)`: `fn` may be called instead of `f`."""
+    generic = call.kwargs.get("generic", BOTTOM)
+    given = [a for a in call.args if any(isinstance(o, Func | Wrapper | Bound) for o in a)]
+    if not given:
+        return later(_REGISTER, {"generic": generic})
+    for func in generic:
+        if isinstance(func, Func):
+            call.engine.set_field(call.frame, func, "<dispatched>", given[-1], call.pos)
+    return given[-1]
 
 
 def _property(call: Call) -> Value:
@@ -283,6 +301,7 @@ _RULES: Final[dict[str, Rule]] = {
     "functools.lru_cache": decorator,
     "functools.cache": decorator,
     "functools.singledispatch": _singledispatch,
+    _REGISTER: _register,
     "functools.singledispatchmethod": _singledispatch,
     "functools.cached_property": _property,
     "functools.total_ordering": same,
