@@ -15,7 +15,22 @@ _calls: dict[Code, dict[int, Instr]] = {}
 _FRESH: Final = frozenset({Op.BINARY, Op.UNARY, Op.COMPARE, Op.TUPLE, Op.LIST, Op.SET, Op.DICT, Op.FORMAT, Op.SLICE})
 #: Methods and functions whose result may share memory with their receiver or argument.
 _VIEWS: Final = frozenset(
-    {"reshape", "ravel", "view", "T", "transpose", "asarray", "squeeze", "swapaxes", "flat", "iter"}
+    {"reshape", "ravel", "view", "T", "transpose", "asarray", "squeeze", "swapaxes", "flat", "iter", "nditer", "split"}
+    | {"array_split", "hsplit", "vsplit", "dsplit", "atleast_1d", "atleast_2d", "atleast_3d", "expand_dims", "moveaxis"}
+    | {
+        "rollaxis",
+        "broadcast_to",
+        "diagonal",
+        "real",
+        "imag",
+        "flip",
+        "flipud",
+        "fliplr",
+        "rot90",
+        "asanyarray",
+        "base",
+    }
+    | {"ascontiguousarray", "frombuffer", "as_strided", "sliding_window_view", "asarray_chkfinite", "base"}
 )
 
 

@@ -160,7 +160,7 @@ def _set_attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
         # No number or string has attributes of its own: a member of an enumeration is meant.
         frame.effect("attribute", unknown("a member of an enumeration"), name, pos).slot = owner
     for obj in owners:
-        if isinstance(obj, Unknown):
+        if isinstance(obj, Unknown) or (isinstance(obj, Tensor) and obj.kind == NDARRAY):
             frame.effect("attribute", obj, name, pos).slot = owner
         else:
             engine.set_attr(frame, obj, name, value, pos)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
-from hybridize.domain.objects import Obj, Tensor, Value
+from hybridize.domain.objects import NONE_V, Obj, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.library.numpy import functions
 from hybridize.library.numpy.promotion import promoted
@@ -20,11 +21,31 @@ def on_host(rule: Rule) -> Rule:
             for obj in value:
                 if isinstance(obj, Tensor) and obj.kind != NDARRAY:
                     call.effect("eager_only", call.name, obj)
-        for obj in call.kwargs.get("out", ()):
+        place = _inputs(call.name)
+        for obj in call.kwargs.get("out", call.args[place] if place and len(call.args) > place else ()):
             _written(call, obj)
         return rule(call)
 
     return noted
+
+
+@cache
+def _inputs(name: str) -> int:
+    """How many inputs a universal function has: the argument after them is `out`; 0 for other functions."""
+    last = name.rpartition(".")[2]
+    return 1 if last in _UNARY else 2 if last in _BINARY else 0
+
+
+_UNARY: Final = frozenset(
+    "negative positive absolute abs fabs sign sqrt square cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin "
+    "arccos arctan sinh cosh tanh arcsinh arccosh arctanh degrees radians deg2rad rad2deg floor ceil trunc rint "
+    "reciprocal conj conjugate logical_not invert bitwise_not isnan isinf isfinite signbit".split()
+)
+_BINARY: Final = frozenset(
+    "add subtract multiply divide true_divide floor_divide power float_power mod remainder fmod maximum minimum fmax "
+    "fmin hypot arctan2 logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor left_shift right_shift "
+    "equal not_equal greater greater_equal less less_equal copysign matmul heaviside logaddexp dot".split()
+)
 
 
 def _written(call: Call, obj: Obj) -> None:
@@ -59,4 +80,11 @@ def _table() -> dict[str, Spec]:
     return made
 
 
-FUNCTIONS: Final[dict[str, Spec]] = _table()
+def _at(call: Call) -> Value:
+    """`np.add.at(a, indices, b)`: changes its first argument."""
+    for obj in call.arg(0, "a"):
+        _written(call, obj)
+    return NONE_V
+
+
+FUNCTIONS: Final[dict[str, Spec]] = {**_table(), **{f"np.{name}.at": Spec(_at) for name in _UNARY | _BINARY}}

@@ -264,13 +264,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.summary.trace_on": Spec(_nothing, effects=("state",)),
     "tf.summary.trace_export": Spec(_nothing, effects=("io",)),
     "tf.saved_model.save": Spec(_nothing, effects=("io",)),
-    "tf.io.gfile.makedirs": Spec(_nothing, effects=("io",)),
-    "tf.io.gfile.exists": Spec(lambda call: BOOL_V),
-    "tf.io.gfile.glob": Spec(lambda call: call.list_of(STR_V, "list", "glob")),
-    "tf.io.gfile.listdir": Spec(lambda call: call.list_of(STR_V, "list", "listdir")),
-    "tf.io.gfile.remove": Spec(_nothing, effects=("io",)),
-    "tf.io.gfile.rmtree": Spec(_nothing, effects=("io",)),
-    "tf.io.gfile.copy": Spec(_nothing, effects=("io",)),
 }
 
 CLASSES: Final[dict[str, ClassSpec]] = {
