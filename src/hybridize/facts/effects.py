@@ -56,6 +56,7 @@ class SideEffects:
 
     def __init__(self, solution: Solution) -> None:
         self.summaries: dict[Frame, dict[tuple[str, Obj | str | None], Reason]] = {}
+        self._dead = frozenset(f.uid for f in solution.world.frames if f.dead)
         self._extents: dict[Frame, frozenset[int]] = {}
         self._extent_codes: dict[Frame, frozenset[Code]] = {}
         frames = [f for group in solution.frames.values() for f in group]
@@ -146,7 +147,14 @@ class SideEffects:
             if param.kind == "kwargs" and target.site[1] == frame.code.position:
                 return True
             return direct and frame.code.name == _LAZY and target in frame.args[0]
-        if target.frame == SHARED:
+        kept = target.fields.get("__dict__") if isinstance(target, Inst) else None
+        if kept is not None and any(isinstance(o, Heap) and not self._is_within(frame, o) for o in kept.value):
+            return False  # its fields are those of an object from outside
+        return self._is_within(frame, target)
+
+    def _is_within(self, frame: Frame, target: Heap) -> bool:
+        """Whether the code that allocated an object ran within a frame's extent."""
+        if target.frame == SHARED or target.frame in self._dead:
             return target.site[0] in self._codes(frame)
         return target.frame == frame.uid or target.frame in self._extent(frame)
 
