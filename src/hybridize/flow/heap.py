@@ -209,6 +209,8 @@ class HeapAccess:
             return lib(cls).value
         if registry.method_spec(cls, name) is not None:
             return bound(name, obj).value
+        if cls in _COMPLETE and name not in _COMPLETE[cls]:
+            return BOTTOM  # reading it raises: that alternative ends here
         return unknown(f"attribute `{name}` of a {cls.rpartition('.')[2]}").value
 
     def _instance_attr(self, frame: Frame, obj: Inst, name: str, pos: int) -> Value:
@@ -759,6 +761,8 @@ class HeapAccess:
 #: What can be iterated over only once: doing so changes it for whoever else holds it.
 ONE_SHOT = frozenset({"generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"})
 _CONTAINERS = frozenset({"builtins.dict", "builtins.list", "builtins.set", "collections.OrderedDict"})
+#: Built-in types that values of these kinds are surely of, with all their attributes.
+_COMPLETE = {"builtins.list": frozenset(dir(list)), "builtins.str": frozenset(dir(str))}
 _OBJECT_METHODS = frozenset(
     {
         "__init__",
