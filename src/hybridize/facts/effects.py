@@ -30,7 +30,7 @@ CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", 
 #: Calls that the analysis cannot see into.
 OPAQUE: Final = frozenset({"unknown_call", "foreign_call"})
 #: Ways of being called whose effects are not the caller's: Keras builds once; host functions run at every step.
-_ABSORBED: Final = frozenset({"build", "host", "class"})
+_ABSORBED: Final = frozenset({"build", "host"})
 #: Methods that write the fields of the object that is being made: no side effect of theirs, but of who calls them
 #: on an object from outside.
 _CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__setstate__"})

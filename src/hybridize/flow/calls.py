@@ -10,6 +10,7 @@ from hybridize.domain.objects import (
     BOTTOM,
     NONE,
     NONE_V,
+    STR_V,
     Bound,
     Class,
     Container,
@@ -34,6 +35,7 @@ from hybridize.flow.frames import LEVEL_LIMITS, Contexts, Frame
 from hybridize.flow.heap import HeapAccess, registry_class, uid_of
 from hybridize.library import registry
 from hybridize.library.defaults import default_call, unknown_method
+from hybridize.library.protocols import answer, ask
 from hybridize.library.spec import Call, Rule
 from hybridize.program.ir import Code
 
@@ -420,6 +422,7 @@ class Calls(HeapAccess):
     ) -> Value:
         """Calls a function or class of a library."""
         spec = registry.function_spec(name)
+        answer(self, frame, name, args, pos)
         call = Call(self, frame, pos, name, args, kwargs, None, rest)
         if spec is not None:
             for effect in spec.effects:
@@ -573,6 +576,10 @@ class Calls(HeapAccess):
                         kwargs[key] = join(kwargs.get(key, BOTTOM), self.read(frame, cell))
                 if not self.is_exact(frame, obj):
                     kwargs["**"] = join(kwargs.get("**", BOTTOM), self.read(frame, obj.rest_cell()))
+            elif isinstance(obj, Inst) and self.find_method(frame, obj, "keys"):
+                ask(self, frame, obj.value, ("keys",), pos)
+                item = ask(self, frame, obj.value, ("__getitem__",), pos, STR_V)
+                kwargs["**"] = join(kwargs.get("**", BOTTOM), item or unknown("an unpacked mapping").value)
             elif not isinstance(obj, Lit):
                 kwargs["**"] = join(kwargs.get("**", BOTTOM), unknown("an unpacked mapping").value)
 

@@ -38,7 +38,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
-from hybridize.library.protocols import SHOWN, equal, look_up, show
+from hybridize.library.protocols import SHOWN, ask, compare_parts, equal, look_up, show
 from hybridize.library.spec import Call
 
 _FOLD: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -209,7 +209,9 @@ def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
         element = BOTTOM
         for side in sides:
             element = join(element, engine.elements(frame, side.value, pos))
-        if kind == "tuple" or not isinstance(first, Container):
+        if op in "|&-^" and not isinstance(first, Container):
+            kind = "set"  # views of dicts give sets
+        elif kind == "tuple" or not isinstance(first, Container):
             from hybridize.domain.objects import stream
 
             return stream("tuple", element).value
@@ -355,16 +357,25 @@ def _compare(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Valu
             return literal(_COMPARE[op](x.const, y.const)).value
         except TypeError:
             return BOTTOM
-    for obj, other, name in ((x, y, f"__{SPECIAL[op]}__"), (y, x, f"__{SPECIAL[op]}__")):
+    for obj, other, name in ((x, y, op), (y, x, _REFLECTED.get(op, op))):
         if isinstance(obj, Inst):
-            found = _special(engine, frame, obj, name, [other.value], pos)
-            if found is not None:
-                return found
+            names = (f"__{SPECIAL[name]}__", *_INSTEAD.get(name, ()))
+            found = ask(engine, frame, obj.value, names, pos, other.value)
+            if found:
+                return BOOL_V if op == "!=" else found
+    compare_parts(engine, frame, x, y, pos)
     if op in ("==", "!="):
         answer = _equal(x, y)
         if answer is not None:
             return literal(answer == (op == "==")).value
     return BOOL_V
+
+
+#: The comparison that the right operand is asked for.
+_REFLECTED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_ORDERINGS: Final = ("__lt__", "__le__", "__gt__", "__ge__")
+#: What answers where a class does not define a comparison itself (the orderings by `functools.total_ordering`).
+_INSTEAD: Final = {"!=": ("__eq__",), **dict.fromkeys(("<", ">", "<=", ">="), _ORDERINGS)}
 
 
 def _equal(x: Obj, y: Obj) -> bool | None:
@@ -394,6 +405,8 @@ def _identical(x: Obj, y: Obj) -> bool | None:
 def _membership(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
     if isinstance(y, Inst):
         found = _special(engine, frame, y, "__contains__", [x.value], pos)
+        if found is None and engine.find_method(frame, y, "__iter__"):
+            engine.elements(frame, y.value, pos)
         return BOOL_V if found is None else found
     if isinstance(y, Container | Tup):
         if isinstance(y, Container) and y.kind in ("dict", "set", "frozenset"):

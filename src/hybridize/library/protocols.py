@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Container, Inst, Tup, Value
+from hybridize.domain.objects import BOTTOM, Container, Inst, Obj, Tup, Value
 
 #: What a truth test, a formatted value and a printed one ask for: the first that the class of an object defines.
 TRUTH: Final = ("__bool__", "__len__")
@@ -35,8 +35,7 @@ def show(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int
         if isinstance(obj, Inst):
             ask(engine, frame, obj.value, names, pos)
         elif isinstance(obj, Tup | Container) and depth < _DEEPEST:
-            parts = obj.items if isinstance(obj, Tup) else (engine.values_of(frame, obj),)
-            for part in parts:
+            for part in _parts(engine, frame, obj):
                 show(engine, frame, part, _REPRESENTED, pos, depth + 1)
 
 
@@ -55,3 +54,55 @@ def equal(engine: Any, frame: Any, wanted: Value, members: Value, pos: int) -> N
     """Compares a value with the members of a sequence: instances on either side answer by `__eq__`."""
     ask(engine, frame, members, ("__eq__",), pos, wanted)
     ask(engine, frame, wanted, ("__eq__",), pos, members or wanted)
+
+
+#: What library code asks the instances for that it is given, by the first part of its name.
+_ASKED: Final[dict[str, tuple[str, ...]]] = {
+    "os": ("__fspath__",),
+    "io": ("__fspath__",),
+    "shutil": ("__fspath__",),
+    "pathlib": ("__fspath__",),
+    "math": ("__float__", "__index__"),
+    "np": ("__array_ufunc__", "__array_function__", "__array__"),
+    "tf": ("__tf_tensor__", "__array__"),
+}
+_ROUNDED: Final = frozenset({"floor", "ceil", "trunc"})
+
+
+def answer(engine: Any, frame: Any, name: str, args: list[Value], pos: int) -> None:
+    """Lets the instances that a library function is given answer by the special methods that it calls."""
+    root, _, last = name.partition(".")
+    names = _ASKED.get(root)
+    if names is None:
+        return
+    if root == "math" and last in _ROUNDED:
+        names = (f"__{last}__", *names)
+    for value in args:
+        ask(engine, frame, value, names, pos)
+
+
+def order(engine: Any, frame: Any, element: Value, pos: int, depth: int = 0) -> None:
+    """Puts elements in order: instances, also those inside tuples and lists, answer by `__lt__` or `__gt__`."""
+    for obj in element:
+        if isinstance(obj, Inst):
+            ask(engine, frame, obj.value, ("__lt__",), pos, element)
+            ask(engine, frame, obj.value, ("__gt__",), pos, element)
+        elif isinstance(obj, Tup | Container) and depth < _DEEPEST:
+            for part in _parts(engine, frame, obj):
+                equal(engine, frame, part, part, pos)
+                order(engine, frame, part, pos, depth + 1)
+
+
+def compare_parts(engine: Any, frame: Any, x: Obj, y: Obj, pos: int, depth: int = 0) -> None:
+    """Compares two containers part by part."""
+    if depth >= _DEEPEST or not isinstance(x, Tup | Container) or not isinstance(y, Tup | Container):
+        return
+    for mine, other in zip(_parts(engine, frame, x), _parts(engine, frame, y), strict=False):
+        equal(engine, frame, mine, other, pos)
+        for a in mine:
+            for b in other:
+                compare_parts(engine, frame, a, b, pos, depth + 1)
+
+
+def _parts(engine: Any, frame: Any, obj: Tup | Container) -> tuple[Value, ...]:
+    return obj.items if isinstance(obj, Tup) else (engine.values_of(frame, obj),)

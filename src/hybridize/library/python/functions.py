@@ -15,6 +15,7 @@ from hybridize.domain.objects import (
     STR_V,
     Class,
     Container,
+    Func,
     Heap,
     Inst,
     LibInst,
@@ -35,7 +36,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, show
+from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, order, show
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 
@@ -146,10 +147,7 @@ def _sorted(call: Call) -> Value:
 
 def compare_elements(call: Call, element: Value) -> None:
     """Elements are put in order by their own `__lt__` or `__gt__`."""
-    for obj in element:
-        if isinstance(obj, Inst):
-            special(call, obj, "__lt__", element)
-            special(call, obj, "__gt__", element)
+    order(call.engine, call.frame, element, call.pos)
 
 
 def special(call: Call, obj: Obj, name: str, *args: Value) -> Value:
@@ -192,7 +190,10 @@ def _with_special(name: str, rule: Rule) -> Rule:
 def _reversed(call: Call) -> Value:
     result = BOTTOM
     for obj in call.arg(0):
-        if isinstance(obj, Tup):
+        own = special(call, obj, "__reversed__")
+        if own:
+            result = join(result, own)
+        elif isinstance(obj, Tup):
             result = join(result, tup(tuple(reversed(obj.items))).value)
         else:
             result = join(result, stream("reversed", call.elements(obj.value)).value)
@@ -414,6 +415,10 @@ def _super(call: Call) -> Value:
 
 def _isinstance(call: Call) -> Value:
     value = call.arg(0)
+    for kind in call.arg(1):
+        if isinstance(kind, Class) and kind.metaclass is not None:
+            hook = call.engine.get_attrs(call.frame, kind.metaclass.value, "__instancecheck__", call.pos)
+            call.call(frozenset(o for o in hook if isinstance(o, Func)), kind.value, value, how="operator")
     yes = call.engine.narrow(call.frame, value, call.arg(1), True)
     no = call.engine.narrow(call.frame, value, call.arg(1), False)
     if yes and no:
@@ -484,6 +489,12 @@ def _divmod(call: Call) -> Value:
     from hybridize.library.operators import binary
 
     a, b = call.arg(0), call.arg(1)
+    own = join(
+        ask(call.engine, call.frame, a, ("__divmod__",), call.pos, b),
+        ask(call.engine, call.frame, b, ("__rdivmod__",), call.pos, a),
+    )
+    if own:
+        return own
     parts = [binary(call.engine, call.frame, op, a, b, call.pos) or INT_V for op in ("//", "%")]
     return tup(parts).value
 
@@ -595,7 +606,7 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "ord": give(INT_V),
     "hash": _with_special("__hash__", give(INT_V)),
     "id": give(INT_V),
-    "bytes": give(prim("bytes").value),
+    "bytes": _with_special("__bytes__", give(prim("bytes").value)),
     "bytearray": lambda call: call.list_of(INT_V, "bytearray", "made"),
     "complex": give(prim("complex").value),
     "list": _sequence("list"),
@@ -632,7 +643,7 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "vars": _vars,
     "locals": _vars,
     "globals": _vars,
-    "dir": give(stream("tuple", STR_V).value),
+    "dir": _with_special("__dir__", give(stream("tuple", STR_V).value)),
     "memoryview": _view,
 }
 _EFFECTS: Final[dict[str, tuple[str, Rule]]] = {

@@ -19,6 +19,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.library.protocols import order
 from hybridize.library.python.functions import FUNCTIONS as BUILTINS
 from hybridize.library.python.rules import (
     call_back,
@@ -231,17 +232,25 @@ def _compare_key(call: Call) -> Value:
 # heapq and bisect ----------------------------------------------------------------------------------------------------
 
 
+def _ordered(call: Call, more: Value = BOTTOM) -> None:
+    """Elements of a heap or a sorted list are compared with each other."""
+    order(call.engine, call.frame, join(call.elements(call.arg(0)), more), call.pos)
+
+
 def _push(call: Call) -> Value:
+    _ordered(call, call.arg(1))
     change(call, call.arg(0), call.arg(1))
     return NONE_V
 
 
 def _pop(call: Call) -> Value:
+    _ordered(call)
     change(call, call.arg(0))
     return call.elements(call.arg(0))
 
 
 def _push_pop(call: Call) -> Value:
+    _ordered(call, call.arg(1))
     change(call, call.arg(0), call.arg(1))
     return join(call.elements(call.arg(0)), call.arg(1))
 
