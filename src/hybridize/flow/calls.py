@@ -31,7 +31,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.flow.frames import LEVEL_LIMITS, Contexts, Frame
+from hybridize.flow.frames import Contexts, Frame
 from hybridize.flow.heap import HeapAccess, registry_class, uid_of
 from hybridize.library import registry
 from hybridize.library.defaults import default_call, unknown_method
@@ -154,8 +154,10 @@ class Calls(HeapAccess):
         key = contexts.key(func, values, has_receiver)
         callee = contexts.frames.get(key)
         if callee is None:
-            callee = self._new_frame(contexts, func, values, has_receiver)
-            key = callee.key
+            callee = self._moved(frame, pos, contexts, func, values, key)
+            if callee is None:
+                callee = self._new_frame(contexts, func, values, has_receiver)
+        frame.sites[pos, func] = callee
         changed = callee.take(values)
         if explicit & ~callee.explicit:
             callee.explicit |= explicit
@@ -183,8 +185,23 @@ class Calls(HeapAccess):
                 return unknown(f"the result of `{code.name}`, which does not return").value
         return callee.ret
 
+    def _moved(
+        self, frame: Frame, pos: int, contexts: Contexts, func: Func, values: list[Value], key: object
+    ) -> Frame | None:
+        """The frame that this place called before, if no other place calls it and what it was given has only grown:
+        it goes on in the new context. The fixpoint would else leave a frame behind for each step of a growing value."""
+        before = frame.sites.get((pos, func))
+        if before is None or before.dead or len(before.incoming) != 1 or (frame, pos) not in before.incoming:
+            return None
+        if contexts.frames.get(before.key) is not before or not all(map(frozenset.issubset, before.args, values)):
+            return None
+        del contexts.frames[before.key]
+        before.key = key
+        contexts.frames[key] = before
+        return before
+
     def _new_frame(self, contexts: Contexts, func: Func, values: list[Value], has_receiver: bool) -> Frame:
-        if contexts.level < len(LEVEL_LIMITS) and len(contexts.frames) >= LEVEL_LIMITS[contexts.level]:
+        if contexts.full:
             for old in contexts.coarsen():
                 old.dead = True
                 for caller in old.callers:
@@ -402,7 +419,15 @@ class Calls(HeapAccess):
         self.rules_open += 1
         try:
             return rule(call)
-        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             self.world.failures.append(f"{call.name}: {type(error).__name__}: {error}")
             call.frame.effect("foreign_call", None, call.name, call.pos)
             return unknown(f"the result of `{call.name}`").value

@@ -1,8 +1,8 @@
 """Frames: a function in one calling context, with the values of its slots; and how contexts are told apart.
 
 The context of a call is what arrives: at first the argument values themselves; once a function has too many, only their
-kinds; then only the receiver; at last nothing. The step to a coarser level is taken for all calls of the function at
-once, so the result does not depend on which call came first.
+kinds; then only the receiver and the functions or classes that are passed; at last nothing. The step to a coarser level
+is taken for all calls of the function at once, so the result does not depend on which call came first.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final
 from hybridize.domain.lattice import collapse, join, widen
 from hybridize.domain.objects import (
     BOTTOM,
+    Bound,
     Cell,
     Class,
     Container,
@@ -25,11 +26,16 @@ from hybridize.domain.objects import (
     Tup,
     Unknown,
     Value,
+    Wrapper,
 )
 from hybridize.program.ir import Code
 
-#: How many frames a function may have at each level before the next, coarser one.
-LEVEL_LIMITS: Final = (4, 4, 4)
+#: How many frames a function may have at each of the two finest levels; at the third, so many slots in all its frames
+#: (but at least as many frames): there small functions, such as layers and decorators, afford one for each receiver.
+LEVEL_LIMIT: Final = 4
+SLOTS_BY_RECEIVER: Final = 400
+#: The coarsest level has no bound: it has one frame for each function object.
+COARSEST: Final = 3
 #: After so many changes of one place, its value is widened instead of joined.
 PATIENCE: Final = 8
 
@@ -78,6 +84,7 @@ class Frame:
         "ret",
         "running",
         "runs",
+        "sites",
         "stuck",
         "symbolic",
         "uid",
@@ -102,6 +109,7 @@ class Frame:
         self.callers: dict[Frame, None] = {}
         self.incoming: dict[tuple[Frame | None, int], list[Value]] = {}
         self.calls: dict[tuple[int, Frame], str] = {}
+        self.sites: dict[tuple[int, Func], Frame] = {}  # the frame that each call of a function last went to
         self.effects: dict[tuple[str, Obj | None, int], Effect] = {}
         self.ops: dict[int, str] = {}
         self.symbolic = False
@@ -146,20 +154,29 @@ class Frame:
 class Contexts:
     """The frames of one function's code, and the level at which its contexts are told apart."""
 
-    __slots__ = ("frames", "level")
+    __slots__ = ("frames", "level", "size")
 
-    def __init__(self) -> None:
+    def __init__(self, code: Code) -> None:
         self.frames: dict[Any, Frame] = {}
         self.level = 0
+        self.size = code.size
+
+    @property
+    def full(self) -> bool:
+        """Whether one context more is too many at this level."""
+        if len(self.frames) < LEVEL_LIMIT or self.level == COARSEST:
+            return False
+        return self.level < COARSEST - 1 or len(self.frames) * (self.size + 1) > SLOTS_BY_RECEIVER
 
     def key(self, func: Func, args: list[Value], has_receiver: bool) -> Any:
         """The context of a call."""
-        if self.level == 0:
-            return (func, *args)
-        if self.level == 1:
-            return (func, *[kinds(v) for v in args])
-        if self.level == 2 and has_receiver and args:
-            return (func, args[0])
+        match self.level:
+            case 0:
+                return (func, *args)
+            case 1:
+                return (func, *[kinds(v) for v in args])
+            case 2:
+                return (func, *_identities(args, has_receiver))
         return (func,)
 
     def coarsen(self) -> list[Frame]:
@@ -168,6 +185,26 @@ class Contexts:
         old = list(self.frames.values())
         self.frames = {}
         return old
+
+
+def _identities(args: list[Value], has_receiver: bool) -> list[Any]:
+    """The receiver, and the arguments that are a definition: what a decorator is given."""
+    found: list[Any] = []
+    for i, value in enumerate(args):
+        if i == 0 and has_receiver:
+            found.append(_receiver(value))
+        elif len(value) == 1 and isinstance(next(iter(value)), Func | Class | Bound | Wrapper):
+            found.append((i, value))
+    return found
+
+
+def _receiver(value: Value) -> Value | None:
+    """The receiver among the arguments that begin with this value, which may be those of `*args`."""
+    if len(value) == 1:
+        (obj,) = value
+        if isinstance(obj, Tup):
+            return obj.items[0] if obj.items else None
+    return value
 
 
 _kinds: dict[Value, Any] = {}

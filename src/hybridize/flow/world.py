@@ -54,7 +54,7 @@ class World:
         """The frames of a code."""
         found = self.by_code.get(code)
         if found is None:
-            found = self.by_code[code] = Contexts()
+            found = self.by_code[code] = Contexts(code)
         return found
 
     def count_growth(self, cell: Cell) -> int:

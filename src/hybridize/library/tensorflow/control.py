@@ -8,6 +8,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
     INT_V,
+    MAX_NESTING,
     NONE_V,
     Container,
     Obj,
@@ -98,22 +99,25 @@ def _while_loop(call: Call) -> Value:
     return tup(state).value if len(state) != 1 else call.list_of(state[0], "list", "loop")
 
 
-def _slice_of(call: Call, value: Value) -> Value:
+def _slice_of(call: Call, value: Value, depth: int = 0) -> Value:
     """An element along the first axis of a tensor or of each tensor of a structure."""
+    if depth > MAX_NESTING:
+        return unknown("an element of a structure").value  # a list may hold itself
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
             kind = obj.kind if obj.kind in ("ragged", "sparse", "symbolic") else DENSE
             result = join(result, tensor(kind, obj.dtype, obj.shape[1:] if obj.shape else None).value)
         elif isinstance(obj, Tup):
-            result = join(result, tup([_slice_of(call, item) for item in obj.items], obj.kind, obj.names).value)
+            result = join(result, tup([_slice_of(call, i, depth + 1) for i in obj.items], obj.kind, obj.names).value)
         elif isinstance(obj, Container) and obj.kind == "list":
             # A Python list given as `elems` is a structure: each element is sliced.
             dtype, shape = type_of_value(call, obj.value, PYTHON_TF)
             if dtype is not None and shape is not None:
                 result = join(result, tensor(DENSE, dtype, shape[1:]).value)
             else:
-                result = join(result, call.list_of(_slice_of(call, call.elements(obj.value)), "list", "slices"))
+                element = _slice_of(call, call.elements(obj.value), depth + 1)
+                result = join(result, call.list_of(element, "list", "slices"))
         else:
             result = join(result, obj.value)
     return result

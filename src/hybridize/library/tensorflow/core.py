@@ -9,6 +9,7 @@ from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
     INT_V,
+    MAX_NESTING,
     NONE_V,
     STR_V,
     Container,
@@ -115,18 +116,22 @@ def _gradient(call: Call) -> Value:
     return _like(call, call.arg(1, "sources"), "gradient")
 
 
-def _like(call: Call, value: Value, tag: str) -> Value:
+def _like(call: Call, value: Value, tag: str, depth: int = 0) -> Value:
+    if depth > MAX_NESTING:
+        return unknown("a gradient").value  # a list may hold itself
     result = BOTTOM
     for obj in value:
         match obj:
             case Tensor():
                 result = join(result, tensor(DENSE, obj.dtype, obj.shape).value)
             case Tup():
-                result = join(result, tup([_like(call, item, tag) for item in obj.items], obj.kind, obj.names).value)
+                result = join(
+                    result, tup([_like(call, i, tag, depth + 1) for i in obj.items], obj.kind, obj.names).value
+                )
             case Container(kind="dict"):
                 result = join(result, obj.value)
             case Container() | Stream():
-                element = _like(call, call.elements(obj.value), tag)
+                element = _like(call, call.elements(obj.value), tag, depth + 1)
                 result = join(result, call.list_of(element or tensor(DENSE).value, "list", tag))
             case _:
                 result = join(result, unknown("a gradient").value)
