@@ -1,0 +1,270 @@
+"""The scoreboard on a folder of semantics cases: what TensorFlow does, by our harness, and what the tool decides.
+
+    python scripts/semantics_cases.py FOLDER [--python PATH ...]   our outcomes against the recorded classes
+    python scripts/semantics_cases.py FOLDER --check                the static tool's decisions against the classes
+
+A folder has `cases.jsonl`, one case a line, with the programs beside it (`ID.py`) or inside (`source`).
+`--record FILE` writes what the harness saw; `--check` reads it again (`--recorded FILE`): who had a tensor argument.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import Action, FunctionReport, Report, Severity
+from hybridize.runtime import ForkServer, Kind, Program, TargetError, add_decorator
+from hybridize.runtime.decorate import lexical_path
+
+CLASSES = {"SAFE": Kind.SAFE, "ERROR": Kind.RAISES, "WRONG-SILENT": Kind.DIFFERS, "RETRACE": Kind.RETRACES}
+UNSAFE = ("ERROR", "WRONG-SILENT")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One program and what was recorded about it, by TensorFlow version (`215`, `221`)."""
+
+    name: str
+    category: str
+    title: str
+    source: str
+    decorator: str
+    outermost: bool
+    classes: dict[str, str]
+    detail: str
+    tensors: bool | None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the recorded class is about what `fix` would write: `@tf.function` where it puts it."""
+        return self.decorator == "tf.function" and not self.outermost
+
+    def program(self) -> Program:
+        """The case for the harness."""
+        return Program((("program.py", self.source),), "program.py", ("target",), self.decorator, self.outermost)
+
+
+def read_cases(folder: Path, recorded: Path | None) -> list[Case]:
+    """The cases of a folder, with what an earlier run recorded about their arguments."""
+    seen = {}
+    if recorded is not None:
+        seen = {row["id"]: row for row in map(json.loads, recorded.read_text(encoding="utf-8").splitlines())}
+    cases = []
+    for line in (folder / "cases.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        source = row.get("source") or (folder / f"{row['id']}.py").read_text(encoding="utf-8")
+        classes = {key.removeprefix("class_"): row[key] for key in row if key.startswith("class_")}
+        tensors = seen.get(row["id"], row).get("tensors")
+        place, hybrid = row.get("place", "inner") == "outer", row.get("hybrid", "tf.function")
+        title, detail = row.get("title", ""), row.get("detail_221", "")
+        cases.append(Case(row["id"], row["category"], title, source, hybrid, place, classes, detail, tensors))
+    return cases
+
+
+def run(cases: list[Case], python: str, show_all: bool, record: Path | None) -> None:
+    """Prints where our harness and the record differ, under one interpreter."""
+    with ForkServer(python) as server:
+        version = "".join(server.versions["tensorflow"].split(".")[:2])
+        print(f"## TensorFlow {server.versions['tensorflow']}, Keras {server.versions['keras']}")
+        table: Counter[tuple[str, str]] = Counter()
+        rows = []
+        started = time.perf_counter()
+        for case in cases:
+            outcome = server.prove(case.program())
+            expected = case.classes.get(version, "?")
+            table[expected, outcome.kind.value] += 1
+            rows.append(
+                {"id": case.name, "kind": outcome.kind.value, "tensors": any(f.tensors for f in outcome.functions)}
+            )
+            if show_all or CLASSES.get(expected) != outcome.kind:
+                mark = " " if CLASSES.get(expected) == outcome.kind else "!"
+                print(f"{mark} {case.name}: recorded {expected}, ours {outcome}\n      {case.detail[:200]}")
+        seconds = time.perf_counter() - started
+    right = sum(n for (theirs, ours), n in table.items() if CLASSES.get(theirs) == ours)
+    print(f"{right} of {len(cases)} agree; {1000 * seconds / max(1, len(cases)):.0f} ms a case")
+    for (theirs, ours), n in sorted(table.items()):
+        print(f"  {theirs:13} {ours:9} {n}")
+    if record is not None:
+        record.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the tool says about a case's target: as it is, and with the decorator (None: it can't be put on)."""
+
+    case: Case
+    expected: str
+    eager: FunctionReport | None
+    hybrid: FunctionReport | None
+    findings: tuple[tuple[Severity, str], ...]  # on the decorated function
+
+    @property
+    def converted(self) -> bool:
+        return self.eager is not None and self.eager.decision.action is Action.CONVERT_TO_HYBRID
+
+    @property
+    def passes(self) -> bool:
+        return self.eager is not None and self.eager.decision.precondition == "P1"
+
+    @property
+    def has_tensor(self) -> bool:
+        if self.case.tensors is not None:
+            return self.case.tensors
+        return self.eager is not None and self.eager.facts.tensor_parameter.value.value == "yes"
+
+    def worst(self, *severities: Severity) -> bool:
+        return any(s in severities for s, _ in self.findings)
+
+
+def check(cases: list[Case], version: str) -> list[Checked]:
+    """The tool's answers, each case a project of its own."""
+    config = Config(all_safe=True, tensorflow_version=f"{version[0]}.{version[1:]}")
+    checked = []
+    with tempfile.TemporaryDirectory() as name:
+        for case in cases:
+            path = lexical_path(case.source, "target")
+            eager = _analyzed(Path(name) / case.name / "eager", case.source, config)
+            try:
+                text = case.source
+                for decorator in case.decorator.split(";"):
+                    text = add_decorator(text, path, decorator.strip(), outermost=case.outermost)
+                hybrid = _analyzed(Path(name) / case.name / "hybrid", text, config)
+            except TargetError:
+                hybrid = None
+            report = _function(hybrid, path)
+            checked.append(
+                Checked(case, case.classes[version], _function(eager, path), report, _findings(hybrid, report))
+            )
+    return checked
+
+
+def _analyzed(folder: Path, source: str, config: Config) -> Report:
+    folder.mkdir(parents=True)
+    file = folder / "program.py"
+    file.write_text(source, encoding="utf-8")
+    return analyze([file], config)
+
+
+def _function(report: Report | None, path: str) -> FunctionReport | None:
+    functions = report.functions if report is not None else ()
+    return next((f for f in functions if f.facts.qualname.replace("<locals>.", "") == path), None)
+
+
+def _findings(report: Report | None, function: FunctionReport | None) -> tuple[tuple[Severity, str], ...]:
+    """Findings anywhere in the program, and the target's own statuses of severity warning or error."""
+    found = [(f.severity, f"{f.name}:{f.line}") for f in (report.findings if report is not None else ())]
+    if function is not None:
+        found += [(s.severity, f"{s.name}:{s.line}") for s in function.statuses if s.severity is not Severity.INFO]
+    return tuple(found)
+
+
+Measure = tuple[str, str, Callable[[Checked], bool], Callable[[Checked], bool], bool, float]
+
+#: Title, short title, who is counted, who fails or passes, whether passing is good, and the goal.
+MEASURES: tuple[Measure, ...] = (
+    (
+        "unsafe, converted (without decorator)",
+        "unsafe converted",
+        lambda c: c.case.plain and c.expected in UNSAFE,
+        lambda c: c.converted,
+        False,
+        0.03,
+    ),
+    (
+        "safe with a tensor argument, passing P1 (without decorator)",
+        "safe pass P1",
+        lambda c: c.case.plain and c.expected == "SAFE" and c.has_tensor,
+        lambda c: c.passes,
+        True,
+        0.85,
+    ),
+    (
+        "misbehaving, with a finding (with decorator)",
+        "wrong found",
+        lambda c: c.expected != "SAFE",
+        lambda c: c.worst(Severity.ERROR, Severity.WARNING),
+        True,
+        0.95,
+    ),
+    (
+        "safe, with an error (with decorator)",
+        "safe accused",
+        lambda c: c.expected == "SAFE",
+        lambda c: c.worst(Severity.ERROR),
+        False,
+        0.03,
+    ),
+)
+
+
+def scoreboard(checked: list[Checked]) -> None:
+    """Prints the four measures, by category, and every failure with what the tool said."""
+    categories = sorted({c.case.category for c in checked})
+    width = max(len(c) for c in categories)
+    for title, _, counted, hit, good, goal in MEASURES:
+        among = [c for c in checked if counted(c)]
+        hits = sum(map(hit, among))
+        share = hits / max(1, len(among))
+        met = "met" if (share >= goal if good else share <= goal) else "MISSED"
+        bound = "at least" if good else "at most"
+        print(f"{title:60} {hits:4} of {len(among):4} = {share:6.1%}   goal {bound} {goal:.0%}: {met}")
+    print("\n" + " " * width, *(f"{m[1]:>18}" for m in MEASURES))
+    for category in categories:
+        cells = []
+        for _, _, counted, hit, _, _ in MEASURES:
+            among = [c for c in checked if c.case.category == category and counted(c)]
+            cells.append(f"{sum(map(hit, among))}/{len(among)}" if among else "")
+        print(f"{category:{width}}", *(f"{cell:>18}" for cell in cells))
+    for title, _, counted, hit, good, _ in MEASURES:
+        wrong = [c for c in checked if counted(c) and hit(c) is not good]
+        print(f"\n# {'not ' if good else ''}{title}: {len(wrong)}")
+        for c in wrong:
+            print(f"  {c.expected:12} {c.case.name:34} {_said(c, title)}   | {c.case.title}")
+
+
+def _said(checked: Checked, title: str) -> str:
+    if "without" not in title:
+        return ", ".join(f"{s.value} {text}" for s, text in checked.findings) or "nothing"
+    if checked.eager is None:
+        return "function not found"
+    decision = checked.eager.decision
+    statuses = ", ".join(f"{s.name}:{s.line}" for s in checked.eager.statuses)
+    return f"{decision.action.value} {statuses}".strip()
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--python", action="append", help="an interpreter with TensorFlow (repeatable)")
+    parser.add_argument("--check", action="store_true", help="judge the static tool instead of TensorFlow")
+    parser.add_argument("--tensorflow", default="221", help="whose classes --check takes: 215 or 221")
+    parser.add_argument("--all", action="store_true", help="print cases that agree too")
+    parser.add_argument("--only", default="", help="only cases whose name contains this")
+    parser.add_argument("--record", type=Path, help="write the harness's outcomes to this file")
+    parser.add_argument("--recorded", type=Path, help="read them from this file")
+    options = parser.parse_args(None if arguments is None else list(arguments))
+    cases = [c for c in read_cases(options.folder, options.recorded) if options.only in c.name]
+    if options.check:
+        started = time.perf_counter()
+        checked = check(cases, options.tensorflow)
+        scoreboard(checked)
+        print(f"\n{len(cases)} cases in {time.perf_counter() - started:.1f} s")
+        return
+    for python in options.python or [sys.executable]:
+        run(cases, python, options.all, options.record)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The fork server: imports TensorFlow once, executes no op, and forks a child for each run of a program."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from hybridize.runtime.inside.child import execute
+
+#: What programs load at their first use of something; only modules that execute no op when they are imported.
+PRELOADED = ("numpy", "numpy.random", *(f"tensorflow.python.data.ops.{n}_op" for n in ("range", "zip", "from_tensors")))
+HEADER = 8  # bytes that tell the length of what follows
+
+
+def main(libraries: str) -> None:
+    """Reads requests (one JSON object a line) from standard input, writes answers to standard output, until its end.
+
+    Args:
+        libraries: a folder that was put on the path for this server alone, taken off again for the programs.
+    """
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    silence = os.open(os.devnull, os.O_RDWR)
+    os.dup2(silence, 1)
+    versions = _load()
+    with contextlib.suppress(ValueError):
+        sys.path.remove(libraries)
+    gc.collect()
+    gc.freeze()  # the children touch no page that they need not
+    _say(answers, versions)
+    for line in sys.stdin:
+        request = json.loads(line)
+        _say(answers, {"runs": _run_all(request)})
+
+
+def _load() -> dict[str, str]:
+    """Imports what most programs use and warms AutoGraph, without executing an op or creating a thread pool."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+    os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")  # fewer threads to start in each child
+    os.environ.setdefault("TF_NUM_INTEROP_THREADS", "2")
+    tf = importlib.import_module("tensorflow")
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    keras: Any = tf.keras  # loaded lazily
+    keras.layers, keras.optimizers, keras.metrics  # noqa: B018
+    with contextlib.suppress(Exception):
+        tf.autograph.to_graph(_sample)
+    named = str(getattr(keras, "__version__", "") or importlib.import_module("keras").__version__)
+    return {"tensorflow": str(tf.__version__), "keras": named}
+
+
+def _sample(x: Any) -> Any:
+    """Something for AutoGraph to convert: it loads much at its first use."""
+    total = 0
+    for i in x:
+        total += i if i > 0 else -i
+    return total
+
+
+def _say(answers: Any, what: object) -> None:
+    answers.write(json.dumps(what) + "\n")
+    answers.flush()
+
+
+def _run_all(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """All runs of a request, side by side, each in a process and a folder of its own."""
+    root = Path(tempfile.mkdtemp(prefix="hybridize-run-")).resolve()
+    try:
+        children = [_start(job, root / f"{i}", request["memory"]) for i, job in enumerate(request["runs"])]
+        return _collect(children, time.monotonic() + request["seconds"])
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _start(job: dict[str, Any], folder: Path, memory: int) -> tuple[int, int]:
+    folder.mkdir()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writing)
+        return child, reading
+    try:
+        os.setsid()
+        os.close(reading)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        _limit(memory)
+        data = json.dumps(execute(job, folder)).encode()
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(len(data).to_bytes(HEADER, "big") + data)
+    finally:
+        os._exit(0)  # no exit handler of the parent's may run
+
+
+def _limit(memory: int) -> None:
+    """Private memory beyond what the process has may grow by so many bytes."""
+    with contextlib.suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+        limit = pages * os.sysconf("SC_PAGE_SIZE") + memory
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _collect(children: list[tuple[int, int]], deadline: float) -> list[dict[str, Any]]:
+    """The children's reports; who is late is killed, with all that it started."""
+    received = {pipe: b"" for _, pipe in children}
+    waiting = set(received)
+    while waiting and (left := deadline - time.monotonic()) > 0:
+        for pipe in select.select(list(waiting), [], [], left)[0]:
+            chunk = os.read(pipe, 1 << 20)
+            received[pipe] += chunk
+            if not chunk or _complete(received[pipe]):
+                waiting.discard(pipe)
+    results = []
+    for child, pipe in children:
+        for group in (True, False):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                (os.killpg if group else os.kill)(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        os.close(pipe)
+        if _complete(received[pipe]):
+            results.append(json.loads(received[pipe][HEADER:]))
+        elif pipe in waiting:
+            results.append({"ended": "timeout"})
+        else:
+            code = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+            results.append({"ended": "crash", "message": f"the process ended with signal {code}"})
+    return results
+
+
+def _complete(data: bytes) -> bool:
+    return len(data) >= HEADER and len(data) - HEADER >= int.from_bytes(data[:HEADER], "big")

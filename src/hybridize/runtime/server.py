@@ -1,0 +1,170 @@
+"""The client of the fork server: starts it, sends programs, compares what comes back."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import selectors
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hybridize.runtime.compare import outcome
+from hybridize.runtime.decorate import TargetError, decorated, lexical_path, split_target
+from hybridize.runtime.model import Difference, Kind, Outcome, Program
+
+START = "import sys; sys.path.insert(0, sys.argv[1]);from hybridize.runtime.inside.main import main; main(sys.argv[1])"
+START_SECONDS = 120.0
+
+
+class RuntimeUnavailable(RuntimeError):
+    """The interpreter has no TensorFlow, or the server died; the message says which."""
+
+
+class ForkServer:
+    """A process with TensorFlow imported and no op executed, which forks for each run. Use as a context.
+
+    Args:
+        python: the interpreter that has TensorFlow (default: this one).
+        seconds: the limit for one run, wall clock.
+        memory: bytes that a run may allocate.
+
+    Raises:
+        RuntimeUnavailable: at entry, or when the server dies.
+    """
+
+    def __init__(self, python: str | None = None, *, seconds: float = 30.0, memory: int = 4 << 30) -> None:
+        self.python = python or sys.executable
+        self._seconds = seconds
+        self._memory = memory
+        self._process: subprocess.Popen[bytes] | None = None
+        self._buffer = b""
+        self._errors: Any = None
+        self.versions: dict[str, str] = {}
+
+    def __enter__(self) -> ForkServer:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: object, where: TracebackType | None) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Starts the process and waits until TensorFlow is there."""
+        root = str(Path(__file__).resolve().parents[2])
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [self.python, "-c", START, root],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+        self.versions = self._answer(START_SECONDS)
+
+    def close(self) -> None:
+        """Ends the process; a second call does nothing."""
+        process, self._process = self._process, None
+        if process is not None and process.stdin is not None and process.stdout is not None:
+            process.stdin.close()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            process.stdout.close()
+            self._errors.close()
+
+    def prove(self, program: Program) -> Outcome:
+        """Runs a program eagerly and as graphs and compares; a third run, when they differ, tells noise from effect."""
+        try:
+            jobs = _jobs(program)
+        except TargetError as error:
+            return Outcome(Kind.FAILED, (Difference("target", str(error), ""),))
+        eager, hybrid = self._run(jobs)
+        if hybrid.get("error"):
+            texts = [job["files"][program.entry] for job in jobs]
+            hybrid["error"]["line"] = _original_line(texts[0], texts[1], hybrid["error"]["line"])
+        first = outcome(eager, hybrid)
+        if first.kind not in (Kind.DIFFERS, Kind.RAISES):
+            return first
+        (again,) = self._run(jobs[:1])
+        return outcome(eager, hybrid, again)
+
+    def prove_all(self, programs: Iterable[Program]) -> list[Outcome]:
+        """The outcomes of many programs, in order."""
+        return [self.prove(p) for p in programs]
+
+    def _run(self, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        request = {"runs": jobs, "seconds": self._seconds, "memory": self._memory}
+        if self._process is None or self._process.stdin is None:
+            raise RuntimeUnavailable("the server is not running")
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._process.stdin.flush()
+        runs: list[dict[str, Any]] = self._answer(self._seconds + 30)["runs"]
+        return runs
+
+    def _answer(self, seconds: float) -> Any:
+        """The next line from the server as data."""
+        if self._process is None or self._process.stdout is None:
+            raise RuntimeUnavailable("the server is not running")
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                chunk = b""
+                if selector.select(seconds):
+                    chunk = self._process.stdout.read1(1 << 20)  # type: ignore[attr-defined]
+                if not chunk:
+                    raise RuntimeUnavailable(self._last_words())
+                self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return json.loads(line)
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        if any("No module named 'tensorflow'" in line for line in lines):
+            return f"{self.python} has no TensorFlow"
+        return f"the TensorFlow process of {self.python} ended: {lines[-1] if lines else 'no message'}"
+
+
+def _jobs(program: Program) -> list[dict[str, Any]]:
+    """The eager and the hybrid run."""
+    common = {"entry": program.entry, "arguments": list(program.arguments)}
+    eager: dict[str, Any] = {**common, "files": dict(program.files)}
+    if not program.targets:
+        return [{**eager, "strip": True, "probe": None}, {**eager, "strip": False, "probe": False}]
+    texts = dict(program.files)
+    names = []
+    for target in program.targets:
+        path, name = split_target(program, target)
+        names.append(lexical_path(texts.get(path, ""), name))
+    hybrid = {**common, "files": dict(decorated(program).files)}
+    return [{**eager, "strip": False, "probe": names}, {**hybrid, "strip": False, "probe": False}]
+
+
+def _original_line(original: str, decorated: str, line: int | None) -> int:
+    """The line (from 1) of the program as it is, for one of the decorated program; 0 for None."""
+    if not line or original == decorated:
+        return line or 0
+    matcher = difflib.SequenceMatcher(None, original.splitlines(), decorated.splitlines(), autojunk=False)
+    for block in matcher.get_matching_blocks():
+        if line <= block.b + block.size:
+            return max(line - block.b, 1) + block.a
+    return line
+
+
+def prove(
+    source: str,
+    target: str | None = None,
+    *,
+    server: ForkServer,
+    decorator: str = "tf.function",
+    outermost: bool = False,
+) -> Outcome:
+    """The outcome for a one-file program; without a target its own `tf.function`s are what is hybrid."""
+    targets = () if target is None else (target,)
+    return server.prove(Program((("program.py", source),), "program.py", targets, decorator, outermost))
