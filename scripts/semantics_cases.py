@@ -3,7 +3,11 @@
     python scripts/semantics_cases.py FOLDER [--python PATH ...]   our outcomes against the recorded classes
     python scripts/semantics_cases.py FOLDER --check                the static tool's decisions against the classes
 
-A folder has `cases.jsonl`, one case a line, with the programs beside it (`ID.py`) or inside (`source`).
+    python scripts/semantics_cases.py FOLDER --label --python PATH --python PATH
+
+A folder has `cases.jsonl`, one case a line, with the programs beside it: `ID.py`, or blocks in `*.cases` files, each
+after a line `#### id | category | title | decorator | outer` (the last two optional), without the import of TensorFlow.
+`--label` writes the `cases.jsonl` of such a folder from what the harness sees.
 `--record FILE` writes what the harness saw; `--check` reads it again (`--recorded FILE`): who had a tensor argument.
 """
 
@@ -15,9 +19,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
@@ -55,21 +60,59 @@ class Case:
         return Program((("program.py", self.source),), "program.py", ("target",), self.decorator, self.outermost)
 
 
-def read_cases(folder: Path, recorded: Path | None) -> list[Case]:
+def read_cases(folder: Path, recorded: Path | None = None) -> list[Case]:
     """The cases of a folder, with what an earlier run recorded about their arguments."""
-    seen = {}
-    if recorded is not None:
-        seen = {row["id"]: row for row in map(json.loads, recorded.read_text(encoding="utf-8").splitlines())}
+    seen = {row["id"]: row for row in _rows(recorded)} if recorded is not None else {}
+    blocks = {row["id"]: row for path in sorted(folder.glob("*.cases")) for row in read_blocks(path)}
+    rows = {row["id"]: row for row in _rows(folder / "cases.jsonl")}
     cases = []
-    for line in (folder / "cases.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        source = row.get("source") or (folder / f"{row['id']}.py").read_text(encoding="utf-8")
+    for name in blocks or rows:
+        row = {**blocks.get(name, {}), **rows.get(name, {})}
+        source = row.get("source") or (folder / f"{name}.py").read_text(encoding="utf-8")
         classes = {key.removeprefix("class_"): row[key] for key in row if key.startswith("class_")}
-        tensors = seen.get(row["id"], row).get("tensors")
+        tensors = seen.get(name, row).get("tensors")
         place, hybrid = row.get("place", "inner") == "outer", row.get("hybrid", "tf.function")
         title, detail = row.get("title", ""), row.get("detail_221", "")
-        cases.append(Case(row["id"], row["category"], title, source, hybrid, place, classes, detail, tensors))
+        cases.append(Case(name, row["category"], title, source, hybrid, place, classes, detail, tensors))
     return cases
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def read_blocks(path: Path) -> Iterator[dict[str, Any]]:
+    """The programs of a `*.cases` file."""
+    for block in path.read_text(encoding="utf-8").split("#### ")[1:]:
+        head, _, body = block.partition("\n")
+        name, category, title, *more = (part.strip() for part in head.split(" | "))
+        row = {"id": name, "category": category, "title": title, "source": "import tensorflow as tf\n" + body}
+        if more:
+            row["hybrid"] = more[0]
+        if more[1:]:
+            row["place"] = more[1]
+        yield row
+
+
+def label(folder: Path, cases: list[Case], pythons: list[str]) -> None:
+    """Writes `cases.jsonl` from the harness's outcomes under each interpreter; who isn't among the cases stays."""
+    known = {row["id"]: row for row in _rows(folder / "cases.jsonl")}
+    order = [row["id"] for path in sorted(folder.glob("*.cases")) for row in read_blocks(path)]
+    rows: dict[str, dict[str, Any]] = {name: known.get(name, {"id": name}) for name in order}
+    rows.update((case.name, {"id": case.name}) for case in cases)
+    names = {kind: name for name, kind in CLASSES.items()}
+    for python in pythons:
+        with ForkServer(python) as server:
+            version = "".join(server.versions["tensorflow"].split(".")[:2])
+            for case in cases:
+                outcome = server.prove(case.program())
+                row = rows[case.name]
+                row[f"class_{version}"] = names.get(outcome.kind, "FAILED")
+                row["tensors"] = row.get("tensors", False) or any(f.tensors for f in outcome.functions)
+                if version == "221" or outcome.kind is Kind.FAILED:
+                    row["detail_221"] = str(outcome)[:300]
+    text = "".join(json.dumps(row) + "\n" for row in rows.values())
+    (folder / "cases.jsonl").write_text(text, encoding="utf-8")
 
 
 def run(cases: list[Case], python: str, show_all: bool, record: Path | None) -> None:
@@ -249,13 +292,19 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--python", action="append", help="an interpreter with TensorFlow (repeatable)")
     parser.add_argument("--check", action="store_true", help="judge the static tool instead of TensorFlow")
+    parser.add_argument("--label", action="store_true", help="write the outcomes as the folder's cases.jsonl")
     parser.add_argument("--tensorflow", default="221", help="whose classes --check takes: 215 or 221")
     parser.add_argument("--all", action="store_true", help="print cases that agree too")
-    parser.add_argument("--only", default="", help="only cases whose name contains this")
+    parser.add_argument("--only", default="", help="only cases whose name contains one of these, by commas")
     parser.add_argument("--record", type=Path, help="write the harness's outcomes to this file")
     parser.add_argument("--recorded", type=Path, help="read them from this file")
     options = parser.parse_args(None if arguments is None else list(arguments))
-    cases = [c for c in read_cases(options.folder, options.recorded) if options.only in c.name]
+    cases = [
+        c for c in read_cases(options.folder, options.recorded) if any(o in c.name for o in options.only.split(","))
+    ]
+    if options.label:
+        label(options.folder, cases, options.python or [sys.executable])
+        return
     if options.check:
         started = time.perf_counter()
         checked = check(cases, options.tensorflow)

@@ -1,0 +1,57 @@
+"""The corpus of small programs with recorded outcomes: well-formed, balanced, and (slowly) what TensorFlow does today."""
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from hybridize.runtime import ForkServer, TargetError, add_decorator
+
+FOLDER = Path(__file__).parent / "cases"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "semantics_cases.py"
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("semantics_cases", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["semantics_cases"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+SCOREBOARD = load()
+CASES = SCOREBOARD.read_cases(FOLDER)
+
+
+def test_every_case_is_labelled_parses_and_can_be_decorated() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) > 200
+    for case in CASES:
+        assert set(case.classes) == {"215", "221"}, case.name
+        assert set(case.classes.values()) <= set(SCOREBOARD.CLASSES), case.name
+        try:
+            text = add_decorator(case.source, "target", case.decorator, outermost=case.outermost)
+        except TargetError as error:
+            pytest.fail(f"{case.name}: {error}")
+        ast.parse(text)
+
+
+def test_about_half_are_safe() -> None:
+    safe = sum(case.classes["221"] == "SAFE" for case in CASES)
+    assert 0.4 < safe / len(CASES) < 0.6
+
+
+@pytest.mark.tensorflow
+@pytest.mark.slow
+def test_the_labels_are_what_the_harness_sees(server: ForkServer) -> None:
+    version = "".join(server.versions["tensorflow"].split(".")[:2])
+    wrong = []
+    for case in CASES:
+        outcome = server.prove(case.program())
+        if version in case.classes and SCOREBOARD.CLASSES[case.classes[version]] is not outcome.kind:
+            wrong.append(f"{case.name}: {case.classes[version]}, now {outcome}")
+    assert wrong == []
