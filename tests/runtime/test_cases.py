@@ -1,4 +1,4 @@
-"""The corpus of small programs with recorded outcomes: well-formed, balanced, and (slowly) what TensorFlow does today."""
+"""The corpus of small programs with recorded outcomes: well-formed, balanced, and (slowly) as TensorFlow has it."""
 
 import ast
 import importlib.util
