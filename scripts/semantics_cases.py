@@ -57,7 +57,7 @@ class Case:
 
     def program(self) -> Program:
         """The case for the harness."""
-        return Program((("program.py", self.source),), "program.py", ("target",), self.decorator, self.outermost)
+        return Program.single(self.source, "target", decorator=self.decorator, outermost=self.outermost)
 
 
 def read_cases(folder: Path, recorded: Path | None = None) -> list[Case]:
@@ -104,8 +104,7 @@ def label(folder: Path, cases: list[Case], pythons: list[str]) -> None:
     for python in pythons:
         with ForkServer(python) as server:
             version = "".join(server.versions["tensorflow"].split(".")[:2])
-            for case in cases:
-                outcome = server.prove(case.program())
+            for case, outcome in zip(cases, server.prove_all(case.program() for case in cases), strict=True):
                 row = rows[case.name]
                 row[f"class_{version}"] = names.get(outcome.kind, "FAILED")
                 row["tensors"] = row.get("tensors", False) or any(f.tensors for f in outcome.functions)
@@ -123,8 +122,7 @@ def run(cases: list[Case], python: str, show_all: bool, record: Path | None) -> 
         table: Counter[tuple[str, str]] = Counter()
         rows = []
         started = time.perf_counter()
-        for case in cases:
-            outcome = server.prove(case.program())
+        for case, outcome in zip(cases, server.prove_all(case.program() for case in cases), strict=True):
             expected = case.classes.get(version, "?")
             table[expected, outcome.kind.value] += 1
             rows.append(

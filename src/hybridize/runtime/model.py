@@ -38,6 +38,14 @@ class Program:
     outermost: bool = False
     arguments: tuple[str, ...] = ()
 
+    @classmethod
+    def single(
+        cls, source: str, target: str | None = None, *, decorator: str = "tf.function", outermost: bool = False
+    ) -> Program:
+        """A program of one file; without a target its own `tf.function`s are what is hybrid."""
+        targets = () if target is None else (target,)
+        return cls((("program.py", source),), "program.py", targets, decorator, outermost)
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:

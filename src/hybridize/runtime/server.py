@@ -19,6 +19,7 @@ from hybridize.runtime.model import Difference, Kind, Outcome, Program
 
 START = "import sys; sys.path.insert(0, sys.argv[1]);from hybridize.runtime.inside.main import main; main(sys.argv[1])"
 START_SECONDS = 120.0
+SIDE_BY_SIDE = 3  # programs; each is two processes, of which the eager one is soon done
 
 
 class RuntimeUnavailable(RuntimeError):
@@ -80,25 +81,35 @@ class ForkServer:
 
     def prove(self, program: Program) -> Outcome:
         """Runs a program eagerly and as graphs and compares; a third run, when they differ, tells noise from effect."""
-        try:
-            jobs = _jobs(program)
-        except TargetError as error:
-            return Outcome(Kind.FAILED, (Difference("target", str(error), ""),))
-        eager, hybrid = self._run(jobs)
-        if hybrid.get("error"):
-            texts = [job["files"][program.entry] for job in jobs]
-            hybrid["error"]["line"] = _original_line(texts[0], texts[1], hybrid["error"]["line"])
-        first = outcome(eager, hybrid)
-        if first.kind not in (Kind.DIFFERS, Kind.RAISES):
-            return first
-        (again,) = self._run(jobs[:1])
-        return outcome(eager, hybrid, again)
+        return self.prove_all([program])[0]
 
     def prove_all(self, programs: Iterable[Program]) -> list[Outcome]:
-        """The outcomes of many programs, in order."""
-        return [self.prove(p) for p in programs]
+        """The outcomes of many programs, in order; a few at a time run side by side."""
+        found: list[Outcome] = []
+        waiting = list(programs)
+        for start in range(0, len(waiting), SIDE_BY_SIDE):
+            found += self._prove_some(waiting[start : start + SIDE_BY_SIDE])
+        return found
+
+    def _prove_some(self, programs: list[Program]) -> list[Outcome]:
+        found: dict[int, Outcome] = {}
+        pairs: dict[int, list[dict[str, Any]]] = {}
+        for i, program in enumerate(programs):
+            try:
+                pairs[i] = _jobs(program)
+            except TargetError as error:
+                found[i] = Outcome(Kind.FAILED, (Difference("target", str(error), ""),))
+        runs = iter(self._run([job for jobs in pairs.values() for job in jobs]))
+        results = {i: (next(runs), _at_original_line(next(runs), programs[i].entry, jobs)) for i, jobs in pairs.items()}
+        found.update((i, outcome(*both)) for i, both in results.items())
+        unsure = [i for i, o in found.items() if o.kind in (Kind.DIFFERS, Kind.RAISES)]
+        for i, again in zip(unsure, self._run([pairs[i][0] for i in unsure]), strict=True):
+            found[i] = outcome(*results[i], again)
+        return [found[i] for i in range(len(programs))]
 
     def _run(self, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if not jobs:
+            return []
         request = {"runs": jobs, "seconds": self._seconds, "memory": self._memory}
         if self._process is None or self._process.stdin is None:
             raise RuntimeUnavailable("the server is not running")
@@ -146,6 +157,14 @@ def _jobs(program: Program) -> list[dict[str, Any]]:
     return [{**eager, "strip": False, "probe": names}, {**hybrid, "strip": False, "probe": False}]
 
 
+def _at_original_line(hybrid: dict[str, Any], entry: str, jobs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The hybrid run's report with the line of its error as in the program without the decorators."""
+    if hybrid.get("error"):
+        texts = [job["files"][entry] for job in jobs]
+        hybrid["error"]["line"] = _original_line(texts[0], texts[1], hybrid["error"]["line"])
+    return hybrid
+
+
 def _original_line(original: str, decorated: str, line: int | None) -> int:
     """The line (from 1) of the program as it is, for one of the decorated program; 0 for None."""
     if not line or original == decorated:
@@ -166,5 +185,4 @@ def prove(
     outermost: bool = False,
 ) -> Outcome:
     """The outcome for a one-file program; without a target its own `tf.function`s are what is hybrid."""
-    targets = () if target is None else (target,)
-    return server.prove(Program((("program.py", source),), "program.py", targets, decorator, outermost))
+    return server.prove(Program.single(source, target, decorator=decorator, outermost=outermost))
