@@ -93,3 +93,20 @@ def test_summaries_are_stable(value: Value) -> None:
 def test_dims_that_agree_are_kept() -> None:
     a, b = tensor("dense", "float32", (2, 3)).value, tensor("dense", "float32", (2, 4)).value
     assert widen(a, b) == tensor("dense", "float32", (2, -2)).value
+
+
+def test_a_summarized_tuple_covers_what_went_into_it() -> None:
+    zero, zero_or_x, nothing = literal(0).value, _joined([literal(0), unknown("x")]), BOTTOM
+    mixed = _joined([unknown("y"), prim("str"), prim("int")])
+    added = [
+        _joined([tup([zero, zero_or_x, zero]), tup([zero_or_x, zero, nothing])]),
+        _joined([tup([zero, _joined([literal(0), literal(12)]), _joined([literal(0), literal(11)])])]),
+        _joined([tup([nothing, zero_or_x, nothing]), tup([zero, mixed, nothing])]),
+        _joined([tup([_joined([literal(0), literal(12)]), zero, nothing])]),
+    ]
+    value = BOTTOM
+    for _ in range(10):
+        before = value
+        for more in added:
+            value = join(value, more)
+    assert value == before

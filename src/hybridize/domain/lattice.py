@@ -190,7 +190,8 @@ def _tuples(group: list[Tup]) -> list[Obj]:
 
 
 def _covers_items(a: Tup, b: Tup) -> bool:
-    return all(y <= x for x, y in zip(a.items, b.items, strict=True))
+    # By join, not by subset: a summarized column has lost the literals and reasons that it covers.
+    return all(join(x, y) == x for x, y in zip(a.items, b.items, strict=True))
 
 
 def _merged_tuple(members: list[Tup]) -> Tup:
