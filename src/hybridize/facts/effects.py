@@ -209,7 +209,7 @@ class SideEffects:
         opaque: list[Reason] = []
         for frame in frames:
             for reason in self.summaries.get(frame, {}).values():
-                if _fills_own(frame, reason):
+                if fills_own(frame, reason):
                     continue
                 if reason.effect.kind in OPAQUE or _is_unclear(reason):
                     opaque.append(reason)
@@ -254,7 +254,7 @@ def _passed_here(target: Obj | None, frame: Frame, pos: int, callee: Frame) -> b
     return passed is None or any(target in value for value in passed)
 
 
-def _fills_own(frame: Frame, reason: Reason) -> bool:
+def fills_own(frame: Frame, reason: Reason) -> bool:
     """Whether a constructor writes the object that it is called on."""
     target = reason.effect.target
     return frame.code.name in _CONSTRUCTORS and isinstance(target, Inst | LibInst) and target in frame.args[0]
@@ -287,6 +287,12 @@ def _sounds_harmless(reason: Reason) -> bool:
     return not any(name.startswith(word) or f"_{word}" in name for word in _HARMFUL for name in names)
 
 
+def kind_of(effect: Effect) -> str:
+    """The kind of an effect for people: drawing from a generator object is drawing random numbers."""
+    drawn = effect.kind == "mutate" and isinstance(effect.target, LibInst) and ".random." in f".{effect.detail}"
+    return "random" if drawn else effect.kind
+
+
 def _called_name(reason: Reason) -> str:
     """The method or variable that the code calls where it calls something that cannot be seen."""
     code = reason.frame.code
@@ -313,7 +319,7 @@ def describe(effect: Effect) -> str:
             return f"writes attribute `{effect.detail}` of {_article(owner)}"
         case "item":
             return f"writes an element of {_named(target, effect.detail)}"
-        case "mutate" if isinstance(target, LibInst) and ".random." in f".{effect.detail}":
+        case "mutate" if kind_of(effect) == "random":
             return WORLD["random"].format(effect.detail)
         case "mutate":
             return f"changes {_named(target, effect.detail)} with `{effect.detail.rpartition('.')[2]}`"

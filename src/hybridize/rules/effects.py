@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from hybridize.domain.objects import Cell, Container, Obj, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.effects import CHANGES, Reason, describe, evidence_of
+from hybridize.facts.effects import CHANGES, Reason, describe, evidence_of, fills_own, kind_of
 from hybridize.facts.origins import instructions
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Instr, Op
@@ -22,7 +22,8 @@ def reasons(function: FunctionView) -> Iterator[tuple[Frame, Reason]]:
     summaries = function.project.effects.summaries
     for frame in function.frames:
         for reason in summaries.get(frame, {}).values():
-            yield frame, reason
+            if not fills_own(frame, reason):
+                yield frame, reason
 
 
 def hit(reason: Reason, level: Level | None = None, said: str | None = None) -> Hit:
@@ -42,7 +43,7 @@ def of_kinds(*kinds: str) -> Callable[[FunctionView], Iterator[Hit]]:
 
     def scan(function: FunctionView) -> Iterator[Hit]:
         for _, reason in reasons(function):
-            if reason.effect.kind in kinds:
+            if kind_of(reason.effect) in kinds:
                 yield hit(reason)
 
     return scan
@@ -50,7 +51,7 @@ def of_kinds(*kinds: str) -> Callable[[FunctionView], Iterator[Hit]]:
 
 def is_change(reason: Reason) -> bool:
     """Whether a side effect changes an object or a variable (not the outside world)."""
-    return reason.effect.kind in CHANGES and reason.effect.kind != "iterator"
+    return kind_of(reason.effect) in CHANGES and reason.effect.kind != "iterator"
 
 
 def argument_name(frame: Frame, reason: Reason) -> str | None:
