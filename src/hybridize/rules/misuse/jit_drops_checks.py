@@ -1,0 +1,133 @@
+"""HY273: checks that `jit_compile=True` drops, and values it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lit, Tensor
+from hybridize.facts.origins import call_at
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Op
+from hybridize.rules.hybridized import is_true, option
+from hybridize.rules.misuse.jit_unsupported import traced
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import FunctionView
+
+_SAYS: Final = {
+    "tf.debugging.": "XLA drops `{}`: it never fails",
+    "tf.gather": "under XLA `{}` gives the nearest element where an index is out of range, and does not fail",
+    "tf.gather_nd": "under XLA `{}` does not fail where an index is out of range",
+    "tf.random.stateless_": "XLA draws other values for `{}` than eager execution",
+}
+_INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_MOST: Final = 6
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Checks, gathers, stateless draws and integer divisions in the traced extent; dynamic `TensorArray`s."""
+    if not function.is_hybrid or not is_true(option(function, "jit_compile")):
+        return
+    found: dict[tuple[str, int], tuple[str, Level]] = {}
+    for frame in function.frames:
+        for inner in traced(frame):
+            for pos, message, level in _places(inner):
+                found.setdefault((inner.code.path, pos), (message, level))
+    for (path, pos), (message, level) in sorted(found.items())[:_MOST]:
+        yield Hit(pos, message, path=path, level=level)
+
+
+def _places(frame: Frame) -> Iterator[tuple[int, str, Level]]:
+    for pos, name in frame.ops.items():
+        for beginning, text in _SAYS.items():
+            if name == beginning or (beginning.endswith((".", "_")) and name.startswith(beginning)):
+                yield pos, text.format(name), Level.WARNING
+    from hybridize.facts.origins import instructions
+
+    for instr in instructions(frame.code.body):
+        if instr[0] == Op.BINARY and instr[2] in ("//", "%"):
+            right = frame.vals[instr[4]] or ()
+            if any(isinstance(o, Tensor) and o.dtype in _INTEGERS for o in right):
+                yield instr[-1], "under XLA an integer division by zero does not fail", Level.WARNING
+        elif instr[0] == Op.CALL and _is_dynamic_array(frame, instr[-1]):
+            yield instr[-1], "XLA loses what is written to a `TensorArray` of dynamic size", Level.ERROR
+
+
+def _is_dynamic_array(frame: Frame, pos: int) -> bool:
+    call = call_at(frame.code, pos)
+    if call is None or not any(getattr(o, "name", "") == "tf.TensorArray" for o in frame.vals[call[2]] or ()):
+        return False
+    named = dict(call[4])
+    slot = named.get("dynamic_size", -1)
+    return slot >= 0 and any(isinstance(o, Lit) and o.const is True for o in frame.vals[slot] or ())
+
+
+RULE = Rule(
+    code="HY273",
+    name="jit-drops-checks",
+    category=Category.MISUSE,
+    outcome=Outcome.DIFFERS,
+    summary="Under `jit_compile=True` a check never fails, or a value comes out differently.",
+    details="""XLA has no way to fail in the middle of a computation: `tf.debugging` assertions are dropped, an
+index out of range is clamped and an integer division by zero gives a number. Stateless random operations draw
+other values than eager ones, and what is written to a `TensorArray` of dynamic size is lost. If the program
+relies on it, leave `jit_compile` out.""",
+    level=Level.WARNING,
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=True)
+def target(x):
+    tf.debugging.assert_positive(x)
+    return x * 2
+caught = False
+try:
+    r1 = target(tf.constant([-1.0]))
+except tf.errors.InvalidArgumentError:
+    caught = True
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=True)
+def target(x, i):
+    return tf.gather(x, i)
+caught = False
+try:
+    r1 = target(tf.constant([1, 2]), tf.constant(7))
+except tf.errors.InvalidArgumentError:
+    caught = True
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x):
+    tf.debugging.assert_positive(x)
+    return x * 2
+r1 = target(tf.constant([1.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=True)
+def target(x):
+    return x / 2.0
+r1 = target(tf.constant([1.0]))
+"""
+        ),
+    ),
+    reference="semantics.md R20",
+)

@@ -1,0 +1,115 @@
+"""HY272: operations that XLA cannot compile, under `jit_compile=True`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.flow.frames import Frame
+from hybridize.rules.hybridized import is_true, option
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.scan import NOT_TRACED
+from hybridize.rules.views import FunctionView
+
+#: Names of operations, or their beginnings, that have no XLA kernel.
+UNSUPPORTED: Final = (
+    "tf.strings.",
+    "tf.io.",
+    "tf.print",
+    "tf.py_function",
+    "tf.numpy_function",
+    "tf.compat.v1.py_func",
+    "tf.lookup.",
+    "tf.queue.",
+    "tf.data.",
+    "tf.image.decode_",
+    "tf.summary.",
+    "tf.audio.",
+)
+_MOST: Final = 4
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Operations in the traced extent whose name says that XLA has no kernel for them."""
+    if not function.is_hybrid or not is_true(option(function, "jit_compile")):
+        return
+    found: dict[tuple[str, int], str] = {}
+    for frame in function.frames:
+        for inner in traced(frame):
+            for pos, name in inner.ops.items():
+                if name.startswith(UNSUPPORTED):
+                    found.setdefault((inner.code.path, pos), name)
+    for (path, pos), name in sorted(found.items())[:_MOST]:
+        yield Hit(pos, f"XLA cannot compile `{name}`", path=path)
+
+
+def traced(frame: Frame) -> list[Frame]:
+    """The frames in the traced extent of a frame, itself first."""
+    seen = {frame: None}
+    todo = [frame]
+    while todo:
+        for (_, callee), how in todo.pop().calls.items():
+            if callee not in seen and how not in NOT_TRACED:
+                seen[callee] = None
+                todo.append(callee)
+    return list(seen)
+
+
+RULE = Rule(
+    code="HY272",
+    name="jit-unsupported",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="An operation that XLA cannot compile, under `jit_compile=True`.",
+    details="""XLA compiles numbers: strings, files, `tf.print`, `py_function`, hash tables and datasets have no
+kernel, and the first call raises. Leave `jit_compile` out, or keep those operations outside.""",
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=True)
+def target(x):
+    return tf.strings.length(x)
+r1 = target(tf.constant("a"))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def doubled(x):
+    return tf.py_function(lambda v: v * 2, [x], tf.float32)
+@tf.function(jit_compile=True)
+def target(x):
+    return doubled(x) + 1.0
+r1 = target(tf.constant(1.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=True)
+def target(x):
+    return tf.nn.relu(x) * 2.0
+r1 = target(tf.constant([1.0, -1.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=False)
+def target(x):
+    return tf.strings.length(x)
+r1 = target(tf.constant("a"))
+"""
+        ),
+    ),
+    reference="semantics.md R20",
+)

@@ -1,0 +1,106 @@
+"""HY271: arguments of `tf.function` that were renamed, or do not exist in the release in use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.rules.hybridized import decorator_keywords
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import FunctionView, position_of
+
+#: The old name, the new one, the first release that has it.
+RENAMED: Final = {
+    "experimental_relax_shapes": ("reduce_retracing", (2, 9)),
+    "experimental_compile": ("jit_compile", (2, 5)),
+}
+#: The arguments that there have been, with the first and last release that takes them (None: still does).
+_KNOWN: Final[dict[str, tuple[tuple[int, int], tuple[int, int] | None]]] = {
+    "func": ((2, 0), None),
+    "input_signature": ((2, 0), None),
+    "autograph": ((2, 0), None),
+    "jit_compile": ((2, 5), None),
+    "reduce_retracing": ((2, 9), None),
+    "experimental_implements": ((2, 1), None),
+    "experimental_autograph_options": ((2, 0), None),
+    "experimental_attributes": ((2, 12), None),
+    "experimental_relax_shapes": ((2, 0), None),
+    "experimental_compile": ((2, 1), None),
+    "experimental_follow_type_hints": ((2, 3), (2, 12)),
+}
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """The keywords of the decorator against the release."""
+    release = function.project.versions.tensorflow
+    for name, keyword in decorator_keywords(function):
+        new, since = RENAMED.get(name, ("", (0, 0)))
+        first, last = _KNOWN.get(name, ((99, 0), None))
+        end = (keyword.end_lineno or keyword.lineno) << 16 | (keyword.end_col_offset or 0)
+        shown = ".".join(map(str, release))
+        if new and release >= since:
+            yield Hit(position_of(keyword), f"`{name}` is called `{new}` since {since[0]}.{since[1]}", end=end)
+        elif release < first or (last is not None and release > last):
+            message = f"TensorFlow {shown} has no argument `{name}` of `tf.function`"
+            yield Hit(position_of(keyword), message, end=end, level=Level.ERROR, outcome=Outcome.RAISES)
+
+
+RULE = Rule(
+    code="HY271",
+    name="renamed-argument",
+    category=Category.MISUSE,
+    outcome=Outcome.SLOWS,
+    summary="An argument of `tf.function` was renamed, or does not exist in the TensorFlow release in use.",
+    details="""`experimental_relax_shapes` became `reduce_retracing` (2.9) and `experimental_compile` became
+`jit_compile` (2.5). The old names are deprecated: they warn, and a later release will refuse them. An argument
+that the release in use does not know raises when the module is imported.""",
+    level=Level.INFO,
+    blocks=frozenset(),
+    fix="safe",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(experimental_relax_shapes=True)
+def target(x):
+    return x * 2
+r1 = target(tf.constant(1))
+""",
+            line=2,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(
+    experimental_compile=False,
+)
+def target(x):
+    return x * 2
+r1 = target(tf.constant(1))
+""",
+            line=3,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(reduce_retracing=True)
+def target(x):
+    return x * 2
+r1 = target(tf.constant(1))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=True)
+def target(x):
+    return x * 2
+r1 = target(tf.constant(1))
+"""
+        ),
+    ),
+    reference="rules.md 26",
+)

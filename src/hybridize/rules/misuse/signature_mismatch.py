@@ -1,0 +1,161 @@
+"""HY270: an `input_signature` that rejects calls of the program, or is at odds with the function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.domain.objects import NONE, LibInst, Lit, Tensor, Value
+from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE, Shape
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Param
+from hybridize.rules.hybridized import decorator_position, is_spec, option, signature_items, spec_dtype, spec_shape
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """The entries of the signature against the parameters, then against what every call passes."""
+    signature = option(function, "input_signature") if function.is_hybrid else None
+    items = signature_items(signature) if signature else None
+    if items is None:
+        return
+    params = [p for p in function.code.params if p.kind in ("positional", "normal")]
+    if function.facts.kind.value == "method" and params:
+        params = params[1:]
+    here = decorator_position(function)
+    required = [p for p in params[len(items) :] if not p.has_default]
+    if required:
+        yield Hit(here, f"the signature says nothing of the required parameter `{required[0].name}`")
+        return
+    if len(items) > len(params) and not any(p.kind == "varargs" for p in function.code.params):
+        yield Hit(here, f"the signature has {len(items)} entries, the function takes {len(params)}")
+        return
+    yield from _calls(function, dict(zip([p.name for p in params], items, strict=False)), params)
+
+
+def _calls(function: FunctionView, specs: dict[str, Value], params: list[Param]) -> Iterator[Hit]:
+    seen: set[tuple[str, int]] = set()
+    index = {p.name: i for i, p in enumerate(function.code.params)}
+    for caller, pos, frame, how in function.callers():
+        if (caller.code.path, pos) in seen or how not in ("call", "hybrid"):
+            continue
+        given = frame.incoming.get((caller, pos))
+        for param in params if given is not None else ():
+            assert given is not None
+            wrong = _mismatch(caller, param, specs.get(param.name), given[index[param.name]])
+            if wrong:
+                seen.add((caller.code.path, pos))
+                yield Hit(pos, f"the signature rejects this call: {wrong}", path=caller.code.path)
+                break
+
+
+def _mismatch(caller: Frame, param: Param, spec: Value | None, given: Value) -> str:
+    if spec is None or not is_spec(spec) or len(spec) != 1 or not given:
+        return ""
+    (expected,) = spec
+    assert isinstance(expected, LibInst)
+    shape, dtype = spec_shape(expected), spec_dtype(expected)
+    reasons = [_object_mismatch(obj, shape, dtype) for obj in given]
+    return f"`{param.name}` {reasons[0]}" if all(reasons) else ""
+
+
+def _object_mismatch(obj: object, shape: Shape, dtype: str | None) -> str:
+    if obj is NONE:
+        return "is None, not a tensor"
+    if (
+        isinstance(obj, Lit)
+        and isinstance(obj.const, float)
+        and dtype is not None
+        and dtype.startswith(("int", "uint"))
+    ):
+        return f"is a float, not {dtype}"
+    if isinstance(obj, Lit) and isinstance(obj.const, bool | int | float) and shape is not None and len(shape) > 0:
+        return f"is a number, not of rank {len(shape)}"
+    if not isinstance(obj, Tensor) or obj.kind not in (DENSE, VARIABLE, NDARRAY):
+        return ""
+    if obj.kind != NDARRAY and dtype is not None and obj.dtype is not None and dtype != obj.dtype:
+        return f"is {obj.dtype}, not {dtype}"
+    if shape is None or obj.shape is None:
+        return ""
+    if len(shape) != len(obj.shape):
+        return f"has rank {len(obj.shape)}, not {len(shape)}"
+    for axis, (want, have) in enumerate(zip(shape, obj.shape, strict=True)):
+        if want >= 0 and have >= 0 and want != have:
+            return f"has {have} along axis {axis}, not {want}"
+    return ""
+
+
+RULE = Rule(
+    code="HY270",
+    name="signature-mismatch",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="An `input_signature` rejects calls that the program makes, or does not fit the function.",
+    details="""With an `input_signature` a hybrid function takes what fits it and raises for the rest: another
+dtype, another rank, another size along a fixed axis, None, a required parameter that it does not mention. Use
+None for an axis that varies, or leave the signature out.""",
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+def target(x):
+    return x * 2
+r1 = target(tf.constant([1.0]))
+r2 = target(tf.constant([1]))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([2, 3], tf.float32)])
+def target(x):
+    return x * 2
+r1 = target(tf.ones((2, 3)))
+r2 = target(tf.ones((4, 3)))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+def target(x, y):
+    return x + y
+r1 = target(tf.constant(1.0), tf.constant(2.0))
+""",
+            line=2,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])
+def target(x):
+    return x * 2
+r1 = target(tf.ones((2, 3)))
+r2 = target(tf.ones((4, 3)))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def target(self, x, scale=2.0):
+        return x * scale
+model = Model()
+r1 = model.target(tf.constant([1.0]))
+""",
+            target="Model.target",
+        ),
+    ),
+    reference="semantics.md R19; rules.md 11",
+)

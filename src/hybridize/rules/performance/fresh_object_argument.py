@@ -1,0 +1,111 @@
+"""HY103: a function or object made anew for each call of a hybrid function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.domain.objects import Func, Inst
+from hybridize.facts.origins import call_at, definitions
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.loops import looped_positions, runs_often
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import FunctionView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """At a call site that runs often, an argument is a lambda or an object that the same iteration makes."""
+    if not function.is_hybrid:
+        return
+    seen: set[tuple[str, int]] = set()
+    for caller, pos, _, how in function.callers():
+        call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
+        if call is None or (caller.code.path, pos) in seen or not runs_often(caller, pos):
+            continue
+        for slot in [s for s, _ in call[3]] + [s for _, s in call[4]]:
+            made = definitions(caller.code).get(slot)
+            what = _fresh(caller, made, pos)
+            if what:
+                seen.add((caller.code.path, pos))
+                yield Hit(pos, f"{what} is made for this call: every call traces anew", path=caller.code.path)
+                break
+
+
+def _fresh(caller: Frame, made: Instr | None, pos: int) -> str:
+    if made is None:
+        return ""
+    if pos in looped_positions(caller.code) and made[-1] not in looped_positions(caller.code):
+        return ""
+    if made[0] == Op.FUNC and any(isinstance(o, Func) for o in caller.vals[made[1]] or ()):
+        return "a function"
+    objects = caller.vals[made[1]] or () if made[0] == Op.CALL else ()
+    if objects and all(isinstance(o, Inst) and o.site == (caller.code, made[-1]) for o in objects):
+        name = next(o.cls.name for o in objects if isinstance(o, Inst))
+        return f"a `{name}`"
+    return ""
+
+
+RULE = Rule(
+    code="HY103",
+    name="fresh-object-argument",
+    category=Category.PERFORMANCE,
+    outcome=Outcome.RETRACES,
+    summary="A function or object is made for each call of a hybrid function, which traces for each.",
+    details="""Functions and objects are told apart by identity: a lambda or an instance that is made at the call
+site is a new Python value each time, and each gets a trace of its own. Make it once, before the loop.""",
+    level=Level.WARNING,
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x, f):
+    return f(x)
+for i in range(3):
+    r = target(tf.constant(2), lambda v: v * 3)
+""",
+            line=6,
+            outcome=Outcome.RETRACES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Options:
+    def __init__(self, rate):
+        self.rate = rate
+@tf.function
+def target(x, options):
+    return x * options.rate
+for i in range(3):
+    r = target(tf.constant(2.0), Options(0.5))
+""",
+            line=9,
+            outcome=Outcome.RETRACES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x, f):
+    return f(x)
+triple = lambda v: v * 3
+for i in range(3):
+    r = target(tf.constant(2), triple)
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x, f):
+    return f(x)
+r = target(tf.constant(2), lambda v: v * 3)
+"""
+        ),
+    ),
+    reference="semantics.md R18",
+)

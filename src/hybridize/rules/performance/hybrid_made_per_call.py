@@ -1,0 +1,145 @@
+"""HY102: a hybrid function that is made anew at every call or iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.domain.objects import Func, Value, Wrapper
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Code, Op
+from hybridize.rules.hybridized import places
+from hybridize.rules.loops import looped_positions, runs_often
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import FunctionView, ProjectView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """`tf.function` is applied in a loop, or in a function that runs often and does not keep the result."""
+    if not function.is_hybrid:
+        return
+    for where, pos in places(function):
+        frames = [f for f in function.project.solution.frames.get(where, ()) if not f.dead]
+        if where.kind == "class":
+            continue
+        if pos in looped_positions(where):
+            if not _is_kept(function.project, frames, function.code):
+                yield Hit(pos, "made hybrid in a loop: every iteration traces anew", path=where.path)
+        elif where.kind != "module" and not _is_kept(function.project, frames, function.code):
+            if any(_is_called_often(frame) for frame in frames):
+                message = f"made hybrid at every call of `{where.name}`: every call traces anew"
+                yield Hit(pos, message, path=where.path)
+
+
+def _is_called_often(frame: Frame) -> bool:
+    sites = {(caller.code, at): caller for caller in frame.callers for at, callee in caller.calls if callee is frame}
+    return len(sites) > 1 or any(runs_often(caller, at) for (_, at), caller in sites.items() if caller is not frame)
+
+
+def _is_kept(project: ProjectView, frames: list[Frame], code: Code) -> bool:
+    """Whether the hybrid function outlives the call that makes it: returned, or stored somewhere."""
+    for frame in frames:
+        for instr in project.symbolic.instructions(frame.code):
+            stored = -1
+            if instr[0] == Op.RETURN:
+                stored = instr[2]
+            elif instr[0] in (Op.SET_ATTR, Op.SET_ITEM):
+                stored = instr[4]
+            elif instr[0] == Op.SET_GLOBAL and frame.code.kind != "module":
+                stored = instr[3]
+            elif instr[0] == Op.CALL and instr[3] and _is_method_call(frame, instr):
+                stored = instr[3][0][0]
+            if stored >= 0 and _holds(frame.vals[stored], code):
+                return True
+    return False
+
+
+def _is_method_call(frame: Frame, instr: tuple[object, ...]) -> bool:
+    """Whether a call may keep its argument in a container (`steps.append(f)`)."""
+    from hybridize.domain.objects import Bound, Container
+
+    func = frame.vals[instr[2]] or ()  # type: ignore[call-overload]  # slots are ints
+    return any(isinstance(o, Bound) and isinstance(o.receiver, Container) for o in func)
+
+
+def _holds(value: Value | None, code: Code, depth: int = 3) -> bool:
+    for obj in value or ():
+        if isinstance(obj, Func) and obj.code is code:
+            return True
+        if isinstance(obj, Wrapper) and depth and _holds(obj.inner, code, depth - 1):
+            return True
+    return False
+
+
+RULE = Rule(
+    code="HY102",
+    name="hybrid-made-per-call",
+    category=Category.PERFORMANCE,
+    outcome=Outcome.RETRACES,
+    summary="A hybrid function is made anew at every call or iteration, and traced each time.",
+    details="""The graphs of a hybrid function live in the object that `tf.function` makes. One that is made
+inside a loop or inside a function that is called again starts without any: each call pays for a trace. Make it
+once: at module level, in `__init__`, or keep it where it was made.""",
+    level=Level.WARNING,
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def run(batch):
+    @tf.function
+    def target(z):
+        return z * 2
+    return target(batch)
+for i in range(3):
+    r = run(tf.ones(3))
+""",
+            target="run.target",
+            line=3,
+            outcome=Outcome.RETRACES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(z):
+    return z * 2
+for i in range(3):
+    r = tf.function(target)(tf.ones(3))
+""",
+            line=5,
+            outcome=Outcome.RETRACES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def make():
+    @tf.function
+    def target(z):
+        return z * 2
+    return target
+step = make()
+for i in range(3):
+    r = step(tf.ones(3))
+""",
+            target="make.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Trainer:
+    def __init__(self):
+        @tf.function
+        def target(z):
+            return z * 2
+        self.step = target
+trainer = Trainer()
+for i in range(3):
+    r = trainer.step(tf.ones(3))
+""",
+            target="Trainer.__init__.target",
+        ),
+    ),
+    reference="semantics.md R18; rules.md 2 and 16",
+)

@@ -1,0 +1,92 @@
+"""HY105: a hybrid function that only graphs call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.facts.model import Ternary
+from hybridize.rules.hybridized import decorator_position
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import FunctionView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Every known caller is a graph, and the decorator says nothing more than that."""
+    covered = function.facts.covered_by_hybrid_callers
+    made = function.facts.hybridization
+    if made is not None and made.is_decorator and not made.arguments and covered.value is Ternary.YES:
+        message = "only graphs call it: a decorator of its own adds nothing"
+        yield Hit(decorator_position(function), message, evidence=covered.evidence)
+
+
+RULE = Rule(
+    code="HY105",
+    name="redundant-decorator",
+    category=Category.PERFORMANCE,
+    outcome=Outcome.SLOWS,
+    summary="Every caller of a hybrid function is a graph already.",
+    details="""Inside a graph a hybrid function is traced into a function call of its own. That hides its
+operations from some optimizations and makes two traces of what could be one; it seldom helps. Where the
+function is also used from outside the project, keep the decorator.""",
+    level=Level.INFO,
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def inner(x):
+    return x * 2
+@tf.function
+def target(x):
+    return inner(x) + 1
+r = target(tf.constant(1))
+""",
+            line=2,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Net(tf.Module):
+    @tf.function
+    def part(self, x):
+        return x * 2
+    @tf.function
+    def target(self, x):
+        return self.part(x) + self.part(x)
+net = Net()
+r = net.target(tf.constant(1))
+""",
+            target="Net.target",
+            line=3,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def inner(x):
+    return x * 2
+@tf.function
+def target(x):
+    return inner(x) + 1
+r = target(inner(tf.constant(1)))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=True)
+def inner(x):
+    return x * 2
+@tf.function
+def target(x):
+    return inner(x) + 1
+r = target(tf.constant(1))
+"""
+        ),
+    ),
+    reference="rules.md 7",
+)

@@ -1,0 +1,105 @@
+"""HY402: a hybrid function called from inside `tf.py_function`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.facts.callgraph import reachable
+from hybridize.rules.hybridized import places
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.scan import NOT_TRACED
+from hybridize.rules.views import FunctionView
+
+_HOST_CALLS: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func"})
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """In the traced extent of a hybrid function, a host function that reaches a hybrid function."""
+    if not places(function):
+        return
+    hybrid = function.project.solution.world.hybrids
+    seen = set(function.frames)
+    todo = list(function.frames)
+    while todo:
+        frame = todo.pop()
+        for (pos, callee), how in frame.calls.items():
+            if how == "host" or (how == "hybrid" and frame.ops.get(pos) in _HOST_CALLS):
+                inner = next((f.code.name for f in reachable(callee) if f.code in hybrid), None)
+                if inner is not None:
+                    message = f"`tf.py_function` runs the hybrid `{inner}` inside a graph: this may deadlock"
+                    yield Hit(pos, message, path=frame.code.path)
+            elif callee not in seen and how not in NOT_TRACED:
+                seen.add(callee)
+                todo.append(callee)
+
+
+RULE = Rule(
+    code="HY402",
+    name="py-function-calls-hybrid",
+    category=Category.TENSORFLOW,
+    outcome=Outcome.RAISES,
+    summary="A graph calls back into Python, which calls a graph: this may deadlock.",
+    details="""`tf.py_function` and `tf.numpy_function` run Python while a graph runs. If that Python traces or
+runs another hybrid function, both wait for the same threads or locks; programs have hung on it. Call the Python
+function directly there, undecorated.""",
+    level=Level.WARNING,
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def inner(x):
+    return x * 2
+@tf.function
+def target(x):
+    return tf.py_function(inner, [x], tf.int32)
+r1 = target(tf.constant(1))
+""",
+            line=7,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def inner(x):
+    return x * 2
+def host(x):
+    return inner(x) + 1
+@tf.function
+def target(x):
+    return tf.py_function(host, [x], tf.int32)
+r1 = target(tf.constant(1))
+""",
+            line=9,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def inner(x):
+    return x * 2
+@tf.function
+def target(x):
+    return tf.py_function(inner, [x], tf.int32)
+r1 = target(tf.constant(1))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def inner(x):
+    return x * 2
+@tf.function
+def target(x):
+    return inner(x) + 1
+r1 = target(tf.constant(1)) + inner(tf.constant(1))
+"""
+        ),
+    ),
+    reference="rules.md 24; the study: deadlocks",
+)

@@ -1,0 +1,236 @@
+"""HY401: under Keras 3, a graph inside the call of a model that is not built yet trains nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Class, Inst, LibInst
+from hybridize.facts.callgraph import reachable
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView, ProjectView
+
+#: Layers that own no weights: nothing of theirs is built inside a trace.
+_WEIGHTLESS: Final = (
+    "Dropout SpatialDropout1D SpatialDropout2D SpatialDropout3D AlphaDropout GaussianDropout GaussianNoise "
+    "Activation ReLU LeakyReLU ELU Softmax ThresholdedReLU Flatten Reshape Permute RepeatVector Lambda Masking "
+    "Add Subtract Multiply Average Maximum Minimum Concatenate Dot InputLayer Identity ActivityRegularization "
+    "MaxPooling1D MaxPooling2D MaxPooling3D AveragePooling1D AveragePooling2D AveragePooling3D MaxPool1D MaxPool2D "
+    "MaxPool3D AvgPool1D AvgPool2D AvgPool3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D "
+    "GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D GlobalMaxPool1D GlobalMaxPool2D "
+    "GlobalAvgPool1D GlobalAvgPool2D UpSampling1D UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D "
+    "Cropping1D Cropping2D Cropping3D UnitNormalization Rescaling Resizing CenterCrop RandomFlip RandomCrop "
+    "RandomRotation RandomZoom RandomTranslation RandomContrast RandomBrightness Discretization CategoryEncoding "
+    "Hashing HashedCrossing StringLookup IntegerLookup TextVectorization"
+).split()
+_NO_WEIGHTS: Final = frozenset(f"keras.layers.{name}" for name in _WEIGHTLESS)
+_LAYER: Final = "keras.layers.Layer"
+_STEPS: Final = 400
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """The function is (part of) the `call` of a layer without `build`, and uses weights that are built there."""
+    if function.project.versions.keras < 3:
+        return
+    for frame in function.frames:
+        builder = _builder_around(function.project, frame)
+        if builder is None:
+            continue
+        lazy = _lazily_built(function.project, frame)
+        own = _own_weights(function.project, frame) if builder.code is not frame.code else None
+        if lazy is None and own is None:
+            continue
+        pos, layer = lazy or (function.code.position, str(own))
+        message = (
+            f"traced while Keras 3 builds `{builder.code.qualname.rpartition('.')[0]}`: `{layer}` gets no gradients"
+        )
+        yield Hit(pos if pos >> 16 else function.code.position, message)
+        return
+
+
+def _builder_around(project: ProjectView, frame: Frame) -> Frame | None:
+    """The nearest `call` (this frame, or one that leads to it) of a layer class that has no `build` of its own."""
+    seen = {frame}
+    todo = [frame]
+    while todo and len(seen) < _STEPS:
+        current = todo.pop(0)
+        if _is_unbuilt_call(project, current):
+            return current
+        for caller in current.callers:
+            if caller not in seen and not caller.dead:
+                seen.add(caller)
+                todo.append(caller)
+    return None
+
+
+def _is_unbuilt_call(project: ProjectView, frame: Frame) -> bool:
+    if frame.code.name != "call" or not frame.args:
+        return False
+    owners = [o for o in frame.args[0] if isinstance(o, Inst) and _is_layer(project, o)]
+    return any(not _has_build(o.cls) and not _is_built(project, o) for o in owners)
+
+
+def _is_layer(project: ProjectView, inst: Inst) -> bool:
+    return _LAYER in project.solution.engine.mro_names(inst)
+
+
+def _has_build(cls: Class) -> bool:
+    return any("build" in base.fields and base.fields["build"].value for base in cls.mro if isinstance(base, Class))
+
+
+def _is_built(project: ProjectView, obj: Inst | LibInst) -> bool:
+    """Whether some code builds the layer by `layer.build(...)` beforehand."""
+    return obj in _explicitly_built(project)
+
+
+def _explicitly_built(project: ProjectView) -> frozenset[object]:
+    known = project.memo.get("explicitly built layers")
+    if not isinstance(known, frozenset):
+        found: set[object] = set()
+        for frames in project.solution.frames.values():
+            for frame in frames:
+                for instr in project.symbolic.instructions(frame.code):
+                    if instr[0] == Op.ATTR and instr[3] == "build":
+                        found |= {o for o in frame.vals[instr[2]] or () if isinstance(o, Inst | LibInst)}
+        known = project.memo["explicitly built layers"] = frozenset(found)
+    return known
+
+
+def _lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
+    """The first call in the extent of a frame that builds weights: where (in the frame), and of which layer."""
+    for instr in project.symbolic.instructions(frame.code):
+        if instr[0] != Op.CALL:
+            continue
+        for obj in frame.vals[instr[2]] or ():
+            if isinstance(obj, LibInst) and _owns_weights(obj) and not _is_built(project, obj):
+                return instr[-1], obj.cls.rpartition(".")[2]
+        for (pos, callee), how in frame.calls.items():
+            if pos == instr[-1] and how == "build":
+                return pos, callee.code.qualname.rpartition(".")[0]
+    for (pos, callee), _ in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+        for inner in reachable(callee):
+            for name in inner.ops.values():
+                if name.startswith("keras.layers.") and name not in _NO_WEIGHTS and _unbuilt_there(project, inner):
+                    return pos, name.rpartition(".")[2]
+    return None
+
+
+def _unbuilt_there(project: ProjectView, frame: Frame) -> bool:
+    for instr in project.symbolic.instructions(frame.code):
+        if instr[0] == Op.CALL and instr[-1] in frame.ops:
+            for obj in frame.vals[instr[2]] or ():
+                if isinstance(obj, LibInst) and _owns_weights(obj) and not _is_built(project, obj):
+                    return True
+    return False
+
+
+def _owns_weights(obj: LibInst) -> bool:
+    return obj.cls == "keras.Sequential" or (obj.cls.startswith("keras.layers.") and obj.cls not in _NO_WEIGHTS)
+
+
+def _own_weights(project: ProjectView, frame: Frame) -> str | None:
+    """The class of the receiver, if it makes weights in its own `build`."""
+    for obj in frame.args[0] if frame.args else ():
+        if isinstance(obj, Inst) and _is_layer(project, obj) and _has_build(obj.cls) and frame.code.name == "call":
+            return str(obj.cls.name)
+    return None
+
+
+RULE = Rule(
+    code="HY401",
+    name="unbuilt-call",
+    category=Category.TENSORFLOW,
+    outcome=Outcome.DIFFERS,
+    summary="Traced while Keras 3 builds the model around it: its weights get no gradients, silently.",
+    details="""A Keras 3 model without a `build` of its own is built at its first call, by tracing `call` on
+placeholders in a graph that is thrown away. A hybrid function in there is traced against the variables of that
+throw-away graph, and keeps them: every gradient through it is None, at the first call and ever after. With
+Keras 2 the same code trains. Hybridize the training step instead, which calls the model, or build every
+sublayer in `build`.""",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(2)
+    def call(self, x):
+        return self.dense(x)
+net = Net()
+with tf.GradientTape() as tape:
+    loss = tf.reduce_sum(net(tf.ones((4, 3))))
+grads = tape.gradient(loss, net.trainable_variables)
+trained = [g is not None for g in grads]
+""",
+            target="Net.call",
+            line=7,
+            outcome=Outcome.DIFFERS,
+            needs="keras>=3",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(2)
+    def hidden(self, x):
+        return tf.nn.relu(self.dense(x))
+    def call(self, x):
+        return self.hidden(x) + 1.0
+net = Net()
+with tf.GradientTape() as tape:
+    loss = tf.reduce_sum(net(tf.ones((4, 3))))
+grads = tape.gradient(loss, net.trainable_variables)
+trained = [g is not None for g in grads]
+""",
+            target="Net.hidden",
+            line=7,
+            outcome=Outcome.DIFFERS,
+            needs="keras>=3",
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(2, kernel_initializer="ones")
+    def call(self, x):
+        return self.dense(x)
+net = Net()
+def target(x):  # the step that calls the model
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(net(x))
+    return tape.gradient(loss, net.trainable_variables)
+grads = target(tf.ones((4, 3)))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(2, kernel_initializer="ones")
+    def build(self, shape):
+        self.dense.build(shape)
+        self.built = True
+    def call(self, x):
+        return self.dense(x)
+net = Net()
+with tf.GradientTape() as tape:
+    loss = tf.reduce_sum(net(tf.ones((4, 3))))
+grads = tape.gradient(loss, net.trainable_variables)
+""",
+            target="Net.call",
+        ),
+    ),
+    reference="semantics.md R22",
+)
