@@ -24,10 +24,11 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if pos in looped_positions(where):
             if not _is_kept(function.project, frames, function.code):
                 yield Hit(pos, "made hybrid in a loop: every iteration traces anew", path=where.path)
-        elif where.kind != "module" and not _is_kept(function.project, frames, function.code):
-            if any(_is_called_often(frame) for frame in frames):
-                message = f"made hybrid at every call of `{where.name}`: every call traces anew"
-                yield Hit(pos, message, path=where.path)
+        elif where.kind != "module" and any(map(_is_called_often, frames)):
+            if _is_kept(function.project, frames, function.code):
+                continue
+            message = f"made hybrid at every call of `{where.name}`: every call traces anew"
+            yield Hit(pos, message, path=where.path)
 
 
 def _is_called_often(frame: Frame) -> bool:
