@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Tensor, Value, Wrapper
 from hybridize.facts.effects import SideEffects
@@ -21,6 +21,7 @@ from hybridize.program.ir import Code, Instr, Op
 from hybridize.source.versions import Versions
 
 _NO_VALUE: Final[Value] = frozenset()
+_T = TypeVar("_T")
 
 
 class ProjectView:
@@ -34,6 +35,7 @@ class ProjectView:
         self.memo: dict[str, object] = {}  # what rules compute once for the whole project
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
+        self._shared: dict[object, Any] = {}
 
     @property
     def effects(self) -> SideEffects:
@@ -45,6 +47,18 @@ class ProjectView:
     @effects.setter
     def effects(self, effects: SideEffects) -> None:
         self._effects = effects
+
+    def shared(self, key: object, make: Callable[[], _T]) -> _T:
+        """What several rules compute of the same thing (a frame, a file): made when first asked for."""
+        if key not in self._shared:
+            self._shared[key] = make()
+        found: _T = self._shared[key]
+        return found
+
+    @property
+    def known(self) -> dict[object, Any]:
+        """What rules share, by key."""
+        return self._shared
 
     def text(self, path: str) -> str:
         """The text of a file of the project."""

@@ -1,0 +1,293 @@
+"""Tensor-dependent control flow: which conditions and iterables of a function are symbolic once it is traced.
+
+AutoGraph turns `if`, `while` and `for` on symbolic tensors into graph operations, and with them some Python values into
+tensors: `int(t)`, `not t`, a counter that a graph loop changes, a flag that a branch of the graph sets.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from hybridize.domain.objects import Lit, Prim, Stream, Tensor
+from hybridize.domain.tensors import DYNAMIC
+from hybridize.facts.symbolic import OPERATION
+from hybridize.flow.truth import truth
+from hybridize.program.ir import ALWAYS, Instr, Loop, Op
+from hybridize.rules.structure import Site, Structure
+from hybridize.rules.views import FrameView, ProjectView, position_of
+
+#: Built-in functions that AutoGraph turns into operations, with the dtype of their result (None: their argument's).
+CONVERTED: Final[dict[str, str | None]] = {
+    "builtins.int": "int32",
+    "builtins.float": "float32",
+    "builtins.abs": None,
+    "builtins.len": "int32",
+}
+#: Streams that AutoGraph iterates in the graph: datasets and their iterators.
+_PLAIN: Final = frozenset({"int", "float", "bool", "str"})
+#: Built-in functions over a dataset that AutoGraph keeps in the graph.
+_OVER_DATASETS: Final = frozenset({"builtins.enumerate", "builtins.zip", "builtins.map", "builtins.filter"})
+
+
+class Syntax:
+    """The places of statements and expressions of a file that instructions alone do not tell apart."""
+
+    def __init__(self, tree: ast.Module | None) -> None:
+        self.ifs: dict[int, ast.If] = {}
+        self.choices: dict[int, ast.IfExp] = {}
+        self.loops: dict[int, ast.For | ast.While | ast.AsyncFor] = {}
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.If):
+                self.ifs[position_of(node)] = node
+            elif isinstance(node, ast.IfExp):
+                self.choices[position_of(node)] = node
+            elif isinstance(node, ast.For | ast.While | ast.AsyncFor):
+                self.loops[position_of(node)] = node
+
+
+def syntax(project: ProjectView, path: str) -> Syntax:
+    """The syntax of a file."""
+    return project.shared(("syntax", path), lambda: Syntax(project.module(path)))
+
+
+def control(view: FrameView) -> Control:
+    """The control flow of a frame, computed once for all rules."""
+    return view.project.shared(("control", view.frame), lambda: Control(view))
+
+
+class Control:
+    """The conditions and loops of one frame that depend on symbolic tensors."""
+
+    def __init__(self, view: FrameView) -> None:
+        self.view = view
+        self.frame = view.frame
+        code = view.code
+        self.structure: Structure = view.project.shared(("structure", code), lambda: Structure(code))
+        self._tensor: dict[int, int] = {}
+        self._joins: dict[int, Site] | None = None
+        self._loops: dict[int, int] = {}
+
+    # Values ----------------------------------------------------------------------------------------------------------
+
+    def tensor(self, slot: int) -> int:
+        """What must be symbolic for a slot to hold a symbolic tensor itself, as AutoGraph makes it: a mask."""
+        found = self._tensor.get(slot)
+        if found is None:
+            self._tensor[slot] = 0  # of a value that depends on itself
+            found = self._tensor[slot] = self._compute(slot)
+        return found
+
+    def _compute(self, slot: int) -> int:
+        if slot < 0:
+            return 0
+        value = self.view.value(slot)
+        if any(isinstance(o, Tensor) for o in value):
+            return self.view.symbolic(slot)
+        if not any(isinstance(o, Prim | Lit) and o.kind in _PLAIN for o in value):
+            return 0
+        made = self.view.definition(slot)
+        return self._made(made) if made is not None else 0
+
+    def _made(self, made: Instr) -> int:
+        op = made[0]
+        if op in (Op.COPY, Op.REFINE):
+            return self.tensor(made[2])
+        if op == Op.UNARY:
+            return self.tensor(made[3])
+        if op in (Op.BINARY, Op.INPLACE) or (op == Op.COMPARE and made[2] not in ("is", "is not", "in", "not in")):
+            return self.tensor(made[3]) | self.tensor(made[4])
+        if op == Op.BOOLOP:
+            return self._any(made[2])
+        if op == Op.CALL:
+            return self._called(made)
+        if op == Op.PHI:
+            return self._joined(made)
+        return 0
+
+    def _any(self, slots: tuple[int, ...]) -> int:
+        found = 0
+        for slot in slots:
+            found |= self.tensor(slot)
+        return found
+
+    def _called(self, call: Instr) -> int:
+        names = self.view.names(call[2])
+        if any(name in CONVERTED for name in names) and call[3]:
+            slot = call[3][0][0]
+            if "builtins.len" in names and not self._dynamic_length(slot):
+                return 0
+            return self.tensor(slot)
+        found = 0
+        for callee, how in self.view.callees(call[-1]):
+            if how == "call" and callee is not self.frame and not callee.code.is_generator:
+                inner = control(FrameView(self.view.project, callee))
+                mask = 0
+                for site in inner.structure.of(Op.RETURN):
+                    mask |= inner.tensor(site.instr[2])
+                found |= self.view.project.symbolic.lift(self.frame, call[-1], callee, mask) if mask else 0
+        return found
+
+    def _dynamic_length(self, slot: int) -> bool:
+        tensors = [o for o in self.view.value(slot) if isinstance(o, Tensor)]
+        return any(o.shape and o.shape[0] == DYNAMIC for o in tensors)
+
+    def _joined(self, phi: Instr) -> int:
+        found = 0
+        for edge, slot in phi[2]:
+            if edge == ALWAYS or self.frame.edges[edge]:
+                found |= self.tensor(slot)
+        site = self._origin(phi)
+        if site is not None:
+            # What a branch or loop of the graph assigns is a tensor afterwards.
+            live = [slot for edge, slot in phi[2] if edge == ALWAYS or self.frame.edges[edge]]
+            if len(live) > 1:
+                found |= self.condition(site) if site.instr[0] == Op.IF else self.loop(site)
+        return found
+
+    def _origin(self, phi: Instr) -> Site | None:
+        """The branch or loop that a PHI joins."""
+        if self._joins is None:
+            self._joins = {}
+            for site in self.structure.branches + self.structure.loops:
+                for join in site.joins():
+                    self._joins.setdefault(join[1], site)
+                if site.instr[0] == Op.LOOP:
+                    for join in site.instr[2].phis:
+                        self._joins[join[1]] = site
+        return self._joins.get(phi[1])
+
+    # Branches and loops ----------------------------------------------------------------------------------------------
+
+    def condition(self, site: Site) -> int:
+        """The mask of the condition of an IF, 0 where it is Python's."""
+        return self.tensor(site.instr[2]) if self.view.value(site.instr[2]) else 0
+
+    def loop(self, site: Site) -> int:
+        """The mask of a loop that becomes one of the graph, 0 where Python runs (unrolls) it."""
+        key = id(site)
+        found = self._loops.get(key)
+        if found is None:
+            self._loops[key] = 0
+            found = self._loops[key] = self._loop(site)
+        return found
+
+    def _loop(self, site: Site) -> int:
+        loop: Loop = site.instr[2]
+        if loop.is_for:
+            return 0 if self.is_comprehension(site) else self.iterable(loop.iterable)
+        if loop.condition < 0 or not self.view.value(loop.condition):
+            return 0
+        return self.at_entry(loop)
+
+    def at_entry(self, loop: Loop) -> int:
+        """The mask of a `while` condition when it is first computed: what decides whose loop it is."""
+        entry = {phi[1]: next((s for e, s in phi[2] if e == loop.entry), -1) for phi in loop.phis}
+        return self._first(loop.condition, entry, 0)
+
+    def _first(self, slot: int, entry: dict[int, int], depth: int) -> int:
+        if slot in entry:
+            return self.tensor(entry[slot])
+        made = self.view.definition(slot) if depth < 12 else None
+        if made is None:
+            return self.tensor(slot)
+        op, parts = made[0], ()
+        if op in (Op.BINARY, Op.COMPARE):
+            parts = (made[3], made[4])
+        elif op == Op.UNARY:
+            parts = (made[3],)
+        elif op in (Op.COPY, Op.REFINE):
+            parts = (made[2],)
+        elif op == Op.BOOLOP:
+            parts = made[2]
+        elif op == Op.PHI:
+            parts = tuple(s for e, s in made[2] if e == ALWAYS or self.frame.edges[e])
+        else:
+            return self.tensor(slot)
+        found = 0
+        for part in parts:
+            found |= self._first(part, entry, depth + 1)
+        return found
+
+    def iterable(self, slot: int) -> int:
+        """The mask of something that AutoGraph iterates in the graph."""
+        value = self.view.value(slot)
+        if any(isinstance(o, Tensor) for o in value):
+            return self.tensor(slot)
+        if any(isinstance(o, Stream) and is_dataset(o) for o in value):
+            return OPERATION
+        made = self.view.definition(slot)
+        if made is None or made[0] != Op.CALL:
+            return 0
+        names = self.view.names(made[2])
+        if "builtins.range" in names:
+            return self._any(tuple(s for s, _ in made[3]))
+        if _OVER_DATASETS.intersection(names):
+            return OPERATION if any(self._holds_dataset(s) for s, _ in made[3]) else 0
+        return 0
+
+    def _holds_dataset(self, slot: int) -> bool:
+        return any(isinstance(o, Stream) and is_dataset(o) for o in self.view.value(slot))
+
+    def is_comprehension(self, site: Site) -> bool:
+        """Whether a loop is that of a comprehension or generator expression."""
+        return site.instr[0] == Op.LOOP and site.instr[-1] not in self.syntax.loops
+
+    @cached_property
+    def syntax(self) -> Syntax:
+        """The syntax of the file."""
+        return syntax(self.view.project, self.view.code.path)
+
+    @cached_property
+    def branches(self) -> list[tuple[Site, int]]:
+        """The conditions that become ones of the graph."""
+        masks = [(site, self.condition(site)) for site in self.structure.branches]
+        return [(site, mask) for site, mask in masks if mask and self.runs(site)]
+
+    @cached_property
+    def loops(self) -> list[tuple[Site, int]]:
+        """The loops that become ones of the graph."""
+        masks = [(site, self.loop(site)) for site in self.structure.loops]
+        return [(site, mask) for site, mask in masks if mask and self.runs(site)]
+
+    @cached_property
+    def _masks(self) -> dict[int, int]:
+        return {id(site): mask for site, mask in (*self.branches, *self.loops)}
+
+    def guards(self, site: Site) -> Iterator[tuple[Site, str, int]]:
+        """The branches and loops of the graph around a site, inside out: site, part, mask."""
+        for outer, part in site.around():
+            mask = self._masks.get(id(outer), 0)
+            if mask and part in ("then", "else", "body", "orelse"):
+                yield outer, part, mask
+
+    def runs(self, site: Site) -> bool:
+        """Whether control may reach a site in this frame, as far as the conditions around it tell."""
+        for outer, part in site.around():
+            if outer.instr[0] == Op.IF and part in ("then", "else"):
+                value = self.view.value(outer.instr[2])
+                if not value or not self.truth(value)[part == "else"]:
+                    return False
+            elif outer.instr[0] == Op.LOOP and part == "body":
+                loop: Loop = outer.instr[2]
+                if loop.is_for and not self.view.value(loop.test[-1][1]):
+                    return False
+        return True
+
+    def truth(self, value: frozenset[object]) -> tuple[bool, bool]:
+        """(may be true, may be false)."""
+        return truth(self.view.project.solution.engine, self.frame, value)  # type: ignore[arg-type]
+
+    def is_short_circuit(self, site: Site) -> bool:
+        """Whether an IF is that of `and` or `or`."""
+        return any(
+            len(block) == 1 and block[0][0] == Op.REFINE and block[0][3] == "truth" and block[0][-1] == site.instr[-1]
+            for block in (site.instr[3], site.instr[4])
+        )
+
+
+def is_dataset(obj: Stream) -> bool:
+    """Whether a stream is a `tf.data` dataset or an iterator over one."""
+    return obj.kind.startswith("tf.")

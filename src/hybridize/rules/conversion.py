@@ -1,0 +1,153 @@
+"""Where AutoGraph is off: functions that it cannot convert, and calls that it does not follow.
+
+A function that is not converted runs as plain Python while it is traced, and so does all that it calls: a condition
+on a symbolic tensor then raises. A call of a hybrid function switches AutoGraph on again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.facts.origins import call_at
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Code, Op
+from hybridize.rules.control import Control, control
+from hybridize.rules.views import FrameView, ProjectView
+
+#: Library functions that convert the functions they are given; all others call them as they are.
+CONVERTS: Final = frozenset(
+    f"tf.{name}"
+    for name in "map_fn cond case switch_case while_loop vectorized_map function custom_gradient recompute_grad "
+    "py_function numpy_function autograph.to_graph autograph.experimental.do_not_convert".split()
+) | frozenset({"functools.partial", "functools.wraps", "functools.update_wrapper"})
+#: Ways of being called in which the callee is no part of the trace, or is converted on its own.
+_APART: Final = frozenset({"hybrid", "build", "class", "host", "graph", "root"})
+#: Decorators below which a function's own body is not converted.
+_UNCONVERTED: Final = frozenset({"do_not_convert", "custom_gradient", "lru_cache", "cache"})
+#: The first TensorFlow release whose AutoGraph refuses `:=`.
+_WALRUS: Final = (2, 16)
+_MOST: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A condition on a symbolic tensor in code that Python runs: where, what, and the calls (path, position, name)."""
+
+    path: str
+    position: int
+    message: str
+    needs: int
+    calls: tuple[tuple[str, int, str], ...] = ()
+
+
+def refused(project: ProjectView, code: Code) -> str | None:
+    """The construct for which AutoGraph gives a function up, nested functions included; None if there is none."""
+    found: str | None = project.shared(("refused", code), lambda: _refused(project, code))
+    return found
+
+
+def _refused(project: ProjectView, code: Code) -> str | None:
+    if code.is_async:
+        return "it is a coroutine"
+    if code.is_generator:
+        return "it is a generator"
+    lines = project.text(code.path).split("\n")[code.line - 1 : code.end_line]
+    text = "\n".join(lines)
+    if not any(word in text for word in ("match", "else", ":=", "yield", "async")):
+        return None
+    node = project.node(code)
+    for each in ast.walk(node) if node is not None else ():
+        reason = _refusal(project, each)
+        if reason is not None:
+            return f"{reason} (line {getattr(each, 'lineno', code.line)})"
+    return None
+
+
+def _refusal(project: ProjectView, node: ast.AST) -> str | None:
+    match node:
+        case ast.Match():
+            return "of `match`"
+        case ast.For(orelse=[_, *_]):
+            return "of `else` on a `for` loop"
+        case ast.While(orelse=[_, *_]):
+            return "of `else` on a `while` loop"
+        case ast.NamedExpr():
+            return "of `:=`" if project.versions.tensorflow >= _WALRUS else None
+        case ast.Yield() | ast.YieldFrom():
+            return "of `yield`"
+        case ast.AsyncFunctionDef() | ast.AsyncFor() | ast.AsyncWith() | ast.Await():
+            return "of `async`"
+    return None
+
+
+def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
+    """None where AutoGraph converts the callee of a call too; else why it does not."""
+    if how in _APART:
+        return None
+    name = _unconverting(callee.code)
+    if name is not None:
+        return f"`{name}` switches AutoGraph off"
+    if how == "keras":
+        return "Keras 3 calls it as it is" if view.project.versions.keras >= 3 else None
+    if how in ("operator", "construction"):
+        return "AutoGraph does not convert what an operator runs"
+    call = call_at(view.code, pos)
+    if call is None:
+        return "AutoGraph does not convert properties"
+    names = [n for n in view.names(call[2]) if not n.startswith("hybrid")]
+    known = [n for n in names if "." in n]
+    if callee.code.name == "__init__" and not known:
+        return "AutoGraph does not convert constructors"
+    if known and not any(n in CONVERTS or n.startswith(("tf.data.", "tf.distribute.")) for n in known):
+        return f"`{known[0].removeprefix('builtins.')}` calls it as it is"
+    return None
+
+
+def _unconverting(code: Code) -> str | None:
+    for decorator in code.decorators:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+        if name in _UNCONVERTED:
+            return name
+    return None
+
+
+def plain(project: ProjectView, frame: Frame) -> tuple[Plain, ...]:
+    """The conditions on symbolic tensors in the extent of a frame that is not converted, nearest first."""
+    key = ("plain", frame)
+    found: tuple[Plain, ...] | None = project.known.get(key)
+    if found is None:
+        project.known[key] = ()  # of a call that comes back to it
+        nearest = sorted(_plain(project, frame), key=lambda p: (len(p.calls), p.path, p.position))
+        found = project.known[key] = tuple(nearest[:_MOST])
+    return found
+
+
+def _plain(project: ProjectView, frame: Frame) -> Iterator[Plain]:
+    view = FrameView(project, frame)
+    yield from own(view, control(view))
+    for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+        if how in _APART or callee is frame:
+            continue
+        for inner in plain(project, callee):
+            needs = 1 if inner.needs & 1 else project.symbolic.lift(frame, pos, callee, inner.needs)
+            if needs:
+                step = (frame.code.path, pos, callee.code.name)
+                yield Plain(inner.path, inner.position, inner.message, needs, (step, *inner.calls))
+
+
+def own(view: FrameView, flow: Control) -> Iterator[Plain]:
+    """The conditions and loops of one frame that would need AutoGraph."""
+    path = view.code.path
+    for site, mask in flow.branches:
+        yield Plain(path, site.instr[-1], "a condition on a symbolic tensor", mask)
+    for site, mask in flow.loops:
+        yield Plain(path, site.instr[-1], "a loop over or while a symbolic tensor", mask)
+    for site in flow.structure.of(Op.UNARY):
+        if site.instr[2] == "not" and flow.runs(site):
+            mask = flow.tensor(site.instr[3])
+            if mask:
+                yield Plain(path, site.instr[-1], "`not` of a symbolic tensor", mask)

@@ -1,0 +1,206 @@
+"""HY316: branches of the graph that give one variable, or the result, what does not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.domain.objects import NONE_V, Value
+from hybridize.facts.model import Evidence
+from hybridize.program.ir import ALWAYS, Instr, Op
+from hybridize.rules.control import Control, control
+from hybridize.rules.kinds import certain, conflict, kinds
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.structure import Site
+from hybridize.rules.views import FrameView
+
+
+def scan(view: FrameView) -> Iterator[Hit]:
+    """Each condition of the graph: the variables that its branches join, and the results they return."""
+    if not any(i[0] == Op.IF for i in view.instructions()):
+        return
+    flow = control(view)
+    for site, mask in flow.branches:
+        if flow.is_short_circuit(site):
+            continue
+        for phi in site.joins():
+            yield from _variable(flow, site, phi, mask)
+        yield from _results(flow, site, mask)
+
+
+def _variable(flow: Control, site: Site, phi: Instr, mask: int) -> Iterator[Hit]:
+    view = flow.view
+    if phi[1] not in flow.structure.read:
+        return
+    name = view.code.slot_names.get(phi[1], "")
+    what = f"`{name}`" if name and site.instr[-1] in flow.syntax.ifs else "a conditional expression"
+    sides = [slot for edge, slot in phi[2] if edge == ALWAYS or view.frame.edges[edge]]
+    both = [edge for edge in site.instr[5:7] if view.frame.edges[edge]]
+    if len(both) == 2 and name and (len(phi[2]) < 2 or any(_unbound(flow, slot, 0) for slot in sides)):
+        yield Hit(site.instr[-1], f"{what} has a value in one branch on a symbolic tensor only", mask)
+        return
+    if len(sides) == 2:
+        why = certain(view.value(sides[0]), view.value(sides[1]))
+        if why is not None:
+            yield Hit(site.instr[-1], f"{what} differs between the branches on a symbolic tensor: {why}", mask)
+
+
+def _unbound(flow: Control, slot: int, depth: int) -> bool:
+    """Whether a slot is that of a variable at the head of a loop that nothing has bound before the loop."""
+    made = flow.view.definition(slot)
+    if made is None or made[0] != Op.PHI or depth > 4:
+        return False
+    for loop in flow.structure.loops:
+        if any(phi is made for phi in loop.instr[2].phis):
+            entry = [s for edge, s in made[2] if edge == loop.instr[2].entry]
+            return not entry or _unbound(flow, entry[0], depth + 1)
+    return False
+
+
+# Results -------------------------------------------------------------------------------------------------------------
+
+
+def _results(flow: Control, site: Site, mask: int) -> Iterator[Hit]:
+    """All the results that may follow the condition must go together."""
+    if any(outer.instr[0] == Op.LOOP for outer, _ in site.around()):
+        return  # python-loop-exit
+    inside = [s for s in flow.structure.within(site) if s.instr[0] == Op.RETURN and flow.runs(s)]
+    if not inside:
+        return
+    returns = inside + list(_after(flow, site))
+    values = [(s, _returned(flow, s)) for s in returns]
+    values = [(s, value) for s, value in values if value]
+    for at, value in values:
+        if value == NONE_V:
+            message = "returns nothing on one of the branches on a symbolic tensor"
+            yield Hit(site.instr[-1], message, mask, _evidence(flow, site, message, at))
+            return
+    for i, (_, first) in enumerate(values):
+        for at, second in values[i + 1 :]:
+            why = certain(first, second) or _own(first)
+            if why is not None:
+                message = f"the results of the branches on a symbolic tensor differ: {why}"
+                yield Hit(site.instr[-1], message, mask, _evidence(flow, site, message, at))
+                return
+
+
+def _own(value: Value) -> str | None:
+    """What no result of a branch may hold."""
+    reasons = [conflict(kind, kind) for kind in kinds(value)]
+    return reasons[0] if reasons and all(r is not None for r in reasons) else None
+
+
+def _evidence(flow: Control, site: Site, message: str, at: Site) -> tuple[Evidence, ...]:
+    path = flow.view.code.path
+    return (
+        Evidence(message, path, site.instr[-1] >> 16),
+        Evidence("another result", path, at.instr[-1] >> 16),
+    )
+
+
+def _after(flow: Control, site: Site) -> Iterator[Site]:
+    """The results that may come after a branch that does not return one."""
+    around: list[Site] = [site, *(outer for outer, _ in site.around())]
+    for other in flow.structure.of(Op.RETURN):
+        chain: list[Site] = [other, *(outer for outer, _ in other.around())]
+        if any(each is site for each in chain):
+            continue
+        if any(a.block is b.block and b.index > a.index for a in around for b in chain) and flow.runs(other):
+            yield other
+
+
+def _returned(flow: Control, site: Site) -> Value:
+    return flow.view.value(site.instr[2])
+
+
+RULE = Rule(
+    code="HY316",
+    name="branch-mismatch",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="The branches of a condition on a tensor give what does not go together.",
+    details="""A condition on a symbolic tensor becomes `tf.cond`: what its branches assign (if it is read afterwards) and
+what they return must have the same dtype and structure, and be tensors or numbers. So a value that only one branch
+assigns, None on one side, 0 against a float tensor, a longer tuple, another function, layer or object, or a result that
+one path lacks raise. Give every variable a tensor of the right dtype before, or select with `tf.where`.""",
+    frame=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if tf.reduce_sum(x) > 1.0:
+        return x
+    return 0
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    y = None
+    if x > 1.0:
+        y = x * 2
+    return x if y is None else y
+r1 = target(tf.constant(3.0))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    f = tf.sin if x > 1.0 else tf.cos
+    return f(x)
+r1 = target(tf.constant(3.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if x > 1.0:
+        y = x * 2
+    if x > 1.0:
+        return y
+    return x
+r1 = target(tf.constant(3.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    scale = None  # not read after the condition
+    y = x
+    if tf.reduce_sum(x) > 1.0:
+        scale = 2.0
+        y = x * scale
+    return y
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, exact=False):
+    if exact:
+        return None
+    if x > 1.0:
+        return x, {"scale": 2.0}
+    return -x, {"scale": x}
+r1 = target(tf.constant(3.0))[0]
+"""
+        ),
+    ),
+    reference="semantics.md R12",
+)

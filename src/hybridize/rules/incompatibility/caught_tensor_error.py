@@ -1,0 +1,158 @@
+"""HY319: handlers for errors that a graph raises only when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lib, Stream, Tup, Value
+from hybridize.facts.model import Evidence
+from hybridize.program.ir import NO_SLOT, Op, Try
+from hybridize.rules.control import Control, control, is_dataset
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.structure import Site
+from hybridize.rules.views import FrameView
+
+_ANY: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
+#: Operations that fail by the values they get, not by shapes.
+_FAIL: Final = (
+    "tf.debugging.",
+    "tf.io.",
+    "tf.gather",
+    "tf.strings.to_number",
+    "tf.linalg.cholesky",
+    "tf.linalg.inv",
+    "tf.linalg.solve",
+    "tf.ensure_shape",
+    "tf.image.decode",
+    "tf.audio.decode",
+    "tf.Assert",
+)
+
+
+def scan(view: FrameView) -> Iterator[Hit]:
+    """`try` around operations, with a handler that waits for what only the running graph raises."""
+    if not any(i[0] == Op.TRY for i in view.instructions()):
+        return
+    flow = control(view)
+    for site in flow.structure.of(Op.TRY):
+        caught = _caught(view, site.instr[2])
+        if not caught or not flow.runs(site):
+            continue
+        cause = _cause(flow, site, caught)
+        if cause is not None:
+            position, what = cause
+            message = f"handles an error of {what}, which a graph raises only when it runs"
+            here = Evidence(message, view.code.path, site.instr[-1] >> 16)
+            yield Hit(site.instr[-1], message, evidence=(here, Evidence(what, view.code.path, position >> 16)))
+
+
+def _caught(view: FrameView, statement: Try) -> set[str]:
+    found: set[str] = set()
+    for handler in statement.handlers:
+        found |= {"builtins.Exception"} if handler.type_slot == NO_SLOT else _names(view.value(handler.type_slot))
+    return found
+
+
+def _names(value: Value) -> set[str]:
+    found: set[str] = set()
+    for obj in value:
+        if isinstance(obj, Lib):
+            found.add(obj.name)
+        elif isinstance(obj, Tup):
+            for item in obj.items:
+                found |= _names(item)
+    return found
+
+
+def _cause(flow: Control, site: Site, caught: set[str]) -> tuple[int, str] | None:
+    view = flow.view
+    of_tensorflow = any(name.startswith("tf.errors.") for name in caught)
+    for inner in flow.structure.within(site):
+        part = next(p for outer, p in inner.around() if outer is site)
+        if part != "body" or inner.instr[0] != Op.CALL:
+            continue
+        names = view.names(inner.instr[2])
+        position = inner.instr[-1]
+        if "builtins.next" in names and caught & (_ANY | {"builtins.StopIteration"}):
+            if any(isinstance(o, Stream) and is_dataset(o) for s, _ in inner.instr[3][:1] for o in view.value(s)):
+                return position, "`next` at the end of a dataset"
+        failing = [n for n in names if n.startswith(_FAIL)]
+        if failing and (of_tensorflow or caught & _ANY):
+            return position, f"`{failing[0]}`"
+        if of_tensorflow and position in view.frame.ops:
+            return position, f"`{names[0] if names else 'an operation'}`"
+    return None
+
+
+RULE = Rule(
+    code="HY319",
+    name="caught-tensor-error",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.DIFFERS,
+    level=Level.WARNING,
+    summary="Handles an error that operations raise only when the graph runs.",
+    details="""`try` in a traced function guards the tracing, not the graph that comes of it. An operation that fails by the
+values it gets (`tf.debugging.assert_*`, reading a file, the end of a dataset's iterator) fails when the graph runs: the
+handler never does, and the error reaches the caller, the end of an iterator as `OutOfRangeError`. Put the `try` around
+the call of the hybrid function. Handlers for errors of Python's and of static shapes work.""",
+    frame=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    try:
+        tf.debugging.assert_positive(x)
+        return x
+    except tf.errors.InvalidArgumentError:
+        return -x
+r1 = target(tf.constant(-3.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+numbers = iter(tf.data.Dataset.range(1))
+def target(x):
+    try:
+        return x + next(numbers)
+    except StopIteration:
+        return x
+r1 = target(tf.constant(3, tf.int64))
+r2 = target(tf.constant(3, tf.int64))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, options):
+    try:
+        scale = options["scale"]
+    except KeyError:
+        scale = 2.0
+    return x * scale
+r1 = target(tf.constant(3.0), {})
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    try:
+        y = x * 2
+    finally:
+        z = x
+    return y + z
+r1 = target(tf.constant(3.0))
+"""
+        ),
+    ),
+    reference="semantics.md R6, R12",
+)

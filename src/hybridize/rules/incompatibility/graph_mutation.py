@@ -1,0 +1,147 @@
+"""HY318: containers that a branch or loop of the graph changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Container
+from hybridize.program.ir import Op
+from hybridize.rules.control import Control, control
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.structure import Site
+from hybridize.rules.views import FrameView
+
+_MUTATORS: Final = frozenset(
+    "append extend insert pop remove clear add update setdefault popitem discard appendleft extendleft popleft".split()
+)
+_MADE: Final = frozenset({Op.LIST, Op.DICT, Op.SET, Op.CALL})
+
+
+def scan(view: FrameView) -> Iterator[Hit]:
+    """`append` and its like, and new keys, under a condition or in a loop of the graph."""
+    calls = [i for i in view.instructions() if i[0] in (Op.CALL, Op.SET_ITEM) and _changed(view, i)]
+    if not calls:
+        return
+    flow = control(view)
+    for site in flow.structure.of(Op.CALL, Op.SET_ITEM):
+        if not any(site.instr is call for call in calls) or not flow.runs(site):
+            continue
+        for container in _changed(view, site.instr):
+            found = _around(flow, site, container)
+            if found is not None:
+                outer, mask = found
+                yield _hit(site, outer, mask)
+                break
+
+
+def _changed(view: FrameView, instr: tuple[object, ...]) -> list[Container]:
+    if instr[0] == Op.SET_ITEM:
+        value = view.value(instr[2])  # type: ignore[arg-type]  # a slot
+        return [o for o in value if isinstance(o, Container) and _is_new_key(view, o, instr)]
+    made = view.definition(instr[2])  # type: ignore[arg-type]  # a slot
+    if made is None or made[0] != Op.ATTR or made[3] not in _MUTATORS:
+        return []
+    return [o for o in view.value(made[2]) if isinstance(o, Container) and o.kind != "generator"]
+
+
+def _is_new_key(view: FrameView, container: Container, instr: tuple[object, ...]) -> bool:
+    """Whether a constant key of a local dict is set here and nowhere else."""
+    if container.kind != "dict" or container.site[0] is not view.code or not container.exact:
+        return False
+    keys = [getattr(o, "const", None) for o in view.value(instr[3])]  # type: ignore[arg-type]  # a slot
+    if len(keys) != 1 or keys[0] not in container.fields:
+        return False
+    return all(pos == instr[-1] for _, pos in container.fields[keys[0]].writes)
+
+
+def _around(flow: Control, site: Site, container: Container) -> tuple[Site, int] | None:
+    """The innermost branch or loop of the graph that changes a container which was made outside it."""
+    for outer, _, mask in flow.guards(site):
+        made_inside = container.site[0] is flow.view.code and any(
+            s.instr[-1] == container.site[1] and s.instr[0] in _MADE for s in flow.structure.within(outer)
+        )
+        if not made_inside:
+            return outer, mask
+    return None
+
+
+def _hit(site: Site, outer: Site, mask: int) -> Hit:
+    if site.instr[0] == Op.SET_ITEM:
+        return Hit(site.instr[-1], "adds a key on one branch on a symbolic tensor", mask, outcome=Outcome.RAISES)
+    if outer.instr[0] == Op.LOOP:
+        message = "changes a container in a loop of the graph, whose body is traced once"
+        return Hit(site.instr[-1], message, mask, outcome=Outcome.RAISES)
+    return Hit(site.instr[-1], "changes a container under a condition on a symbolic tensor: tracing runs it", mask)
+
+
+RULE = Rule(
+    code="HY318",
+    name="graph-mutation",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.DIFFERS,
+    summary="Changes a list, dict or set in a branch or loop of the graph.",
+    details="""Tracing runs both branches of a condition on a symbolic tensor, and the body of a loop of the graph once. An
+`append` there happens in Python while tracing: a list under an `if` gets its element whatever the condition, and one
+in a loop gets a single tensor that cannot be used outside. Use `tf.TensorArray` in loops, `tf.where` or values per
+branch for conditions. Loops that Python unrolls (`range(3)`, `range(x.shape[0])`) are fine.""",
+    frame=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    out = []
+    for v in x:
+        out.append(v * 2)
+    return tf.stack(out)
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    out = [x]
+    if x > 1.0:
+        out.append(x * 2)
+    return tf.stack(out)
+r1 = target(tf.constant(0.0))
+""",
+            line=5,
+            outcome=Outcome.DIFFERS,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, extra=True):
+    out = []
+    for i in range(x.shape[0]):
+        out.append(x[i] * 2)
+    if extra:
+        out.append(x[0])
+    return tf.stack(out)
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    total = 0.0
+    for v in x:
+        parts = []
+        for w in (1.0, 2.0):
+            parts.append(v * w)
+        total += tf.add_n(parts)
+    return total
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+    ),
+    reference="semantics.md R12",
+)

@@ -1,0 +1,273 @@
+"""HY317: variables that change their dtype, shape or structure in a loop of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import NONE_V, Container, Lit, Tensor, Tup, Value
+from hybridize.domain.tensors import DYNAMIC, NDARRAY, Shape
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.control import Control, control
+from hybridize.rules.kinds import certain
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.structure import Site
+from hybridize.rules.views import FrameView
+
+_ELEMENTWISE: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+_RANKS: Final = frozenset({"tf.expand_dims", "tf.stack"})
+_GROWS: Final = frozenset({"tf.concat", "tf.repeat", "tf.tile", "tf.pad"})
+_OPTIONS: Final = "tf.autograph.experimental.set_loop_options"
+
+
+def scan(view: FrameView) -> Iterator[Hit]:
+    """The variables of each loop of the graph: what they hold before it and after a turn."""
+    if not any(i[0] == Op.LOOP for i in view.instructions()):
+        return
+    flow = control(view)
+    for site, mask in flow.loops:
+        loop = site.instr[2]
+        invariant = any(
+            _OPTIONS in view.names(s.instr[2]) for s in flow.structure.within(site) if s.instr[0] == Op.CALL
+        )
+        for phi in loop.phis:
+            entry = next((slot for edge, slot in phi[2] if edge == loop.entry), -1)
+            if entry < 0 or phi[1] not in flow.structure.read:
+                continue
+            backs = [slot for edge, slot in phi[2] if edge != loop.entry and view.frame.edges[edge]]
+            why = _why(flow, site, phi, entry, backs, invariant)
+            if why is not None:
+                position = _assigned(view, backs) or site.instr[-1]
+                name = view.code.slot_names.get(phi[1], "a variable")
+                yield Hit(position, f"`{name}` changes in a loop of the graph: {why}", mask)
+
+
+def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], invariant: bool) -> str | None:
+    before = flow.view.value(entry)
+    if before == NONE_V:
+        if _asked(flow, site, phi[1]):
+            return "it is None before, and `is None` is never true in the graph"
+        return None
+    for back in backs:
+        after = flow.view.value(back)
+        why = certain(before, after, shapes=not invariant)
+        if why is None:
+            made = flow.view.definition(back)
+            why = _shape_change(flow, before, made, phi[1], invariant) if made is not None else None
+        if why is not None:
+            return why
+    return None
+
+
+def _asked(flow: Control, site: Site, head: int) -> bool:
+    """Whether the loop compares a variable with None while it may still be what it was before the loop."""
+    for inner in flow.structure.within(site):
+        instr = inner.instr
+        if instr[0] == Op.COMPARE and instr[2] in ("is", "is not", "==", "!="):
+            sides = (instr[3], instr[4])
+            if any(_is(flow, slot, head, 0) for slot in sides) and any(flow.view.value(s) == NONE_V for s in sides):
+                return True
+    return False
+
+
+def _is(flow: Control, slot: int, head: int, depth: int) -> bool:
+    """Whether a slot holds the variable as it was at the head of the loop."""
+    if slot == head:
+        return True
+    made = flow.view.definition(slot) if depth < 4 else None
+    return made is not None and made[0] in (Op.REFINE, Op.COPY) and _is(flow, made[2], head, depth + 1)
+
+
+def _assigned(view: FrameView, backs: list[int]) -> int | None:
+    """The place of the statement that makes the new value."""
+    for back in backs:
+        made = view.definition(back)
+        if made is not None and made[0] in (Op.BINARY, Op.INPLACE, Op.CALL, Op.ITEM, Op.LIST, Op.TUPLE):
+            return int(made[-1])
+    return None
+
+
+# Shapes that change by what is done to the variable itself -----------------------------------------------------------
+
+
+def _shape_change(flow: Control, before: Value, made: Instr, head: int, invariant: bool) -> str | None:
+    op = made[0]
+    if op in (Op.BINARY, Op.INPLACE) and any(_is(flow, s, head, 0) for s in made[3:5]):
+        other = made[4] if _is(flow, made[3], head, 0) else made[3]
+        if all(isinstance(o, Container | Tup) for o in (*before, *flow.view.value(other))) and made[2] == "+":
+            return "it grows" if flow.view.value(other) else None
+        if made[2] in _ELEMENTWISE and not invariant:
+            return _broadcast(before, flow.view.value(other))
+    shape = _shape(before)
+    if invariant or shape is None:
+        return None
+    if op == Op.ITEM and _is(flow, made[2], head, 0) and shape and shape[0] != DYNAMIC:
+        return "a slice of itself is shorter" if _shortens(flow, made[3]) else None
+    if op != Op.CALL or not made[3]:
+        return None
+    names = flow.view.names(made[2])
+    operands = [slot for slot, _ in made[3]]
+    if any(n in _RANKS for n in names) and _mentions(flow, operands[0], head):
+        return "its rank grows"
+    if any(n in _GROWS for n in names) and _mentions(flow, operands[0], head):
+        return _grown(flow, shape, made, "tf.concat" in names)
+    return None
+
+
+def _grown(flow: Control, shape: tuple[int, ...], call: Instr, is_concat: bool) -> str | None:
+    axis = 0
+    if is_concat:
+        slots = [s for s, _ in call[3][1:2]] + [s for name, s in call[4] if name == "axis"]
+        value = flow.view.value(slots[0]) if slots else frozenset()
+        constants = [o.const for o in value if isinstance(o, Lit) and isinstance(o.const, int)]
+        if len(constants) != 1:
+            return None
+        axis = constants[0]
+    if -len(shape) <= axis < len(shape) and shape[axis] != DYNAMIC:
+        return "its shape grows"
+    return None
+
+
+def _mentions(flow: Control, slot: int, head: int) -> bool:
+    """Whether an operand is the variable, or a list or tuple with it."""
+    if _is(flow, slot, head, 0):
+        return True
+    made = flow.view.definition(slot)
+    if made is None or made[0] not in (Op.LIST, Op.TUPLE):
+        return False
+    return len(made[2]) > 1 and any(_is(flow, part, head, 0) for part, _ in made[2])
+
+
+def _shortens(flow: Control, index: int) -> bool:
+    made = flow.view.definition(index)
+    if made is None:
+        return False
+    if made[0] == Op.TUPLE and made[2]:
+        made = flow.view.definition(made[2][0][0])
+    return made is not None and made[0] == Op.SLICE and (made[2] >= 0 or made[3] >= 0)
+
+
+def _broadcast(before: Value, other: Value) -> str | None:
+    """Why a variable that is combined with a tensor does not keep its shape."""
+    mine = _shape(before)
+    shapes = [o.shape for o in other if isinstance(o, Tensor) and o.kind != NDARRAY]
+    if mine is None or not shapes or len(shapes) != len(other):
+        return None
+    reasons = [_widens(mine, shape) for shape in shapes]
+    return reasons[0] if all(reasons) else None
+
+
+def _widens(mine: tuple[int, ...], other: Shape) -> str | None:
+    if other is None:
+        return None
+    if len(other) > len(mine):
+        return f"a value of rank {len(mine)} is combined with one of rank {len(other)}"
+    pairs = zip(mine[::-1], other[::-1], strict=False)
+    return "a dimension of 1 is broadcast" if any(a == 1 and b > 1 for a, b in pairs) else None
+
+
+def _shape(value: Value) -> tuple[int, ...] | None:
+    """The shape of a value before a loop, None where it is not known."""
+    if len(value) != 1:
+        return None
+    (obj,) = value
+    if isinstance(obj, Tensor):
+        return obj.shape
+    return () if isinstance(obj, Lit) and obj.kind in ("int", "float") else None
+
+
+RULE = Rule(
+    code="HY317",
+    name="loop-variable-change",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="A variable changes its dtype, shape or structure in a loop of the graph.",
+    details="""A loop over a symbolic tensor or dataset becomes `tf.while_loop`: its variables must keep their dtype, shape
+and structure from turn to turn. So `total = 0` that sums floats, a result that `tf.concat` grows, `x = x / 2` on
+integers, or a list that becomes longer raise. A variable that is None before the loop starts as zeros, and `is None` in
+the loop is never true: the result differs silently. Start with the right dtype and shape, name a dynamic shape by
+`tf.autograph.experimental.set_loop_options(shape_invariants=...)`, or collect in a `tf.TensorArray`.""",
+    frame=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    total = 0
+    for v in x:
+        total = total + v
+    return total
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    out = tf.zeros([1])
+    for v in x:
+        out = tf.concat([out, [v]], 0)
+    return out
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    state = None
+    for v in x:
+        if state is None:
+            state = v
+        state = state + v
+    return state
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=7,
+            outcome=Outcome.DIFFERS,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    total, last = 0.0, None
+    for v in x:
+        total += v
+        last = v
+    return total, last
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    out = tf.zeros([1])
+    for i in range(3):  # unrolled
+        out = tf.concat([out, x], 0)
+    return out
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    total = 0.0
+    part = 0  # not read before it is assigned
+    for v in x:
+        part = v * 2.0
+        total = total + part
+    return total
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+    ),
+    reference="semantics.md R12",
+)

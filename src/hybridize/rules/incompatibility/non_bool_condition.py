@@ -1,0 +1,136 @@
+"""HY315: the truth of a tensor that is not Boolean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.domain.objects import Lit, Prim, Tensor
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.control import CONVERTED, Control, control
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import FrameView
+
+
+def scan_if(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`if t`, `a if t else b`, `t and u`."""
+    yield from _check(view, instr[2], instr, Op.IF)
+
+
+def scan_loop(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`while t`."""
+    if instr[2].condition >= 0:
+        yield from _check(view, instr[2].condition, instr, Op.LOOP)
+
+
+def scan_not(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`not t`."""
+    if instr[2] == "not":
+        yield from _check(view, instr[3], instr, Op.UNARY)
+
+
+def _check(view: FrameView, slot: int, instr: Instr, op: Op) -> Iterator[Hit]:
+    value = view.value(slot)
+    if not any(isinstance(o, Tensor | Prim | Lit) for o in value):
+        return
+    made = view.definition(slot)
+    if made is not None and made[0] == Op.COMPARE:
+        return
+    flow = control(view)
+    mask = flow.tensor(slot)
+    if not mask:
+        return
+    dtypes = _dtypes(flow, slot)
+    wrong = sorted(d for d in dtypes if d != "bool")
+    if not wrong or any(s.instr is instr and not flow.runs(s) for s in flow.structure.of(op)):
+        return
+    certain = len(wrong) == len(dtypes) and all(isinstance(o, Tensor | Prim | Lit) for o in value)
+    level = Level.ERROR if certain else Level.WARNING
+    yield Hit(instr[-1], f"takes the truth of a symbolic `{wrong[0]}` tensor", mask, level=level)
+
+
+def _dtypes(flow: Control, slot: int) -> set[str]:
+    """The known dtypes of the tensors that a slot holds in a graph."""
+    found: set[str] = set()
+    for obj in flow.view.value(slot):
+        if isinstance(obj, Tensor) and obj.dtype is not None:
+            found.add(obj.dtype)
+    made = flow.view.definition(slot)
+    if not found and made is not None and made[0] == Op.CALL:
+        for name in flow.view.names(made[2]):
+            dtype = CONVERTED.get(name)
+            if dtype is not None:
+                found.add(dtype)
+    return found
+
+
+RULE = Rule(
+    code="HY315",
+    name="non-bool-condition",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Takes the truth of a tensor that is not Boolean.",
+    details="""Eager execution finds a tensor true where it is not zero, as Python does with numbers. A condition of the
+graph must be a Boolean: `if t`, `while t`, `not t`, `a if t else b` and `t or u` raise for any other dtype. Compare
+explicitly (`t != 0`), or ask `t is not None` where that is meant.""",
+    triggers={Op.IF: scan_if, Op.LOOP: scan_loop, Op.UNARY: scan_not},
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if tf.reduce_sum(x):
+        return x
+    return -x
+r1 = target(tf.constant([1, 2]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, y=None):
+    y = y or x
+    return y * 2
+r1 = target(tf.constant(3), tf.constant(4))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    while x:
+        x = x - 1
+    return x
+r1 = target(tf.constant(3))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, training=True):
+    if training and tf.reduce_any(x > 1) and not x[0] > 5:
+        return x
+    return -x
+r1 = target(tf.constant([1, 2]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, y=None, layers=()):
+    y = y or x  # y is None, and Python knows
+    values = [x]
+    return y * 2 if values or layers else y
+r1 = target(tf.constant(3))
+"""
+        ),
+    ),
+    reference="semantics.md R12",
+)

@@ -1,0 +1,157 @@
+"""HY314: loops that leave, or go on, by a condition on a tensor that AutoGraph cannot move into the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.program.ir import Op
+from hybridize.rules.control import Control, control
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.structure import Site
+from hybridize.rules.views import FrameView
+
+
+def scan(view: FrameView) -> Iterator[Hit]:
+    """`break` and `return` in Python loops, `return` in graph loops, `while` conditions that become tensors."""
+    if not any(i[0] == Op.LOOP for i in view.instructions()):
+        return
+    flow = control(view)
+    for site in flow.structure.of(Op.JUMP):
+        if site.instr[2] in flow.structure.breaks:
+            yield from _break(flow, site)
+    for site in flow.structure.of(Op.RETURN):
+        yield from _return(flow, site)
+    for site in flow.structure.loops:
+        loop = site.instr[2]
+        if not loop.is_for and flow.runs(site) and not flow.loop(site):
+            mask = flow.tensor(loop.condition)
+            if mask and view.value(loop.condition):
+                text = "the condition of a `while` loop starts as Python's and becomes a symbolic tensor"
+                yield Hit(site.instr[-1], text, mask)
+
+
+def _to_loop(flow: Control, site: Site) -> tuple[Site | None, int, bool]:
+    """The loop around a site, the mask of the conditions between (0: Python's), and whether there are any at all."""
+    mask, conditional = 0, False
+    for outer, part in site.around():
+        if outer.instr[0] == Op.IF:
+            mask |= flow.condition(outer)
+            conditional = True
+        elif outer.instr[0] == Op.LOOP and part == "body":
+            return outer, mask, conditional
+    return None, mask, conditional
+
+
+def _break(flow: Control, site: Site) -> Iterator[Hit]:
+    loop, mask, _ = _to_loop(flow, site)
+    if loop is not None and mask and not flow.loop(loop) and flow.runs(site):
+        yield Hit(site.instr[-1], "breaks a Python loop by a condition on a symbolic tensor", mask)
+
+
+def _return(flow: Control, site: Site) -> Iterator[Hit]:
+    loop, mask, conditional = _to_loop(flow, site)
+    if loop is None or flow.is_comprehension(loop) or not flow.runs(site):
+        return
+    graph = flow.loop(loop)
+    if graph and conditional:
+        yield Hit(site.instr[-1], "returns from inside a loop of the graph", graph)
+    elif mask and not graph:
+        yield Hit(site.instr[-1], "returns from a Python loop by a condition on a symbolic tensor", mask)
+
+
+RULE = Rule(
+    code="HY314",
+    name="python-loop-exit",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Leaves a loop by a condition on a tensor that the loop itself does not depend on.",
+    details="""A loop over Python values is unrolled while tracing, so `break` or `return` by a condition on a symbolic
+tensor cannot leave it; nor can `while True:`, or a `while` whose flag only later becomes a tensor. A loop of the graph
+(`for i in tf.range(n)`, `while tensor:`) may `break`, but not `return`. Loop over `tf.range`, start the flag as
+`tf.constant(True)`, and return after the loop. `continue` is fine.""",
+    frame=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    for i in range(4):
+        x = x + 1
+        if tf.reduce_sum(x) > 5:
+            break
+    return x
+r1 = target(tf.constant(3))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    done = False
+    while not done:
+        x = x + 1
+        done = x > 5
+    return x
+r1 = target(tf.constant(3))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    for i in tf.range(4):
+        if x > i:
+            return x * i
+    return x
+r1 = target(tf.constant(3))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    for i in tf.range(4):
+        x = x + i
+        if x > 5:
+            break
+    return x
+r1 = target(tf.constant(3))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, stop):
+    for i in range(4):
+        if i == stop:
+            break
+        if x > 4:
+            continue
+        x = x + 1
+    return x
+r1 = target(tf.constant(3), 2)
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    i = 0
+    while i < 3 and x < 5:
+        x = x + 1
+        i += 1
+    return x
+r1 = target(tf.constant(3))
+"""
+        ),
+    ),
+    reference="semantics.md R12",
+)

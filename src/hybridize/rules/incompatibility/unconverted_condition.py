@@ -1,0 +1,158 @@
+"""HY311: conditions on tensors where AutoGraph is off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.facts.model import Evidence
+from hybridize.program.ir import Op
+from hybridize.rules.control import control
+from hybridize.rules.conversion import Plain, follows, own, plain, refused
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FrameView
+
+
+def scan(view: FrameView) -> Iterator[Hit]:
+    """Conditions in a function that AutoGraph gives up, below a call that it does not follow, or in a comprehension."""
+    flow = control(view)
+    found = list(own(view, flow))
+    for (pos, callee), how in view.frame.calls.items():
+        reason = follows(view, pos, callee, how)
+        if reason is None:
+            continue
+        for each in plain(view.project, callee):
+            needs = 1 if each.needs & 1 else view.project.symbolic.lift(view.frame, pos, callee, each.needs)
+            if needs:
+                step = (view.code.path, pos, callee.code.name)
+                below = Plain(each.path, each.position, each.message, needs, (step, *each.calls))
+                yield _hit(below, reason)
+    if found or any(plain(view.project, callee) for _, callee in view.frame.calls):
+        given_up = refused(view.project, view.code)
+        if given_up is not None:
+            for each in plain(view.project, view.frame):
+                yield _hit(each, f"AutoGraph gives the function up because {given_up}")
+            return
+    for site, mask in flow.branches:
+        parent, part = site.parent, site.part
+        in_filter = parent is not None and part == "body" and flow.is_comprehension(parent)
+        if in_filter and site.instr[-1] not in flow.syntax.choices and not flow.is_short_circuit(site):
+            yield Hit(site.instr[-1], "filters a comprehension by a symbolic tensor, which AutoGraph leaves alone", mask)
+    yield from _folds(view)
+
+
+def _folds(view: FrameView) -> Iterator[Hit]:
+    """`any` and `all` ask each element for its truth."""
+    flow = control(view)
+    for site in flow.structure.of(Op.CALL):
+        names = view.names(site.instr[2])
+        if site.instr[3] and any(n in ("builtins.any", "builtins.all") for n in names) and flow.runs(site):
+            slot = site.instr[3][0][0]
+            if view.symbolic(slot) and not view.is_tensor(slot):
+                name = names[0].removeprefix("builtins.")
+                yield Hit(site.instr[-1], f"`{name}` asks symbolic tensors for their truth", view.symbolic(slot))
+
+
+def _hit(found: Plain, reason: str) -> Hit:
+    steps = tuple(Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in found.calls)
+    message = f"{found.message} where AutoGraph is off: {reason}"
+    place = Evidence(message, found.path, found.position >> 16)
+    return Hit(found.position, message, found.needs, (*steps, place), path=found.path)
+
+
+RULE = Rule(
+    code="HY311",
+    name="unconverted-condition",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="A condition or loop depends on a tensor where AutoGraph does not convert the code.",
+    details="""AutoGraph turns `if`, `while` and `for` on tensors into graph operations, in the traced function and in
+what it calls. It gives up whole functions (those with `match`, `else` on a loop, `yield`, `async`, and since
+TensorFlow 2.16 `:=`), says so in a warning only, and runs them as plain Python, with all that they call. It does not
+follow calls that library code makes (`sorted` keys, `map`, `functools.reduce`, `tf.scan`, `tf.nest.map_structure`,
+Keras 3 layers), nor constructors, properties and operators. There a tensor's truth raises. Use `tf.cond`, `tf.where`
+or a plain function without the construct.""",
+    frame=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, mode):
+    match mode:
+        case "double":
+            y = x * 2
+        case _:
+            y = x
+    if tf.reduce_sum(y) > 3:
+        return y
+    return -y
+r1 = target(tf.constant([1, 2]), "double")
+""",
+            line=8,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def clip(v):
+    if v > 1:
+        return v
+    return -v
+def target(x):
+    return list(map(clip, [x, x + 1]))
+r1 = target(tf.constant(3))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return [x * i for i in range(3) if x > i]
+r1 = target(tf.constant(2))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def clip(v):
+    if v > 1:
+        return v
+    return -v
+def target(x):
+    return tf.map_fn(clip, x)  # converts what it is given
+r1 = target(tf.constant([3, 0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def scale(x, mode):
+    match mode:
+        case "double":
+            return x * 2
+        case _:
+            return x
+def target(x, mode):
+    y = scale(x, mode)  # no condition on a tensor in it
+    if tf.reduce_sum(y) > 3:
+        return y
+    return -y
+r1 = target(tf.constant([1, 2]), "double")
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return [x * i if x > i else x for i in range(3)]
+r1 = target(tf.constant(2))
+"""
+        ),
+    ),
+    reference="semantics.md R12, R13",
+)

@@ -1,0 +1,177 @@
+"""The control structure of a function as rules look at it: what stands inside which branch or loop, and what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
+
+#: The operation codes whose instructions hold blocks.
+_NESTED: Final = frozenset({Op.IF, Op.LOOP, Op.TRY})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """Where an instruction stands: the branch, loop or `try` around it, the part of that, and its place in the block.
+
+    `part` is `then`, `else`, `test`, `body`, `orelse`, `handler` or `final`; empty at the top of the function.
+    """
+
+    instr: Instr
+    parent: Site | None
+    part: str
+    block: Block
+    index: int
+
+    def around(self) -> Iterator[tuple[Site, str]]:
+        """The sites that hold this one, inside out, each with the part of it that does."""
+        site = self
+        while site.parent is not None:
+            yield site.parent, site.part
+            site = site.parent
+
+    def joins(self) -> Iterator[Instr]:
+        """The PHI instructions that join what a branch or loop did to variables."""
+        for instr in self.block[self.index + 1 :]:
+            if instr[0] != Op.PHI:
+                return
+            yield instr
+
+
+class Structure:
+    """The sites of a code, in order, and the slots that something other than a join reads in the end."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.sites: list[Site] = []
+        self._collect(code.body, None, "")
+        self.read = _read(self.sites)
+        self.branches = [s for s in self.sites if s.instr[0] == Op.IF]
+        self.loops = [s for s in self.sites if s.instr[0] == Op.LOOP]
+        self.breaks = {edge for s in self.loops for edge in s.instr[2].breaks}
+
+    def of(self, *ops: Op) -> list[Site]:
+        """The sites of some operations."""
+        return [site for site in self.sites if site.instr[0] in ops]
+
+    def within(self, site: Site) -> Iterator[Site]:
+        """The sites inside a site."""
+        for other in self.sites:
+            if any(outer is site for outer, _ in other.around()):
+                yield other
+
+    def _collect(self, block: Block, parent: Site | None, part: str) -> None:
+        for index, instr in enumerate(block):
+            site = Site(instr, parent, part, block, index)
+            self.sites.append(site)
+            if instr[0] in _NESTED:
+                for name, inner in _parts(instr):
+                    self._collect(inner, site, name)
+
+
+def _parts(instr: Instr) -> Iterator[tuple[str, Block]]:
+    if instr[0] == Op.IF:
+        yield "then", instr[3]
+        yield "else", instr[4]
+    elif instr[0] == Op.LOOP:
+        loop: Loop = instr[2]
+        yield "head", loop.phis
+        yield "test", loop.test
+        yield "body", loop.body
+        yield "orelse", loop.orelse
+    else:
+        statement: Try = instr[2]
+        yield "body", statement.body
+        for handler in statement.handlers:
+            for block in _handler_blocks(handler):
+                yield "handler", block
+        yield "orelse", statement.orelse
+        yield "join", statement.join
+        yield "final", statement.final
+
+
+def _handler_blocks(handler: Handler) -> tuple[Block, Block, Block]:
+    return handler.phis, handler.catches, handler.body
+
+
+def operands(instr: Instr) -> list[int]:
+    """The slots that an instruction reads; those of the blocks in it not counted."""
+    op = instr[0]
+    if op in _SINGLE:
+        found = [instr[i] for i in _SINGLE[op]]
+    elif op == Op.CALL:
+        found = [instr[2], *(s for s, _ in instr[3]), *(s for _, s in instr[4])]
+    elif op in (Op.TUPLE, Op.LIST, Op.SET):
+        found = [s for s, _ in instr[2]]
+    elif op == Op.DICT:
+        found = [s for pair in instr[2] for s in pair]
+    elif op in (Op.BOOLOP, Op.FORMAT):
+        found = list(instr[2])
+    elif op in (Op.PHI, Op.FUNC):
+        found = [s for _, s in (instr[2] if op == Op.PHI else instr[3])]
+    elif op == Op.CLASS:
+        found = [s for s, _ in instr[3]] + [s for _, s in instr[4]]
+    elif op == Op.LOOP:
+        found = [instr[2].condition, instr[2].iterable]
+    elif op == Op.TRY:
+        found = [h.type_slot for h in instr[2].handlers]
+    else:
+        found = []
+    return [slot for slot in found if isinstance(slot, int) and slot >= 0]
+
+
+#: Where the operands of plain instructions stand.
+_SINGLE: Final[dict[Op, tuple[int, ...]]] = {
+    Op.COPY: (2,),
+    Op.SET_GLOBAL: (3,),
+    Op.SET_CELL: (3,),
+    Op.SET_NAME: (3,),
+    Op.ATTR: (2,),
+    Op.SET_ATTR: (2, 4),
+    Op.DEL_ATTR: (2,),
+    Op.ITEM: (2, 3),
+    Op.SET_ITEM: (2, 3, 4),
+    Op.DEL_ITEM: (2, 3),
+    Op.SLICE: (2, 3, 4),
+    Op.BINARY: (3, 4),
+    Op.INPLACE: (3, 4),
+    Op.UNARY: (3,),
+    Op.COMPARE: (3, 4),
+    Op.APPEND: (2, 3),
+    Op.PUT: (2, 3, 4),
+    Op.UNPACK: (2,),
+    Op.REFINE: (2,),
+    Op.RETURN: (2,),
+    Op.YIELD: (2,),
+    Op.YIELD_FROM: (2,),
+    Op.AWAIT: (2,),
+    Op.RAISE: (2,),
+    Op.ASSERT: (2,),
+    Op.IF: (2,),
+    Op.ENTER: (2,),
+    Op.EXIT: (2,),
+    Op.ITER: (2,),
+    Op.MATCH: (2,),
+}
+#: What only hands a value on: it is read only if the result is.
+_PASSES: Final = frozenset({Op.PHI, Op.REFINE, Op.COPY})
+
+
+def _read(sites: list[Site]) -> frozenset[int]:
+    sources: dict[int, list[int]] = {}
+    found: set[int] = set()
+    for site in sites:
+        instr = site.instr
+        if instr[0] in _PASSES:
+            sources.setdefault(instr[1], []).extend(operands(instr))
+        else:
+            found.update(operands(instr))
+    todo = list(found)
+    while todo:
+        for slot in sources.get(todo.pop(), ()):
+            if slot not in found:
+                found.add(slot)
+                todo.append(slot)
+    return frozenset(found)
