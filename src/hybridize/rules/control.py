@@ -15,7 +15,7 @@ from hybridize.domain.objects import Lit, Prim, Stream, Tensor
 from hybridize.domain.tensors import DYNAMIC
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.truth import truth
-from hybridize.program.ir import ALWAYS, Instr, Loop, Op
+from hybridize.program.ir import ALWAYS, Block, Instr, Loop, Op, Try
 from hybridize.rules.structure import Site, Structure
 from hybridize.rules.views import FrameView, ProjectView, position_of
 
@@ -193,7 +193,8 @@ class Control:
         made = self.view.definition(slot) if depth < 12 else None
         if made is None:
             return self.tensor(slot)
-        op, parts = made[0], ()
+        op = made[0]
+        parts: tuple[int, ...] = ()
         if op in (Op.BINARY, Op.COMPARE):
             parts = (made[3], made[4])
         elif op == Op.UNARY:
@@ -275,6 +276,31 @@ class Control:
                 if loop.is_for and not self.view.value(loop.test[-1][1]):
                     return False
         return True
+
+    def falls(self, block: Block, start: int = 0, end: int | None = None) -> bool:
+        """Whether control may reach the end of a block (or of a part of it) in this frame."""
+        return all(self._falls(instr) for instr in block[start:end])
+
+    def _falls(self, instr: Instr) -> bool:
+        op = instr[0]
+        if op == Op.RETURN:
+            return not instr[-1] & 0xFFFF  # the one that lowering adds at the end
+        if op in (Op.RAISE, Op.JUMP):
+            return False
+        if op == Op.IF:
+            value = self.view.value(instr[2])
+            may, may_not = (True, True) if not value or self.tensor(instr[2]) else self.truth(value)
+            return (may and self.falls(instr[3])) or (may_not and self.falls(instr[4]))
+        if op == Op.TRY:
+            statement: Try = instr[2]
+            inside = self.falls(statement.body) and self.falls(statement.orelse)
+            return (inside or any(self.falls(h.body) for h in statement.handlers)) and self.falls(statement.final)
+        return True
+
+    def reached(self, site: Site) -> bool:
+        """Whether control may reach a site: the conditions around it allow it, and nothing before it ends the block."""
+        chain = [site, *(outer for outer, _ in site.around())]
+        return self.runs(site) and all(self.falls(each.block, 0, each.index) for each in chain)
 
     def truth(self, value: frozenset[object]) -> tuple[bool, bool]:
         """(may be true, may be false)."""

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from hybridize.facts.origins import call_at
+from hybridize.domain.objects import Bound, Func
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.views import FrameView, ProjectView
 
@@ -56,7 +56,7 @@ def _refused(project: ProjectView, code: Code) -> str | None:
         return "it is a generator"
     lines = project.text(code.path).split("\n")[code.line - 1 : code.end_line]
     text = "\n".join(lines)
-    if not any(word in text for word in ("match", "else", ":=", "yield", "async")):
+    if not any(word in text for word in ("match", "else", ":=", "yield", "async", "__")):
         return None
     node = project.node(code)
     for each in ast.walk(node) if node is not None else ():
@@ -78,6 +78,8 @@ def _refusal(project: ProjectView, node: ast.AST) -> str | None:
             return "of `:=`" if project.versions.tensorflow >= _WALRUS else None
         case ast.Yield() | ast.YieldFrom():
             return "of `yield`"
+        case ast.Attribute(attr=name) | ast.Name(id=name) if name.startswith("__") and not name.endswith("__"):
+            return f"of the private name `{name}`"
         case ast.AsyncFunctionDef() | ast.AsyncFor() | ast.AsyncWith() | ast.Await():
             return "of `async`"
     return None
@@ -94,16 +96,36 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
         return "Keras 3 calls it as it is" if view.project.versions.keras >= 3 else None
     if how in ("operator", "construction"):
         return "AutoGraph does not convert what an operator runs"
-    call = call_at(view.code, pos)
-    if call is None:
+    calls = _calls_at(view, pos)
+    if not calls:
         return "AutoGraph does not convert properties"
-    names = [n for n in view.names(call[2]) if not n.startswith("hybrid")]
-    known = [n for n in names if "." in n]
+    if any(_is_direct(view, call, callee) for call in calls):
+        return None
+    known = [n for call in calls for n in view.names(call[2]) if "." in n]
     if callee.code.name == "__init__" and not known:
         return "AutoGraph does not convert constructors"
     if known and not any(n in CONVERTS or n.startswith(("tf.data.", "tf.distribute.")) for n in known):
         return f"`{known[0].removeprefix('builtins.')}` calls it as it is"
     return None
+
+
+def _calls_at(view: FrameView, pos: int) -> list[Instr]:
+    """The calls at a position: those of a chain (`f(a)(b)`, `super().m(x)`) share it."""
+    made: dict[int, list[Instr]] = view.project.shared(("calls", view.code), dict)
+    if not made:
+        for instr in view.instructions():
+            if instr[0] == Op.CALL:
+                made.setdefault(instr[-1], []).append(instr)
+    return made.get(pos, [])
+
+
+def _is_direct(view: FrameView, call: Instr, callee: Frame) -> bool:
+    """Whether a call names the function itself, not something that calls it."""
+    for obj in view.value(call[2]):
+        func = obj.func if isinstance(obj, Bound) else obj
+        if isinstance(func, Func) and func.code is callee.code:
+            return True
+    return False
 
 
 def _unconverting(code: Code) -> str | None:

@@ -1,10 +1,24 @@
-"""What AutoGraph makes of a value that a branch or loop of the graph assigns, and when two of them do not go together."""
+"""What AutoGraph makes of values that branches and loops of the graph assign, and which do not go together."""
 
 from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import NONE, Class, Container, Func, Inst, Lib, Lit, Obj, Prim, Tensor, Tup, Value
+from hybridize.domain.objects import (
+    NONE,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Obj,
+    Prim,
+    Tensor,
+    Tup,
+    Value,
+)
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE, Shape
 
 #: The dtype that a Python value gets as a tensor.
@@ -45,6 +59,8 @@ def _kind(obj: Obj, depth: int) -> Kind:
         return OTHER if foreign else ("object", f"an instance of `{obj.cls.name}`")
     if isinstance(obj, Lib):
         return ("object", f"`{obj.name}`")
+    if isinstance(obj, LibInst) and obj.cls.startswith("tf.keras."):
+        return ("object", f"an instance of `{obj.cls}`")
     return OTHER
 
 

@@ -1,4 +1,4 @@
-"""The control structure of a function as rules look at it: what stands inside which branch or loop, and what is read."""
+"""The control structure of a function: what stands inside which branch or loop, and which slots are read."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Container, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.control import control
 from hybridize.rules.views import FrameView
 
 _NUMBERS: Final = frozenset({"builtins.int", "builtins.float"})
@@ -54,7 +55,7 @@ def number(view: FrameView, slot: int) -> int:
     """
     if slot < 0 or not any(isinstance(o, Prim | Lit) for o in view.value(slot)):
         return 0
-    return _number(view, slot, _DEPTH)
+    return _number(view, slot, _DEPTH) | control(view).tensor(slot)
 
 
 def _number(view: FrameView, slot: int, depth: int) -> int:

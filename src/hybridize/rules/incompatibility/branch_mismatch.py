@@ -21,6 +21,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
     flow = control(view)
     for site, mask in flow.branches:
         if flow.is_short_circuit(site):
+            yield from _operands(flow, site, mask)
             continue
         for phi in site.joins():
             yield from _variable(flow, site, phi, mask)
@@ -42,6 +43,17 @@ def _variable(flow: Control, site: Site, phi: Instr, mask: int) -> Iterator[Hit]
         why = certain(view.value(sides[0]), view.value(sides[1]))
         if why is not None:
             yield Hit(site.instr[-1], f"{what} differs between the branches on a symbolic tensor: {why}", mask)
+
+
+def _operands(flow: Control, site: Site, mask: int) -> Iterator[Hit]:
+    """`t and n`: the operands become the branches of a condition."""
+    for phi in site.joins():
+        if phi[-1] == site.instr[-1] and len(phi[2]) == 2 and phi[1] in flow.structure.read:
+            first, second = (flow.view.value(slot) for _, slot in phi[2])
+            why = certain(first, second)
+            if why is not None:
+                yield Hit(site.instr[-1], f"the operands of `and` or `or` on a symbolic tensor differ: {why}", mask)
+        return
 
 
 def _unbound(flow: Control, slot: int, depth: int) -> bool:
@@ -66,8 +78,13 @@ def _results(flow: Control, site: Site, mask: int) -> Iterator[Hit]:
     inside = [s for s in flow.structure.within(site) if s.instr[0] == Op.RETURN and flow.runs(s)]
     if not inside:
         return
+    open_end = flow.falls(site.instr[3]) or flow.falls(site.instr[4])
+    if open_end and flow.falls(site.block, site.index + 1):
+        message = "one branch on a symbolic tensor returns, the other does not, nor what follows in the same block"
+        yield Hit(site.instr[-1], message, mask, _evidence(flow, site, message, inside[0]))
+        return
     returns = inside + list(_after(flow, site))
-    values = [(s, _returned(flow, s)) for s in returns]
+    values = [(s, flow.view.value(s.instr[2])) for s in returns if flow.reached(s)]
     values = [(s, value) for s, value in values if value]
     for at, value in values:
         if value == NONE_V:
@@ -108,20 +125,17 @@ def _after(flow: Control, site: Site) -> Iterator[Site]:
             yield other
 
 
-def _returned(flow: Control, site: Site) -> Value:
-    return flow.view.value(site.instr[2])
-
-
 RULE = Rule(
     code="HY316",
     name="branch-mismatch",
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="The branches of a condition on a tensor give what does not go together.",
-    details="""A condition on a symbolic tensor becomes `tf.cond`: what its branches assign (if it is read afterwards) and
-what they return must have the same dtype and structure, and be tensors or numbers. So a value that only one branch
-assigns, None on one side, 0 against a float tensor, a longer tuple, another function, layer or object, or a result that
-one path lacks raise. Give every variable a tensor of the right dtype before, or select with `tf.where`.""",
+    details="""A condition on a symbolic tensor becomes `tf.cond`: what its branches assign (if it is read
+afterwards) and what they return must have the same dtype and structure, and be tensors or numbers. So a value
+that only one branch assigns, None on one side, 0 against a float tensor, a longer tuple, another function,
+layer or object, or a result that one path lacks raise. Give every variable a tensor of the right dtype before,
+or select with `tf.where`.""",
     frame=scan,
     bad=(
         Example(

@@ -32,9 +32,12 @@ _FAIL: Final = (
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """`try` around operations, with a handler that waits for what only the running graph raises."""
-    if not any(i[0] == Op.TRY for i in view.instructions()):
-        return
     flow = control(view)
+    for site in flow.structure.of(Op.CALL):
+        call = site.instr
+        if len(call[3]) == 2 and "builtins.next" in view.names(call[2]) and _dataset(view, call[3][0][0]):
+            message = "`next` on a dataset's iterator never gives its default in a graph"
+            yield Hit(call[-1], message, outcome=Outcome.RAISES)
     for site in flow.structure.of(Op.TRY):
         caught = _caught(view, site.instr[2])
         if not caught or not flow.runs(site):
@@ -45,6 +48,10 @@ def scan(view: FrameView) -> Iterator[Hit]:
             message = f"handles an error of {what}, which a graph raises only when it runs"
             here = Evidence(message, view.code.path, site.instr[-1] >> 16)
             yield Hit(site.instr[-1], message, evidence=(here, Evidence(what, view.code.path, position >> 16)))
+
+
+def _dataset(view: FrameView, slot: int) -> bool:
+    return any(isinstance(o, Stream) and is_dataset(o) for o in view.value(slot))
 
 
 def _caught(view: FrameView, statement: Try) -> set[str]:
@@ -74,9 +81,9 @@ def _cause(flow: Control, site: Site, caught: set[str]) -> tuple[int, str] | Non
             continue
         names = view.names(inner.instr[2])
         position = inner.instr[-1]
-        if "builtins.next" in names and caught & (_ANY | {"builtins.StopIteration"}):
-            if any(isinstance(o, Stream) and is_dataset(o) for s, _ in inner.instr[3][:1] for o in view.value(s)):
-                return position, "`next` at the end of a dataset"
+        ends = "builtins.next" in names and any(_dataset(view, slot) for slot, _ in inner.instr[3][:1])
+        if ends and caught & (_ANY | {"builtins.StopIteration"}):
+            return position, "`next` at the end of a dataset"
         failing = [n for n in names if n.startswith(_FAIL)]
         if failing and (of_tensorflow or caught & _ANY):
             return position, f"`{failing[0]}`"
@@ -92,10 +99,11 @@ RULE = Rule(
     outcome=Outcome.DIFFERS,
     level=Level.WARNING,
     summary="Handles an error that operations raise only when the graph runs.",
-    details="""`try` in a traced function guards the tracing, not the graph that comes of it. An operation that fails by the
-values it gets (`tf.debugging.assert_*`, reading a file, the end of a dataset's iterator) fails when the graph runs: the
-handler never does, and the error reaches the caller, the end of an iterator as `OutOfRangeError`. Put the `try` around
-the call of the hybrid function. Handlers for errors of Python's and of static shapes work.""",
+    details="""`try` in a traced function guards the tracing, not the graph that comes of it. An operation that
+fails by the values it gets (`tf.debugging.assert_*`, reading a file, the end of a dataset's iterator) fails
+when the graph runs: the handler never does, and the error reaches the caller, the end of an iterator as
+`OutOfRangeError`. Put the `try` around the call of the hybrid function. Handlers for errors of Python's and of
+static shapes work.""",
     frame=scan,
     bad=(
         Example(

@@ -35,9 +35,9 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="A comprehension or generator expression iterates over a symbolic tensor.",
     details="""AutoGraph makes a graph loop of `for v in tensor:` and of `for i in range(n)` with a tensor `n`.
-Comprehensions and generator expressions stay with Python, which cannot iterate over a symbolic tensor; over a dataset
-they never end. Use `tf.map_fn`, a `for` statement with a
-`tf.TensorArray`, `tf.unstack`, or `range` over a static dimension.""",
+Comprehensions and generator expressions stay with Python, which cannot iterate over a symbolic tensor; over a
+dataset they never end. Use `tf.map_fn`, a `for` statement with a `tf.TensorArray`, `tf.unstack`, or `range`
+over a static dimension.""",
     triggers={Op.LOOP: scan_loop},
     bad=(
         Example(

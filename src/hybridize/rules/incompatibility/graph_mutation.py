@@ -58,6 +58,8 @@ def _is_new_key(view: FrameView, container: Container, instr: tuple[object, ...]
 def _around(flow: Control, site: Site, container: Container) -> tuple[Site, int] | None:
     """The innermost branch or loop of the graph that changes a container which was made outside it."""
     for outer, _, mask in flow.guards(site):
+        if site.instr[0] == Op.SET_ITEM and outer.instr[0] == Op.LOOP:
+            continue  # AutoGraph carries a key through the loop
         made_inside = container.site[0] is flow.view.code and any(
             s.instr[-1] == container.site[1] and s.instr[0] in _MADE for s in flow.structure.within(outer)
         )
@@ -81,10 +83,11 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.DIFFERS,
     summary="Changes a list, dict or set in a branch or loop of the graph.",
-    details="""Tracing runs both branches of a condition on a symbolic tensor, and the body of a loop of the graph once. An
-`append` there happens in Python while tracing: a list under an `if` gets its element whatever the condition, and one
-in a loop gets a single tensor that cannot be used outside. Use `tf.TensorArray` in loops, `tf.where` or values per
-branch for conditions. Loops that Python unrolls (`range(3)`, `range(x.shape[0])`) are fine.""",
+    details="""Tracing runs both branches of a condition on a symbolic tensor, and the body of a loop of the
+graph once. An `append` there happens in Python while tracing: a list under an `if` gets its element whatever
+the condition, and one in a loop gets a single tensor that cannot be used outside. Use `tf.TensorArray` in
+loops, `tf.where` or values per branch for conditions. Loops that Python unrolls (`range(3)`,
+`range(x.shape[0])`) are fine.""",
     frame=scan,
     bad=(
         Example(

@@ -63,9 +63,9 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Raises an exception under a condition on a tensor.",
-    details="""Both branches of a condition on a symbolic tensor are traced, so the `raise` runs while tracing, whatever
-the tensor will hold. Use `tf.debugging.assert_*` or `tf.debugging.Assert`, which check when the graph runs. A `raise`
-under a condition of Python's (a static shape, a mode) is fine.""",
+    details="""Both branches of a condition on a symbolic tensor are traced, so the `raise` runs while tracing,
+whatever the tensor will hold. Use `tf.debugging.assert_*` or `tf.debugging.Assert`, which check when the graph
+runs. A `raise` under a condition of Python's (a static shape, a mode) is fine.""",
     frame=scan,
     bad=(
         Example(

@@ -68,8 +68,8 @@ RULE = Rule(
     details="""While a function is traced its tensors have no values, and so NumPy, `math`, `copy.deepcopy` and the
 like raise on them. The same goes for NumPy arrays that arrive as arguments: `tf.function` makes tensors of them, and
 for numbers made with `int(t)` or `float(t)`, which AutoGraph turns into operations. Use TensorFlow's counterpart
-(`tf.math`, `tf.experimental.numpy`), or `tf.numpy_function`. Host functions on Python numbers, on static shapes and on
-arrays that existed before are computed once, while tracing, and are fine.""",
+(`tf.math`, `tf.experimental.numpy`), or `tf.numpy_function`. Host functions on Python numbers, on static shapes and
+on arrays that existed before are computed once, while tracing, and are fine.""",
     fix=None,
     triggers={Op.CALL: call},
     bad=(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Container, Lit, Tensor, Tup, Value
+from hybridize.domain.objects import NONE_V, Container, Lit, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, Shape
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.control import Control, control
+from hybridize.rules.control import Control, control, is_dataset
 from hybridize.rules.kinds import certain
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.structure import Site
@@ -44,6 +44,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
 
 def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], invariant: bool) -> str | None:
     before = flow.view.value(entry)
+    if before == NONE_V and _over_dataset(flow, site):
+        return "it is None before a loop over a dataset"
     if before == NONE_V:
         if _asked(flow, site, phi[1]):
             return "it is None before, and `is None` is never true in the graph"
@@ -57,6 +59,10 @@ def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], in
         if why is not None:
             return why
     return None
+
+
+def _over_dataset(flow: Control, site: Site) -> bool:
+    return any(isinstance(o, Stream) and is_dataset(o) for o in flow.view.value(site.instr[2].iterable))
 
 
 def _asked(flow: Control, site: Site, head: int) -> bool:
@@ -182,11 +188,12 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="A variable changes its dtype, shape or structure in a loop of the graph.",
-    details="""A loop over a symbolic tensor or dataset becomes `tf.while_loop`: its variables must keep their dtype, shape
-and structure from turn to turn. So `total = 0` that sums floats, a result that `tf.concat` grows, `x = x / 2` on
-integers, or a list that becomes longer raise. A variable that is None before the loop starts as zeros, and `is None` in
-the loop is never true: the result differs silently. Start with the right dtype and shape, name a dynamic shape by
-`tf.autograph.experimental.set_loop_options(shape_invariants=...)`, or collect in a `tf.TensorArray`.""",
+    details="""A loop over a symbolic tensor or dataset becomes `tf.while_loop`: its variables must keep their
+dtype, shape and structure from turn to turn. So `total = 0` that sums floats, a result that `tf.concat` grows,
+`x = x / 2` on integers, or a list that becomes longer raise. A variable that is None before the loop starts as
+zeros, and `is None` in the loop is never true: the result differs silently. Start with the right dtype and
+shape, name a dynamic shape by `tf.autograph.experimental.set_loop_options(shape_invariants=...)`, or collect in
+a `tf.TensorArray`.""",
     frame=scan,
     bad=(
         Example(

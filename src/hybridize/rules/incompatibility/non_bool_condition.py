@@ -69,9 +69,9 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Takes the truth of a tensor that is not Boolean.",
-    details="""Eager execution finds a tensor true where it is not zero, as Python does with numbers. A condition of the
-graph must be a Boolean: `if t`, `while t`, `not t`, `a if t else b` and `t or u` raise for any other dtype. Compare
-explicitly (`t != 0`), or ask `t is not None` where that is meant.""",
+    details="""Eager execution finds a tensor true where it is not zero, as Python does with numbers. A condition of
+the graph must be a Boolean: `if t`, `while t`, `not t`, `a if t else b` and `t or u` raise for any other dtype.
+Compare explicitly (`t != 0`), or ask `t is not None` where that is meant.""",
     triggers={Op.IF: scan_if, Op.LOOP: scan_loop, Op.UNARY: scan_not},
     bad=(
         Example(

@@ -31,12 +31,13 @@ def scan(view: FrameView) -> Iterator[Hit]:
 
 
 def _to_loop(flow: Control, site: Site) -> tuple[Site | None, int, bool]:
-    """The loop around a site, the mask of the conditions between (0: Python's), and whether there are any at all."""
+    """The loop around a site, the mask of the conditions between (0: Python's), and whether any of them may fail."""
     mask, conditional = 0, False
     for outer, part in site.around():
         if outer.instr[0] == Op.IF:
             mask |= flow.condition(outer)
-            conditional = True
+            may = flow.truth(flow.view.value(outer.instr[2]))
+            conditional = conditional or may[part == "then"] or bool(mask)
         elif outer.instr[0] == Op.LOOP and part == "body":
             return outer, mask, conditional
     return None, mask, conditional
@@ -50,12 +51,12 @@ def _break(flow: Control, site: Site) -> Iterator[Hit]:
 
 def _return(flow: Control, site: Site) -> Iterator[Hit]:
     loop, mask, conditional = _to_loop(flow, site)
-    if loop is None or flow.is_comprehension(loop) or not flow.runs(site):
+    if loop is None or flow.is_comprehension(loop) or not flow.runs(loop):
         return
     graph = flow.loop(loop)
     if graph and conditional:
         yield Hit(site.instr[-1], "returns from inside a loop of the graph", graph)
-    elif mask and not graph:
+    elif mask and not graph and flow.runs(site):
         yield Hit(site.instr[-1], "returns from a Python loop by a condition on a symbolic tensor", mask)
 
 
@@ -65,10 +66,10 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Leaves a loop by a condition on a tensor that the loop itself does not depend on.",
-    details="""A loop over Python values is unrolled while tracing, so `break` or `return` by a condition on a symbolic
-tensor cannot leave it; nor can `while True:`, or a `while` whose flag only later becomes a tensor. A loop of the graph
-(`for i in tf.range(n)`, `while tensor:`) may `break`, but not `return`. Loop over `tf.range`, start the flag as
-`tf.constant(True)`, and return after the loop. `continue` is fine.""",
+    details="""A loop over Python values is unrolled while tracing, so `break` or `return` by a condition on a
+symbolic tensor cannot leave it; nor can `while True:`, or a `while` whose flag only later becomes a tensor. A
+loop of the graph (`for i in tf.range(n)`, `while tensor:`) may `break`, but not `return`. Loop over `tf.range`,
+start the flag as `tf.constant(True)`, and return after the loop. `continue` is fine.""",
     frame=scan,
     bad=(
         Example(

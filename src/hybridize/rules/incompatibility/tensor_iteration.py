@@ -94,9 +94,9 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="Python goes through a tensor's elements outside of a `for` statement.",
     details="""AutoGraph turns `for` statements over tensors into loops of the graph, and nothing else: unpacking
-(`h, w = tf.shape(x)`), `list(t)`, `sum(t)`, a star, `map` and `reversed` raise on a symbolic tensor. Use `tf.unstack`,
-`tf.reduce_sum`, `tf.map_fn`, `tf.reverse`; unpack `x.shape` where the shape is static. `list(dataset)` never ends.
-Lists and tuples of tensors are Python's own and fine.""",
+(`h, w = tf.shape(x)`), `list(t)`, `sum(t)`, a star, `map` and `reversed` raise on a symbolic tensor. Use
+`tf.unstack`, `tf.reduce_sum`, `tf.map_fn`, `tf.reverse`; unpack `x.shape` where the shape is static. `list(dataset)`
+never ends. Lists and tuples of tensors are Python's own and fine.""",
     triggers={Op.CALL: call, Op.UNPACK: unpack, Op.LIST: display, Op.TUPLE: display, Op.INPLACE: grow},
     bad=(
         Example(

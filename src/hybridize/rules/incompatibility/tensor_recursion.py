@@ -13,7 +13,9 @@ from hybridize.rules.views import FrameView
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """A function that calls itself where only the graph knows whether to go on."""
-    own = {pos for (pos, callee), how in view.frame.calls.items() if callee.code is view.code and how == "call"}
+    own = {
+        pos for (pos, callee), how in view.frame.calls.items() if callee.code is view.code and how in ("call", "hybrid")
+    }
     if not own:
         return
     flow = control(view)
@@ -47,9 +49,9 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Recursion that only a condition on a tensor would end.",
-    details="""Both branches of a condition on a symbolic tensor are traced, so a function that calls itself in one of them
-is traced without end, until Python's recursion limit. Write a `while` loop on the tensor. Recursion over Python
-structures or numbers is unrolled while tracing, and works.""",
+    details="""Both branches of a condition on a symbolic tensor are traced, so a function that calls itself in one
+of them is traced without end, until Python's recursion limit. Write a `while` loop on the tensor. Recursion over
+Python structures or numbers is unrolled while tracing, and works.""",
     frame=scan,
     bad=(
         Example(

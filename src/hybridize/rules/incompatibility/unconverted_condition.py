@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from hybridize.domain.objects import Tensor
+from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.model import Evidence
 from hybridize.program.ir import Op
 from hybridize.rules.control import control
 from hybridize.rules.conversion import Plain, follows, own, plain, refused
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FrameView
+
+_ASKING: Final = frozenset(f"builtins.{n}" for n in ("filter", "sorted", "max", "min", "list.sort"))
 
 
 def scan(view: FrameView) -> Iterator[Hit]:
@@ -36,8 +41,28 @@ def scan(view: FrameView) -> Iterator[Hit]:
         parent, part = site.parent, site.part
         in_filter = parent is not None and part == "body" and flow.is_comprehension(parent)
         if in_filter and site.instr[-1] not in flow.syntax.choices and not flow.is_short_circuit(site):
-            yield Hit(site.instr[-1], "filters a comprehension by a symbolic tensor, which AutoGraph leaves alone", mask)
+            yield Hit(
+                site.instr[-1], "filters a comprehension by a symbolic tensor, which AutoGraph leaves alone", mask
+            )
     yield from _folds(view)
+    yield from _keys(view)
+
+
+def _keys(view: FrameView) -> Iterator[Hit]:
+    """`filter` and the keys of `sorted`, `max` and `min`: Python asks for the truth of what they give."""
+    flow = control(view)
+    for site in flow.structure.of(Op.CALL):
+        call = site.instr
+        name = next((n for n in view.names(call[2]) if n in _ASKING), None)
+        if name is None or not flow.runs(site):
+            continue
+        for callee, how in view.callees(call[-1]):
+            if how in ("call", "callback") and any(isinstance(o, Tensor) and o.kind != NDARRAY for o in callee.ret):
+                mask = view.project.symbolic.lift(view.frame, call[-1], callee, view.project.symbolic.returned(callee))
+                if mask:
+                    short = name.removeprefix("builtins.")
+                    yield Hit(call[-1], f"`{short}` asks symbolic tensors for their truth", mask)
+                    break
 
 
 def _folds(view: FrameView) -> Iterator[Hit]:
@@ -65,12 +90,12 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="A condition or loop depends on a tensor where AutoGraph does not convert the code.",
-    details="""AutoGraph turns `if`, `while` and `for` on tensors into graph operations, in the traced function and in
-what it calls. It gives up whole functions (those with `match`, `else` on a loop, `yield`, `async`, and since
-TensorFlow 2.16 `:=`), says so in a warning only, and runs them as plain Python, with all that they call. It does not
-follow calls that library code makes (`sorted` keys, `map`, `functools.reduce`, `tf.scan`, `tf.nest.map_structure`,
-Keras 3 layers), nor constructors, properties and operators. There a tensor's truth raises. Use `tf.cond`, `tf.where`
-or a plain function without the construct.""",
+    details="""AutoGraph turns `if`, `while` and `for` on tensors into graph operations, in the traced function
+and in what it calls. It gives up whole functions (those with `match`, `else` on a loop, `yield`, `async`, and
+since TensorFlow 2.16 `:=`), says so in a warning only, and runs them as plain Python, with all that they call.
+It does not follow calls that library code makes (`sorted` keys, `map`, `functools.reduce`, `tf.scan`,
+`tf.nest.map_structure`, Keras 3 layers), nor constructors, properties and operators. There a tensor's truth
+raises. Use `tf.cond`, `tf.where` or a plain function without the construct.""",
     frame=scan,
     bad=(
         Example(
