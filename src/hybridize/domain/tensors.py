@@ -2,10 +2,12 @@
 
 A dim is an int: zero or more is its size; `DYNAMIC` means that TensorFlow itself would say None (a batch of a dataset);
 `UNRESOLVED` means that it is fixed and we could not compute it. Only the first may become None in an input signature
-without thought (reference-tool.md, "What its makers learned"). A shape is a tuple of dims, or None for unknown rank.
+without thought (reference-tool.md, "What its makers learned"). `BATCH` is dynamic, too, and a symbol: the number of
+examples in a batch, which is the same for all tensors of one batch. It lasts while a dim is only moved about; what is
+computed from it is just dynamic (`blurred`). A shape is a tuple of dims, or None for unknown rank.
 
 A dim of `at_run_time(n)` is both: TensorFlow says None of it, and every tensor that arrives has n there (the batches of
-a dataset whose size is known and divides evenly).
+a dataset whose size is known and divides evenly). It is a symbol as well.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ Shape: TypeAlias = tuple[Dim, ...] | None
 
 DYNAMIC: Final = -1
 UNRESOLVED: Final = -2
+BATCH: Final = -8
 
 DENSE: Final = "dense"
 SPARSE: Final = "sparse"
@@ -44,13 +47,21 @@ def arrived(shape: Shape) -> Shape:
     return tuple(_RUN_TIME - dim if dim <= _RUN_TIME else dim for dim in shape)
 
 
+def is_dynamic(dim: Dim) -> bool:
+    """Whether TensorFlow says None for a dim."""
+    return dim == DYNAMIC or dim <= BATCH
+
+
+def blurred(dim: Dim) -> Dim:
+    """A dim that is computed from one: a symbol is lost."""
+    return DYNAMIC if dim <= BATCH else dim
+
+
 def join_dims(a: Dim, b: Dim) -> Dim:
     """The dim that covers both: equal dims stay, a dynamic one wins over an unresolved one, else unresolved."""
     if a == b:
         return a
-    if DYNAMIC in (a, b) or a <= _RUN_TIME or b <= _RUN_TIME:
-        return DYNAMIC
-    return UNRESOLVED
+    return DYNAMIC if is_dynamic(a) or is_dynamic(b) else UNRESOLVED
 
 
 def join_shapes(a: Shape, b: Shape) -> Shape:

@@ -418,10 +418,7 @@ def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
                 if star < 0 or i < star:
                     part = items[i]
                 elif i == star:
-                    made = engine.container(frame, pos, "list", f"star{star}")
-                    engine.lose_exactness(made)
-                    engine.write(frame, made.rest_cell(), join_items(tuple(items[star : len(items) - after])), pos)
-                    part = made.value
+                    part = _starred(engine, frame, items[star : len(items) - after], f"star{star}", pos)
                 else:
                     part = items[len(items) - (count - i)]
                 results[i] = join(results[i], part)
@@ -439,6 +436,16 @@ def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
             results[i] = join(results[i], part)
     for slot, part in zip(slots, results, strict=True):
         vals[slot] = part
+
+
+def _starred(engine: Engine, frame: Frame, items: list[Value], tag: str, pos: int) -> Value:
+    """The list of what a star takes, by position while all alternatives have the same length."""
+    made = engine.container(frame, pos, "list", tag)
+    if made.exact and made.fields and len(made.fields) != len(items):
+        engine.lose_exactness(made)
+    for i, item in enumerate(items):
+        engine.write(frame, made.cell(i), item, pos)
+    return made.value
 
 
 def _func(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:

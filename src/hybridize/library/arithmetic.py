@@ -9,7 +9,18 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import NONE, STR_V, Inst, Lit, Obj, Prim, Tensor, Unknown, Value, tensor, unknown
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE, SYMBOLIC, UNRESOLVED, Dim, Shape
+from hybridize.domain.tensors import (
+    DENSE,
+    DYNAMIC,
+    NDARRAY,
+    RAGGED,
+    SPARSE,
+    SYMBOLIC,
+    UNRESOLVED,
+    Dim,
+    Shape,
+    is_dynamic,
+)
 from hybridize.library.convert import PYTHON_NP, PYTHON_TF, type_of_value
 from hybridize.library.spec import Call
 
@@ -41,7 +52,7 @@ def broadcast(a: Shape, b: Shape) -> Shape:
         elif x > 1 or y > 1:
             result.append(max(x, y))  # the unknown one is that size, or one
         else:
-            result.append(DYNAMIC if DYNAMIC in (x, y) else UNRESOLVED)
+            result.append(DYNAMIC if is_dynamic(x) or is_dynamic(y) else UNRESOLVED)
     return tuple(result)
 
 
@@ -169,13 +180,17 @@ def _known(obj: Obj) -> tuple[Dim, ...] | None:
     if isinstance(obj, Tensor):
         return obj.content
     if isinstance(obj, Lit) and isinstance(obj.const, int) and not isinstance(obj.const, bool):
-        return (obj.const,)
+        return (obj.const if obj.const >= 0 else UNRESOLVED,)
     return None
 
 
 def _dim(op: str, a: Dim, b: Dim) -> Dim:
     if a < 0 or b < 0:
-        return DYNAMIC if DYNAMIC in (a, b) else UNRESOLVED
+        if (op in "*//" and b == 1) or (op in "+-" and b == 0):
+            return a
+        if (op == "*" and a == 1) or (op == "+" and a == 0):
+            return b
+        return DYNAMIC if is_dynamic(a) or is_dynamic(b) else UNRESOLVED
     match op:
         case "+":
             return a + b

@@ -20,7 +20,7 @@ from hybridize.domain.objects import (
     stream,
     tup,
 )
-from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Shape
+from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Shape, is_dynamic, join_shapes
 from hybridize.library.spec import Call
 
 DTYPES: Final = frozenset(
@@ -115,7 +115,7 @@ def dim_value(dim: int) -> Value:
     """A dim as Python sees it in `x.shape[i]`."""
     if dim >= 0:
         return literal(dim).value
-    return NONE_V if dim == DYNAMIC else INT_V
+    return NONE_V if is_dynamic(dim) else INT_V
 
 
 def shape_value(shape: Shape, kind: str = SHAPE_KIND) -> Value:
@@ -144,7 +144,7 @@ def type_of_value(call: Call, value: Value, table: dict[str, str], depth: int = 
         if result is None:
             result = found
         elif found != result:
-            result = (result[0] if found[0] == result[0] else None, result[1] if found[1] == result[1] else None)
+            result = (result[0] if found[0] == result[0] else None, join_shapes(found[1], result[1]))
         if result == (None, None):
             return result
     return result or (None, None)
@@ -177,8 +177,9 @@ def _stacked(call: Call, items: list[Value], table: dict[str, str], depth: int) 
     types = [type_of_value(call, item, table, depth + 1) for item in items]
     dtypes = {d for d, _ in types}
     dtype = dtypes.pop() if len(dtypes) == 1 else _mixed(dtypes, table)
-    shapes = {s for _, s in types}
-    shape = shapes.pop() if len(shapes) == 1 else None
+    shape = types[0][1]
+    for _, other in types[1:]:
+        shape = join_shapes(shape, other)
     return dtype, None if shape is None else (len(items), *shape)
 
 

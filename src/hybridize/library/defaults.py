@@ -50,6 +50,24 @@ _NO_TENSORS: Final = (
     "tf.profiler",
     "tf.summary",
     "tf.io.gfile",
+    "tf.test",
+    "tf.estimator",
+    "tf.lite",
+    "tf.autograph",
+    "tf.debugging.enable",
+    "tf.debugging.disable",
+    "tf.debugging.experimental",
+    "tf.compat.v1.test",
+    "tf.compat.v1.train",
+    "tf.compat.v1.estimator",
+    "tf.compat.v1.gfile",
+    "tf.compat.v1.app",
+    "tf.compat.v1.flags",
+    "tf.compat.v1.disable",
+    "tf.compat.v1.enable",
+    "tf.compat.v1.get_default",
+    "tf.compat.v1.summary",
+    "np.testing",
 )
 
 
@@ -110,7 +128,7 @@ def _known_call(call: Call, name: str) -> Value:
             return made
         return keep_arguments(call).value
     root = registry.root_of(name)
-    if root == "np":
+    if root == "np" and not name.startswith(_NO_TENSORS):
         return _ARRAY
     if name.startswith(_NO_TENSORS):
         return unknown(f"the result of `{name}`").value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
-from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape
+from hybridize.domain.tensors import BATCH, DYNAMIC, UNRESOLVED, Dim, Shape, blurred, is_dynamic
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import INFER, Args, Impossible, ShapeRule, Unsure
 
@@ -18,7 +18,7 @@ Dims = tuple[Dim, ...]
 
 def unsized(*dims: Dim) -> Dim:
     """A dim that is computed from these, at least one of which is not a number."""
-    return DYNAMIC if DYNAMIC in dims else UNRESOLVED
+    return DYNAMIC if any(map(is_dynamic, dims)) else UNRESOLVED
 
 
 def product_of(dims: Iterable[Dim]) -> Dim:
@@ -42,7 +42,7 @@ def either(a: Dim, b: Dim) -> Dim:
     """A dim that must equal both: the known one."""
     if a >= 0 and b >= 0 and a != b:
         raise Impossible
-    return max(a, b) if a >= 0 or b >= 0 else unsized(a, b)
+    return a if a == b else max(a, b) if a >= 0 or b >= 0 else unsized(a, b)
 
 
 def merge(a: Shape, b: Shape) -> Shape:
@@ -89,7 +89,7 @@ def _inferred(shape: Shape, rest: list[Dim]) -> Dim:
         return unsized(*rest)
     left = list(shape)
     for d in list(rest):  # equal dims on both sides cancel, unknown ones only if there is just one of each
-        if d in left and (d > 0 or (d < 0 and left.count(d) == 1 and rest.count(d) == 1 and len(left) == 1)):
+        if d in left and (d > 0 or d == BATCH or (d < 0 and left == [d] and rest.count(d) == 1)):
             left.remove(d)
             rest.remove(d)
     if all(d >= 0 for d in (*left, *rest)):
@@ -187,9 +187,9 @@ def broadcast_all(shapes: Iterable[Shape]) -> Shape:
 def window(size: Dim, kernel: Dim, stride: int, dilation: int, padding: str) -> Dim:
     """The size of a windowed dim (convolution, pooling)."""
     if padding == "SAME":
-        return size if stride == 1 else -(-size // stride) if size >= 0 else size
+        return size if stride == 1 else -(-size // stride) if size >= 0 else blurred(size)
     if size < 0:
-        return size
+        return size if kernel == stride == 1 else blurred(size)
     if kernel < 0:
         return kernel
     return max(0, -(-(size - (kernel - 1) * dilation) // stride))

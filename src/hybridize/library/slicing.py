@@ -17,7 +17,7 @@ from hybridize.domain.objects import (
     prim,
     tensor,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, UNRESOLVED, VARIABLE, Dim, Shape, blurred
 from hybridize.library.spec import Call
 
 
@@ -123,9 +123,7 @@ def _slice_dim(dim: Dim, key: Wrapper) -> Dim:
     if start is None and stop is None and step in (None, 1, -1):
         return dim
     if dim < 0:
-        if start in (None, 0) and step in (None, 1) and stop is not None and stop >= 0:
-            return dim  # at most `stop`, but a smaller dim stays as it is
-        return dim
+        return blurred(dim)
     return len(range(*slice(start, stop, step).indices(dim)))
 
 

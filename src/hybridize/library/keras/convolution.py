@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import Value
-from hybridize.domain.tensors import Dim, Shape
+from hybridize.domain.tensors import Dim, Shape, blurred
 from hybridize.library.keras.dense import activated, normal
 from hybridize.library.keras.models import WeightRule, Weights, layer, layer_value, single
 from hybridize.library.keras.settings import LayerCall
@@ -79,7 +79,7 @@ def _with_bias(it: LayerCall, weights: Weights, size: Dim) -> Weights:
 def _transposed(size: Dim, kernel: int, stride: int, dilation: int, padding: str, extra: int | None) -> Dim:
     """The size that a transposed convolution gives."""
     if size < 0:
-        return size
+        return blurred(size)
     kernel += (kernel - 1) * (dilation - 1)
     if extra is None:
         return size * stride + (max(kernel - stride, 0) if padding == "valid" else 0)

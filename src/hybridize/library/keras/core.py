@@ -24,10 +24,11 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Shape
+from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Dim, Shape
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.settings import cast_inputs, entered, init_layer
+from hybridize.library.keras.tracking import OTHER_WEIGHTS, TRAINABLE, tracked_weights
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 
@@ -100,26 +101,57 @@ def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
 
 
 def concrete(call: Call, value: Value) -> Value:
-    """Symbolic outputs as the tensors that calling a functional model gives."""
-    return _as_kind(call, value, SYMBOLIC if any(is_symbolic(v) for v in call.args) else DENSE)
+    """Symbolic outputs as the tensors that calling a functional model gives: as many examples as the input has."""
+    kind = SYMBOLIC if any(is_symbolic(v) for v in call.args) else DENSE
+    return _as_kind(call, value, kind, batch_size(call, call.args[0] if call.args else BOTTOM))
 
 
-def _as_kind(call: Call, value: Value, kind: str) -> Value:
-    """A structure with its dense and symbolic tensors as one or the other."""
+def batch_size(call: Call, value: Value, depth: int = 0) -> Dim:
+    """The first dim that all tensors of an input have; just dynamic where they differ."""
+    found: set[Dim] = set()
+    for obj in value:
+        if isinstance(obj, Tensor):
+            found.add(obj.shape[0] if obj.shape else DYNAMIC)
+        elif isinstance(obj, Tup) and depth < 3:
+            found |= {batch_size(call, item, depth + 1) for item in obj.items}
+        elif isinstance(obj, Container) and depth < 3:
+            found.add(batch_size(call, call.engine.values_of(call.frame, obj), depth + 1))
+        else:
+            return DYNAMIC
+    return found.pop() if len(found) == 1 else DYNAMIC
+
+
+def _as_kind(call: Call, value: Value, kind: str, batch: Dim = BATCH) -> Value:
+    """A structure with its dense and symbolic tensors as one or the other, and a number of examples."""
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
             changes = obj.kind in (DENSE, SYMBOLIC)
-            result = join(result, tensor(kind if changes else obj.kind, obj.dtype, obj.shape).value)
+            result = join(result, tensor(kind if changes else obj.kind, obj.dtype, _sized(obj.shape, batch)).value)
         elif isinstance(obj, Tup):
-            result = join(result, tup([_as_kind(call, item, kind) for item in obj.items], obj.kind, obj.names).value)
+            result = join(result, tup([_as_kind(call, i, kind, batch) for i in obj.items], obj.kind, obj.names).value)
         elif isinstance(obj, Container):
-            values = call.engine.values_of(call.frame, obj)
-            held = frozenset(o for o in values if not isinstance(o, Container))
-            result = join(result, call.list_of(_as_kind(call, held, kind), obj.kind, f"{kind} structure"))
+            result = join(result, _container_as_kind(call, obj, kind, batch))
         else:
             result = join(result, obj.value)
     return result
+
+
+def _sized(shape: Shape, batch: Dim) -> Shape:
+    return shape if shape is None or batch == BATCH else tuple(batch if d == BATCH else d for d in shape)
+
+
+def _container_as_kind(call: Call, obj: Container, kind: str, batch: Dim) -> Value:
+    """A list or dictionary of tensors by position and key, as far as these are known."""
+    if not call.engine.is_exact(call.frame, obj):
+        values = call.engine.values_of(call.frame, obj)
+        held = frozenset(o for o in values if not isinstance(o, Container))
+        return call.list_of(_as_kind(call, held, kind, batch), obj.kind, f"{kind} structure")
+    made = call.new(obj.kind, f"{kind} structure {obj.site[1]}")
+    for key, cell in list(obj.fields.items()):
+        held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
+        call.engine.write(call.frame, made.cell(key), _as_kind(call, held, kind, batch), call.pos)
+    return made.value
 
 
 def call_sequence(call: Call, obj: Inst | LibInst, args: list[Value]) -> Value:
@@ -197,7 +229,8 @@ def _add(call: Call) -> Value:
     return NONE_V
 
 
-def _call_library_model(call: Call) -> Value:
+def call_library_model(call: Call) -> Value:
+    """Calls a functional model or a `Sequential`."""
     obj = call.receiver
     assert isinstance(obj, LibInst)
     outputs = call.field(obj, "$outputs")
@@ -214,7 +247,7 @@ def _call_any(call: Call) -> Value:
     if isinstance(call.receiver, Inst):
         return call_layer(call)
     if isinstance(call.receiver, LibInst) and ("$outputs" in call.receiver.fields or "$layers" in call.receiver.fields):
-        return _call_library_model(call)
+        return call_library_model(call)
     symbolic = any(is_symbolic(v) for v in call.args)
     return tensor(SYMBOLIC if symbolic else DENSE).value
 
@@ -229,10 +262,6 @@ def _add_weight(call: Call) -> Value:
     return tensor(VARIABLE, dtype, shape).value
 
 
-def _weights(call: Call) -> Value:
-    return call.list_of(tensor(VARIABLE).value, "list", "weights")
-
-
 def _input(call: Call) -> Value:
     """`keras.Input(shape, batch_size)`: a symbolic tensor with a batch dim."""
     given = call.arg(-1, "tensor")
@@ -240,7 +269,7 @@ def _input(call: Call) -> Value:
         return given
     shape = shape_of(call, call.arg(0, "shape"))
     batch = call.constant(1, "batch_size")
-    full = None if shape is None else ((batch if isinstance(batch, int) else DYNAMIC), *shape)
+    full = None if shape is None else ((batch if isinstance(batch, int) else BATCH), *shape)
     other = call.kwargs.get("batch_shape") or call.kwargs.get("batch_input_shape")
     if other:
         full = shape_of(call, other)
@@ -283,6 +312,22 @@ def _functional_output(call: Call) -> Value:
     return outputs or tensor(SYMBOLIC).value
 
 
+def _functional_input(call: Call) -> Value:
+    obj = call.receiver
+    given = call.engine.read(call.frame, obj.cell("inputs")) if isinstance(obj, LibInst) else BOTTOM
+    return given or tensor(SYMBOLIC).value
+
+
+def _functional_inputs(call: Call) -> Value:
+    """The inputs of a functional model as a list, whatever structure they were given in."""
+    given = _functional_input(call)
+    if any(isinstance(o, Container | Tup) for o in given):
+        return given
+    made = call.new("list", "inputs")
+    call.engine.write(call.frame, made.cell(0), given, call.pos)
+    return made.value
+
+
 def _get_layer(call: Call) -> Value:
     return call.engine.library_instance(call.frame, call.pos, "keras.layers.Layer").value
 
@@ -292,12 +337,8 @@ def _backend(call: Call) -> Value:
 
 
 LAYER_PROPERTIES: Final[dict[str, Rule]] = {
-    "trainable_variables": _weights,
-    "trainable_weights": _weights,
-    "non_trainable_variables": _weights,
-    "non_trainable_weights": _weights,
-    "variables": _weights,
-    "weights": _weights,
+    **dict.fromkeys(TRAINABLE, tracked_weights),
+    **dict.fromkeys(OTHER_WEIGHTS, tracked_weights),
     "losses": lambda call: call.list_of(tensor(DENSE, "float32", ()).value, "list", "losses"),
     "updates": lambda call: call.list_of(tensor(DENSE).value, "list", "updates"),
     "metrics": lambda call: call.list_of(
@@ -312,9 +353,9 @@ LAYER_PROPERTIES: Final[dict[str, Rule]] = {
     "output_shape": _property("output_shape"),
     "input_shape": _property("input_shape"),
     "output": _functional_output,
-    "input": lambda call: tensor(SYMBOLIC).value,
+    "input": _functional_input,
     "outputs": lambda call: call.list_of(_functional_output(call), "list", "outputs"),
-    "inputs": lambda call: call.list_of(tensor(SYMBOLIC).value, "list", "inputs"),
+    "inputs": _functional_inputs,
 }
 _LAYER_METHODS: Final[dict[str, Spec]] = {
     "__init__": Spec(nothing),
@@ -381,7 +422,9 @@ def _activation(call: Call) -> Value:
     result = BOTTOM
     for obj in call.arg(0):
         text = getattr(obj, "const", obj)
-        if isinstance(text, str):
+        if obj in NONE_V:
+            result = join(result, lib("keras.activations.linear").value)
+        elif isinstance(text, str):
             result = join(result, lib(f"keras.activations.{text}").value)
         else:
             result = join(result, obj.value)

@@ -221,7 +221,8 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.layers.Activation": layer_value(_activation_value, properties={"activation": _activation_property}),
     **_same_layers(
         "Dropout AlphaDropout GaussianDropout GaussianNoise SpatialDropout1D SpatialDropout2D SpatialDropout3D "
-        "ActivityRegularization Identity Masking ReLU LeakyReLU ELU ThresholdedReLU Softmax UnitNormalization"
+        "ActivityRegularization Identity InputLayer Masking ReLU LeakyReLU ELU ThresholdedReLU Softmax "
+        "UnitNormalization"
     ),
     "keras.layers.PReLU": layer(same, "cast", _prelu_weights, properties=normal("alpha", _prelu_weights)),
     "keras.layers.BatchNormalization": layer(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybridize.domain.objects import Value
-from hybridize.domain.tensors import DYNAMIC, SYMBOLIC, UNRESOLVED, Dim, Shape
+from hybridize.domain.tensors import DYNAMIC, SYMBOLIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.keras.reshaping import batch_dot
 from hybridize.library.operands import (
     Args,
@@ -273,7 +273,7 @@ def glu_shape(a: Args) -> Shape:
     """Half an axis."""
     shape = a.tensor("x").known
     at = axis_of(len(shape), a.integer("axis", default=-1))
-    return replaced(shape, at, shape[at] // 2 if shape[at] >= 0 else shape[at])
+    return replaced(shape, at, shape[at] // 2 if shape[at] >= 0 else blurred(shape[at]))
 
 
 def attention_shape(a: Args) -> Shape:

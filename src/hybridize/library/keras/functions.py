@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import Value, literal, prim, tensor, tup
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, blurred
 from hybridize.library.convert import shape_value
 from hybridize.library.keras.function_shapes import (
     arg_extreme_shape,
@@ -137,7 +137,7 @@ def _split(a: Args) -> Value:
     count = a.integer("indices_or_sections")
     at = axis_of(x.rank, a.integer("axis", default=0))
     size = x.known[at]
-    part = a.result(_steady(x), replaced(x.known, at, size // count if size >= 0 else size))
+    part = a.result(_steady(x), replaced(x.known, at, size // count if size >= 0 else blurred(size)))
     made = a.call.new("list", "parts")
     for i in range(count if count <= 32 else 0):
         a.call.engine.write(a.call.frame, made.cell(i), part, a.call.pos)

@@ -16,6 +16,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
     NONE,
+    Container,
     Inst,
     LibInst,
     Obj,
@@ -267,9 +268,30 @@ def cast_value(call: Call, value: Value, dtype: str | None, first: bool = True) 
         elif isinstance(obj, Tup) and obj.kind == "tuple":
             items = [cast_value(call, item, dtype, first) for item in obj.items]
             result = join(result, tup(items, obj.kind, obj.names).value)
+        elif isinstance(obj, Container) and obj.kind in ("list", "dict"):
+            result = join(result, _cast_container(call, obj, dtype, first))
         else:
             result = join(result, obj.value)
     return result
+
+
+def _cast_container(call: Call, obj: Container, dtype: str | None, first: bool) -> Value:
+    """A list or dictionary after casting: itself where nothing changes, else a new one."""
+    engine, frame = call.engine, call.frame
+    cells = {key: engine.read(frame, cell) for key, cell in obj.fields.items()}
+    if obj.rest is not None:
+        cells[REST] = engine.read(frame, obj.rest)
+    flat = {key: value for key, value in cells.items() if not any(isinstance(o, Container) for o in value)}
+    cast = {key: cast_value(call, value, dtype, first) for key, value in flat.items()}
+    if all(cast[key] == value for key, value in flat.items()):
+        return obj.value
+    made = engine.container(frame, call.pos, obj.kind, f"cast {obj.site[1]}")
+    if not engine.is_exact(frame, obj):
+        engine.lose_exactness(made)
+    for key, value in cells.items():
+        target = made.rest_cell() if key == REST else made.cell(key)
+        engine.write(frame, target, cast.get(key, value), call.pos)
+    return made.value
 
 
 def settings_of_receiver(call: Call) -> Settings:

@@ -23,8 +23,8 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY
-from hybridize.library.keras.core import call_layer, nothing
+from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, UNRESOLVED, Dim, blurred
+from hybridize.library.keras.core import batch_size, call_layer, call_library_model, nothing
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
@@ -54,7 +54,7 @@ def _batch_of(call: Call, value: Value) -> Value:
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
-            shape = None if not obj.shape else (DYNAMIC, *obj.shape[1:])
+            shape = None if not obj.shape else (BATCH, *map(blurred, obj.shape[1:]))
             dtype = "float32" if obj.dtype == "float64" else obj.dtype
             result = join(result, tensor(DENSE, dtype, shape).value)
         elif isinstance(obj, Stream):
@@ -97,20 +97,66 @@ def _step(step: str, *, training: bool) -> Rule:
         how = _how(call)
         found = call.engine.find_method(call.frame, obj, step)
         if found:
-            call.engine.call_value(call.frame, call.pos, found, [data], {}, how)
+            predicted = call.engine.call_value(call.frame, call.pos, found, [data], {}, how)
         else:
-            _default_step(call, data, training, how)
+            predicted = _default_step(call, data, training, how)
         validation = call.kwargs.get("validation_data", BOTTOM)
         test = call.engine.find_method(call.frame, obj, "test_step")
         if validation and validation is not NONE_V and test and training:
             call.engine.call_value(call.frame, call.pos, test, [_batch_of(call, validation)], {}, how)
-        return _history(call) if training else tensor(NDARRAY).value
+        if step == "predict_step":
+            return _as_arrays(call, predicted, batch_size(call, x))
+        return _history(call) if training else _evaluated(call)
 
     return rule
 
 
-def _default_step(call: Call, data: Value, training: bool, how: str) -> None:
+def _as_arrays(call: Call, value: Value, examples: Dim) -> Value:
+    """What `predict` gives: the results of all batches, one after the other, as arrays."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tensor):
+            shape = obj.shape
+            if shape:
+                first = max(examples, UNRESOLVED) if shape[0] == BATCH else UNRESOLVED
+                shape = (first, *shape[1:])
+            result = join(result, tensor(NDARRAY, obj.dtype, shape).value)
+        elif isinstance(obj, Tup):
+            items = [_as_arrays(call, item, examples) for item in obj.items]
+            result = join(result, tup(items, obj.kind, obj.names).value)
+        elif isinstance(obj, Container):
+            result = join(result, _arrays_of(call, obj, examples))
+        else:
+            result = join(result, tensor(NDARRAY).value)
+    return result or tensor(NDARRAY).value
+
+
+def _arrays_of(call: Call, obj: Container, examples: Dim) -> Value:
+    made = call.new(obj.kind, "predicted")
+    if not call.engine.is_exact(call.frame, obj):
+        call.engine.lose_exactness(made)
+        held = frozenset(o for o in call.engine.values_of(call.frame, obj) if not isinstance(o, Container))
+        values = _as_arrays(call, held, examples)
+        call.engine.write(call.frame, made.rest_cell(), values, call.pos)
+    for key, cell in list(obj.fields.items()):
+        held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
+        array = _as_arrays(call, held, examples)
+        call.engine.write(call.frame, made.cell(key), array, call.pos)
+    return made.value
+
+
+def _evaluated(call: Call) -> Value:
+    """What `evaluate` gives: the loss, with metrics a list of numbers."""
+    number = prim("float", True).value
+    metrics = _compiled(call, "metrics")
+    plain = not metrics or metrics is NONE_V
+    several = call.list_of(number, "dict" if call.kwargs.get("return_dict") else "list", "evaluated")
+    return join(number, several) if plain else several
+
+
+def _default_step(call: Call, data: Value, training: bool, how: str) -> Value:
     obj = call.receiver
+    result = BOTTOM
     for element in data:
         parts = list(element.items) if isinstance(element, Tup) else [element.value]
         if not parts or not parts[0]:
@@ -119,9 +165,11 @@ def _default_step(call: Call, data: Value, training: bool, how: str) -> None:
         found = call.engine.find_method(call.frame, obj, "call") if obj is not None else BOTTOM
         if found and _takes_training(found):
             inner.kwargs = {"training": literal(training).value}
-        predicted = call_layer(inner) if isinstance(obj, Inst) else tensor(DENSE).value
+        predicted = call_layer(inner) if isinstance(obj, Inst) else call_library_model(inner)
+        result = join(result, predicted)
         if len(parts) > 1:
             _losses(call, parts[1], predicted, how)
+    return result
 
 
 def _takes_training(found: Value) -> bool:

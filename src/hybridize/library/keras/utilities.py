@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import BOTTOM, NONE, Tensor, Value, stream, tensor, tup, unknown
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SYMBOLIC, UNRESOLVED, Dim, Shape
+from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, UNRESOLVED, Dim, Shape
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.settings import global_float, is_float, make_layer, set_global
 from hybridize.library.operands import Args, Unsure, expand, group, sure, value_rule
@@ -53,6 +53,7 @@ _FEATURES: Final = {
     "EfficientNetV2B0": 1280, "EfficientNetV2B1": 1280, "EfficientNetV2B2": 1408, "EfficientNetV2B3": 1536,
     "EfficientNetV2L": 1280, "EfficientNetV2M": 1280, "EfficientNetV2S": 1280,
     "InceptionResNetV2": 1536, "InceptionV3": 2048, "NASNetLarge": 4032, "NASNetMobile": 1056,
+    "MobileNet": 1024, "MobileNetV2": 1280, "MobileNetV3Large": 960, "MobileNetV3Small": 576,
     "ResNet101": 2048, "ResNet101V2": 2048, "ResNet152": 2048, "ResNet152V2": 2048,
     "ResNet50": 2048, "ResNet50V2": 2048,
     "VGG16": 512, "VGG19": 512, "Xception": 2048,
@@ -61,21 +62,28 @@ _FEATURES: Final = {
 _OTHER_MODELS: Final = "MobileNet MobileNetV2 MobileNetV3Large MobileNetV3Small".split()
 
 
+def _reduced_size(name: str, size: Dim) -> Dim:
+    """A spatial dim after the five halvings that all models have; those that do not pad lose more."""
+    if size < 0:
+        return DYNAMIC
+    return size // 32 if size % 32 == 0 and not name.startswith(("Inception", "NASNet", "Xception")) else UNRESOLVED
+
+
 def _application(name: str) -> Spec:
     def shape(a: Args) -> Shape:
         if a.flag("include_top", default=True):
             try:
-                return (DYNAMIC, a.integer("classes", default=1000))
+                return (BATCH, a.integer("classes", default=1000))
             except Unsure:
-                return (DYNAMIC, UNRESOLVED)
-        features = _FEATURES.get(name, UNRESOLVED)
+                return (BATCH, UNRESOLVED)
+        features = UNRESOLVED if a.given("alpha") else _FEATURES.get(name, UNRESOLVED)
         if a.given("pooling"):
-            return (DYNAMIC, features)
+            return (BATCH, features)
         sizes = a.dims("input_shape")[:2] if a.given("input_shape") else (DYNAMIC, DYNAMIC)
         if a.given("input_tensor"):
             sizes = (DYNAMIC, DYNAMIC)
-        spatial: tuple[Dim, ...] = tuple(UNRESOLVED if d >= 0 else DYNAMIC for d in sizes)
-        return (DYNAMIC, *spatial, features)
+        spatial: tuple[Dim, ...] = tuple(_reduced_size(name, d) for d in sizes)
+        return (BATCH, *spatial, features)
 
     def rule(call: Call) -> Value:
         if any(not v for v in (*call.args, *call.kwargs.values())):
@@ -130,7 +138,7 @@ def _texts(a: Args) -> Value:
 
 def _batched(a: Args, shape: tuple[Dim, ...]) -> Shape:
     unbatched = a.value("batch_size") == NONE.value
-    return shape if unbatched else (DYNAMIC, *shape)
+    return shape if unbatched else (BATCH, *shape)
 
 
 def _labelled(a: Args, data: Value) -> Value:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import BOOL_V, NONE_V, STR_V, Tensor, Value, tensor, tup, unknown
-from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Shape
+from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Shape, blurred
 from hybridize.library.convert import shape_value
 from hybridize.library.numpy import joining, shaping
 from hybridize.library.numpy.core import on_host
@@ -129,7 +129,7 @@ def _spectrum(a: Args) -> Shape:
 
 def _half_spectrum(a: Args) -> Shape:
     shape = _spectrum(a) or ()
-    return replaced(shape, -1, shape[-1] // 2 + 1 if shape[-1] >= 0 else shape[-1])
+    return replaced(shape, -1, shape[-1] // 2 + 1 if shape[-1] >= 0 else blurred(shape[-1]))
 
 
 def _convolved(a: Args) -> Shape:

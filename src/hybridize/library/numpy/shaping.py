@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import ceil
 
 from hybridize.domain.objects import NONE, Lit, Value
-from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape
+from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import INFER, Args, Impossible, ShapeRule, Unsure
 from hybridize.library.shapes import (
@@ -303,7 +303,7 @@ def diff(a: Args) -> Shape:
     shape = a.nth(0).known
     at = axis_of(len(shape), a.integer("axis", default=-1))
     size = shape[at]
-    return replaced(shape, at, max(0, size - a.integer("n", default=1)) if size >= 0 else size)
+    return replaced(shape, at, max(0, size - a.integer("n", default=1)) if size >= 0 else blurred(size))
 
 
 def rot90(a: Args) -> Shape:

@@ -8,6 +8,7 @@ from hybridize.domain.objects import NONE_V, Value, tensor
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Shape
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import (
+    INFER,
     Args,
     Unsure,
     ValueRule,
@@ -37,7 +38,9 @@ def _sparse(dtype_from: str = "", shape_from: str = "") -> ValueRule:
 
 
 def _sparse_reshape(a: Args) -> Value:
-    return tensor(SPARSE, a.tensor("sp_input").dtype, tuple(max(d, UNRESOLVED) for d in a.dims("shape"))).value
+    return tensor(
+        SPARSE, a.tensor("sp_input").dtype, tuple(UNRESOLVED if d == INFER else d for d in a.dims("shape"))
+    ).value
 
 
 def _sparse_transpose(a: Args) -> Value:

@@ -24,7 +24,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SPARSE, VARIABLE
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SPARSE, UNRESOLVED, VARIABLE
 from hybridize.library.convert import (
     PYTHON_TF,
     dtype_of,
@@ -128,6 +128,12 @@ def _like(call: Call, value: Value, tag: str, depth: int = 0) -> Value:
                 result = join(
                     result, tup([_like(call, i, tag, depth + 1) for i in obj.items], obj.kind, obj.names).value
                 )
+            case Container() if call.engine.is_exact(call.frame, obj):
+                made = call.new(obj.kind, f"{tag} {obj.site[1]}")
+                for key, cell in list(obj.fields.items()):
+                    item = _like(call, call.engine.read(call.frame, cell), tag, depth + 1)
+                    call.engine.write(call.frame, made.cell(key), item, call.pos)
+                result = join(result, made.value)
             case Container(kind="dict"):
                 result = join(result, obj.value)
             case Container() | Stream():
@@ -235,6 +241,36 @@ def _array_stack(call: Call) -> Value:
     return tensor(DENSE, element.dtype, shape).value
 
 
+def _placeholder(call: Call) -> Value:
+    return tensor(DENSE, dtype_of(call.arg(0, "dtype")), shape_of(call, call.arg(1, "shape"))).value
+
+
+_COLUMNS: Final = (
+    "bucketized_column categorical_column_with_hash_bucket categorical_column_with_identity "
+    "categorical_column_with_vocabulary_file categorical_column_with_vocabulary_list crossed_column embedding_column "
+    "indicator_column numeric_column sequence_numeric_column shared_embeddings weighted_categorical_column"
+).split()
+
+
+def _column(call: Call) -> Value:
+    """A description of a feature: no tensor."""
+    return keep_arguments(call, "tf.feature_column.FeatureColumn").value
+
+
+#: Functions that return nothing that a program computes with.
+_SAY_NOTHING: Final = (
+    "tf.test.main",
+    "tf.compat.v1.test.main",
+    "tf.compat.v1.app.run",
+    "tf.compat.v1.initializers.global_variables",
+    "tf.compat.v1.global_variables_initializer",
+    "tf.compat.v1.local_variables_initializer",
+    "tf.compat.v1.tables_initializer",
+    *(f"tf.compat.v1.logging.{name}" for name in "set_verbosity info warn warning error debug fatal log".split()),
+    *(f"np.testing.assert_{name}" for name in "allclose array_equal equal almost_equal array_less raises".split()),
+)
+
+
 FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.function": Spec(_function),
     "tf.nest.map_structure": Spec(_map_structure),
@@ -246,6 +282,14 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.autograph.set_verbosity": Spec(_nothing, effects=("state",)),
     "tf.executing_eagerly": Spec(lambda call: BOOL_V),
     "tf.print": Spec(_nothing, op=True),
+    **dict.fromkeys(_SAY_NOTHING, Spec(_nothing)),
+    "tf.compat.v1.placeholder": Spec(_placeholder, op=True),
+    "tf.compat.v1.placeholder_with_default": Spec(lambda call: _convert(call), op=True),
+    **{f"tf.feature_column.{name}": Spec(_column) for name in _COLUMNS},
+    **{
+        f"tf.compat.v1.feature_column.{name}": Spec(lambda call: tensor(DENSE, "float32", (DYNAMIC, UNRESOLVED)).value)
+        for name in ("input_layer", "linear_model")
+    },
     "tf.no_op": Spec(_nothing),
     "tf.get_static_value": Spec(lambda call: unknown("a static value").value),
     "tf.broadcast_static_shape": Spec(lambda call: shape_value(None)),

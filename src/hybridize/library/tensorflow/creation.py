@@ -6,7 +6,8 @@ from math import ceil
 from typing import Final
 
 from hybridize.domain.objects import BOOL_V, Lit, Tensor, Value
-from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Shape
+from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Shape, is_dynamic
+from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import (
     Args,
     Operand,
@@ -74,7 +75,9 @@ def _range(a: Args) -> Value:
     try:
         numbers = [_number(a, name) for name in ("start", "limit", "delta") if a.given(name)]
     except Unsure:
-        dynamic = any(DYNAMIC in (o.content or ()) or (o.content is None and o.python is None) for o in operands)
+        dynamic = any(
+            any(map(is_dynamic, o.content or ())) or (o.content is None and o.python is None) for o in operands
+        )
         return a.result(dtype, (DYNAMIC if dynamic else UNRESOLVED,))
     first, last = (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
     step = numbers[2] if len(numbers) > 2 else 1
@@ -158,11 +161,14 @@ def _filled(a: Args) -> Shape:
     return a.dims("dims")
 
 
-def _broadcast_static(a: Args) -> Shape:
+def _broadcast_shapes(a: Args) -> Value:
+    """The shape vector of a broadcast, with its elements where those of both shapes are known."""
     x, y = a.tensor("shape_x"), a.tensor("shape_y")
     if x.content is None or y.content is None:
-        return (max(x.known[0], y.known[0]),) if x.known[0] >= 0 and y.known[0] >= 0 else (unsized(*x.known, *y.known),)
-    return (max(len(x.content), len(y.content)),)
+        known = x.known[0] >= 0 and y.known[0] >= 0
+        return a.result(x.dtype, (max(x.known[0], y.known[0]) if known else unsized(*x.known, *y.known),))
+    content = broadcast(x.content, y.content)
+    return a.result(x.dtype, (max(len(x.content), len(y.content)),), content)
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
@@ -179,7 +185,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.eye": op(chosen("float32"), _eye),
     "tf.one_hot": op(_one_hot_dtype, _one_hot),
     "tf.sequence_mask": op(chosen("bool"), _sequence_mask),
-    "tf.broadcast_dynamic_shape": op(same("shape_x"), _broadcast_static),
+    "tf.broadcast_dynamic_shape": Spec(value_rule(_broadcast_shapes), op=True),
     "tf.math.sobol_sample": op(chosen("float32"), lambda a: (count_of(a, "num_results"), count_of(a, "dim"))),
     "tf.is_tensor": Spec(lambda call: _boolean()),
     "tf.timestamp": Spec(tensor_rule(fixed("float64"), lambda a: ()), op=True),

@@ -22,7 +22,18 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, VARIABLE, Dim, Shape, arrived, at_run_time
+from hybridize.domain.tensors import (
+    BATCH,
+    DENSE,
+    DYNAMIC,
+    NDARRAY,
+    RAGGED,
+    VARIABLE,
+    Dim,
+    Shape,
+    arrived,
+    at_run_time,
+)
 from hybridize.library.convert import PYTHON_TF, dim_of, dtype_of, shape_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
@@ -119,7 +130,7 @@ def _tensors(call: Call) -> Value:
 
 
 def _batched(size: Dim) -> _Leaf:
-    return _Leaf(lambda shape: None if shape is None else (size, *shape))
+    return _Leaf(lambda shape: None if shape is None else (size, *(DYNAMIC if d == BATCH else d for d in shape)))
 
 
 def _batch(call: Call) -> Value:
@@ -134,10 +145,10 @@ def batches(call: Call, drop: bool) -> tuple[Dim, int | None]:
         whole = count is not None and size > 0
         return size, (count if count == INFINITE else count // size) if whole and count is not None else None
     if size <= 0 or count is None:
-        return DYNAMIC, None
+        return BATCH, None
     if count == INFINITE or count % size == 0:
         return at_run_time(size), count if count == INFINITE else count // size
-    return (at_run_time(count), 1) if count < size else (DYNAMIC, count // size + 1)
+    return (at_run_time(count), 1) if count < size else (BATCH, count // size + 1)
 
 
 def _padded_batch(call: Call) -> Value:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import Value
-from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape
+from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.operands import Args, Impossible, Unsure, fixed, group, op, record, same, value_rule
 from hybridize.library.shapes import like
 from hybridize.library.spec import Spec
@@ -72,7 +72,7 @@ def _central(a: Args) -> Shape:
 
     def kept(size: Dim) -> Dim:
         if size < 0:
-            return size
+            return blurred(size)
         start = int((size - size * fraction) / 2)
         return size - 2 * start
 
@@ -132,6 +132,39 @@ def _standardized(a: Args) -> str | None:
     return dtype if dtype in ("float16", "float32") else "float32" if dtype else None
 
 
+def _combined_boxes(a: Args) -> Value:
+    """Boxes, scores and classes of a fixed number of detections, and how many of them count."""
+    batch = a.tensor("boxes").known[0]
+    size = a.integer("max_total_size")
+    if a.flag("pad_per_class"):
+        scores = a.tensor("scores").known
+        if scores[-1] < 0:
+            raise Unsure
+        size = min(size, a.integer("max_output_size_per_class") * scores[-1])
+    made = a.result("float32", (batch, size))
+    names = ("nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections")
+    boxes = a.result("float32", (batch, size, 4))
+    return record("CombinedNonMaxSuppression", names, boxes, made, made, a.result("int32", (batch,)))
+
+
+def _padded_boxes(a: Args) -> Value:
+    if a.tensor("boxes").rank != 2:
+        raise Unsure
+    size = a.integer("max_output_size") if a.flag("pad_to_max_output_size") else DYNAMIC
+    return record("tuple", (), a.result("int32", (size,)), a.result("int32", ()))
+
+
+def _scored_boxes(a: Args) -> Value:
+    return record("tuple", (), a.result("int32", (DYNAMIC,)), a.result("float32", (DYNAMIC,)))
+
+
+def _distorted_box(a: Args) -> Value:
+    dtype = a.tensor("image_size").dtype
+    made = a.result(dtype, (3,))
+    names = ("begin", "size", "bboxes")
+    return record("SampleDistortedBoundingBoxV2", names, made, made, a.result("float32", (1, 1, 4)))
+
+
 FUNCTIONS: Final[dict[str, Spec]] = {
     **group(_SAME, op(same(), like()), "tf.image."),
     "tf.image.per_image_standardization": op(_standardized, like()),
@@ -154,5 +187,9 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **group("tf.image.psnr tf.image.ssim tf.image.ssim_multiscale", op(fixed("float32"), _per_image(3))),
     "tf.image.total_variation": op(same("images"), _total_variation),
     "tf.image.draw_bounding_boxes": op(same("images"), like("images")),
+    "tf.image.combined_non_max_suppression": Spec(value_rule(_combined_boxes, "unknown"), op=True),
+    "tf.image.non_max_suppression_padded": Spec(value_rule(_padded_boxes, "unknown"), op=True),
+    "tf.image.non_max_suppression_with_scores": Spec(value_rule(_scored_boxes, "unknown"), op=True),
+    "tf.image.sample_distorted_bounding_box": Spec(value_rule(_distorted_box, "unknown"), op=True),
     "tf.image.non_max_suppression": op(fixed("int32"), _boxes),
 }

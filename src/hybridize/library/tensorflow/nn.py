@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import Value
-from hybridize.domain.tensors import DYNAMIC, Dim, Shape
+from hybridize.domain.tensors import DYNAMIC, Dim, Shape, blurred
 from hybridize.library.operands import (
     INFER,
     Args,
@@ -71,7 +71,10 @@ def windowed(a: Args, shape: Dims, kernel: Dims, strides: Dims, dilations: Dims,
     padding = _padding(a)
     if not isinstance(padding, str):
         extra = padding[2:] if first else padding[1:-1]
-        spatial = [d if d < 0 else d + low + high for d, (low, high) in zip(spatial, extra, strict=True)]
+        spatial = [
+            (d if low == high == 0 else blurred(d)) if d < 0 else d + low + high
+            for d, (low, high) in zip(spatial, extra, strict=True)
+        ]
         padding = "VALID"
     out = [window(d, k, s, r, padding) for d, k, s, r in zip(spatial, kernel, strides, dilations, strict=True)]
     return _assembled(shape, first, out, channels)

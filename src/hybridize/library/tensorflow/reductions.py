@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Tensor, Value, tensor
+from hybridize.domain.objects import NONE, NONE_V, Tensor, Value, tensor
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, Shape
 from hybridize.library.operands import (
     Args,
@@ -195,6 +195,20 @@ def _reduces(dtype: DtypeRule) -> Spec:
     return Spec(_over_ragged(tensor_rule(dtype, reduction())), op=True)
 
 
+def _dtype_of_all(name: str) -> DtypeRule:
+    """The dtype that all tensors of a sequence have, of unknown length or not."""
+
+    def rule(a: Args) -> str | None:
+        try:
+            return common(a.tensors(name))
+        except Unsure:
+            elements = [a.operand(obj.value) for obj in a.call.elements(a.value(name)) if obj is not NONE]
+            dtypes = {o.dtype for o in elements}
+            return dtypes.pop() if len(dtypes) == 1 else None
+
+    return rule
+
+
 FUNCTIONS: Final[dict[str, Spec]] = {
     **group(_REDUCE, _reduces(same())),
     **group("tf.math.reduce_variance tf.math.reduce_std", _reduces(real_of(same()))),
@@ -224,7 +238,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.nn.l2_loss": op(same("t"), scalar),
     **group("tf.norm", op(_norm_dtype, _norm)),
     "tf.linalg.normalize": Spec(value_rule(_normalize, "unknown"), op=True),
-    "tf.linalg.global_norm": op(lambda a: common(a.tensors("t_list")), scalar),
+    "tf.linalg.global_norm": op(_dtype_of_all("t_list"), scalar),
     "tf.math.confusion_matrix": op(chosen("int32"), _confusion),
     "tf.math.bincount": op(_bincount_dtype, _bincount),
     "tf.linalg.trace": op(same("x"), lambda a: a.tensor("x").known[:-2]),

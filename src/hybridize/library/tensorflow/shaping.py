@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Value
-from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape
+from hybridize.domain.objects import NONE, Value
+from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.operands import (
     INFER,
     Args,
@@ -76,7 +76,7 @@ def _concat(a: Args) -> Value:
         if inner.kind in (RAGGED, SPARSE):
             raise
         axis = axis_of(inner.rank, a.integer("axis"))
-        rest = (UNRESOLVED if d >= 0 and i == axis else d for i, d in enumerate(inner.known))
+        rest = ((UNRESOLVED if d >= 0 else blurred(d)) if i == axis else d for i, d in enumerate(inner.known))
         return a.result(inner.dtype, tuple(rest))
     if any(o.kind in (RAGGED, SPARSE) for o in values):
         return a.result(common(values), None)
@@ -115,6 +115,8 @@ def listed(a: Args, values: list[Value], tag: str = "") -> Value:
 
 def _split(a: Args) -> Value:
     x = a.tensor("value")
+    if x.shape is None:
+        return _parts_of_unknown(a, x)
     axis = axis_of(x.rank, a.integer("axis", default=0))
     size = x.known[axis]
     sizes: list[Dim]
@@ -125,7 +127,7 @@ def _split(a: Args) -> Value:
             count = a.integer("num_or_size_splits")
             if size >= 0 and size % count:
                 raise Impossible
-            sizes = [size // count if size >= 0 else size] * count
+            sizes = [size // count if size >= 0 else size if count == 1 else blurred(size)] * count
         else:
             dims = a.dims("num_or_size_splits")
             rest = [d for d in dims if d != INFER]
@@ -137,8 +139,21 @@ def _split(a: Args) -> Value:
     return listed(a, [a.result(x.dtype, replaced(x.known, axis, d)) for d in sizes])
 
 
+def _parts_of_unknown(a: Args, x: Operand) -> Value:
+    """The parts of a tensor of unknown rank: as many as the arguments say."""
+    part = a.result(x.dtype, None)
+    try:
+        given = a.items_of(a.object("num_or_size_splits") or NONE)
+        count = a.integer("num_or_size_splits") if len(given) == 1 else len(given)
+    except Unsure:
+        return a.call.list_of(part)
+    return listed(a, [part] * count) if count <= 64 else a.call.list_of(part)
+
+
 def _unstack(a: Args) -> Value:
     x = a.tensor("value")
+    if x.shape is None:
+        return a.call.list_of(a.result(x.dtype, None))
     axis = axis_of(x.rank, a.integer("axis", default=0))
     inner = replaced(x.known, axis)
     count = x.known[axis]
@@ -160,7 +175,7 @@ def _tile(a: Args) -> Shape:
     multiples = a.dims("multiples")
     if len(multiples) != len(shape):
         raise Impossible
-    return tuple(product_of((d, max(m, UNRESOLVED))) for d, m in zip(shape, multiples, strict=True))
+    return tuple(product_of((d, UNRESOLVED if m == INFER else m)) for d, m in zip(shape, multiples, strict=True))
 
 
 def _pairs(a: Args, name: str, rank: int) -> list[tuple[Dim, Dim]]:
@@ -246,7 +261,7 @@ def _image_dims(a: Args) -> tuple[Dim, ...]:
 
 
 def _quotient(dim: Dim, by: int) -> Dim:
-    return dim if dim < 0 or by == 1 else dim // by
+    return dim if by == 1 else blurred(dim) if dim < 0 else dim // by
 
 
 def _space_to_batch(a: Args) -> Shape:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape
+from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.operands import Args, Unsure, chosen, group, op, same
 from hybridize.library.shapes import axis_of, like, replaced, unsized
 from hybridize.library.spec import Spec
@@ -19,11 +19,11 @@ def _mapped(table: dict[str, str]) -> Callable[[Args], str | None]:
 
 
 def _half(dim: Dim) -> Dim:
-    return dim // 2 + 1 if dim >= 0 else dim
+    return dim // 2 + 1 if dim >= 0 else blurred(dim)
 
 
 def _twice(dim: Dim) -> Dim:
-    return 2 * (dim - 1) if dim > 0 else dim
+    return 2 * (dim - 1) if dim > 0 else blurred(dim)
 
 
 def _real(count: int, back: bool) -> Callable[[Args], Shape]:
@@ -45,7 +45,7 @@ def _real(count: int, back: bool) -> Callable[[Args], Shape]:
 
 def _frames(size: Dim, length: int, step: int, pad_end: bool) -> Dim:
     if size < 0:
-        return size
+        return blurred(size)
     return -(-size // step) if pad_end else max(0, 1 + (size - length) // step)
 
 
