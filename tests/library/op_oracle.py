@@ -40,7 +40,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, VARIABLE
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, VARIABLE, is_dynamic
 from hybridize.library import registry
 from hybridize.library.slicing import sliced_tensor
 from hybridize.library.spec import Call
@@ -438,7 +438,7 @@ def _compare_types(obj: Tensor, actual: Any, traced: Any) -> str:
             return WRONG
         if ours < 0 and real is not None:
             left_open = obj.kind in (NDARRAY, "ragged") or (static is not None and static[i] is None)
-            excused = ours == DYNAMIC and left_open
+            excused = is_dynamic(ours) and left_open
             verdict = verdict if excused else COVERED
     if obj.content is not None and hasattr(actual, "numpy"):
         values = actual.numpy().reshape(-1)
