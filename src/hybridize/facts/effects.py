@@ -56,6 +56,7 @@ class SideEffects:
 
     def __init__(self, solution: Solution) -> None:
         self.summaries: dict[Frame, dict[tuple[str, Obj | str | None], Reason]] = {}
+        self._frames = solution.frames
         self._dead = frozenset(f.uid for f in solution.world.frames if f.dead)
         self._extents: dict[Frame, frozenset[int]] = {}
         self._extent_codes: dict[Frame, frozenset[Code]] = {}
@@ -154,9 +155,17 @@ class SideEffects:
 
     def _is_within(self, frame: Frame, target: Heap) -> bool:
         """Whether the code that allocated an object ran within a frame's extent."""
-        if target.frame == SHARED or target.frame in self._dead:
+        if target.frame == SHARED:
             return target.site[0] in self._codes(frame)
+        if target.frame in self._dead and target.site[0] in self._codes(frame):
+            return self._is_private(frame, target.site[0])
         return target.frame == frame.uid or target.frame in self._extent(frame)
+
+    def _is_private(self, frame: Frame, code: Code) -> bool:
+        """Whether a function is called from within a frame's extent only."""
+        inside = self._extent(frame) | {frame.uid}
+        found = self._frames.get(code, [])
+        return all(f.uid in inside and all(c.uid in inside for c in f.callers) for f in found)
 
     def _origin(self, frame: Frame, effect: Effect) -> frozenset[Root]:
         """Arrays and iterators have no identity: what the function's own code says of their origin decides."""
@@ -256,8 +265,11 @@ def _passed_here(target: Obj | None, frame: Frame, pos: int, callee: Frame) -> b
 
 def fills_own(frame: Frame, reason: Reason) -> bool:
     """Whether a constructor writes the object that it is called on."""
-    target = reason.effect.target
-    return frame.code.name in _CONSTRUCTORS and isinstance(target, Inst | LibInst) and target in frame.args[0]
+    if frame.code.name not in _CONSTRUCTORS:
+        return False
+    if reason.roots:
+        return reason.roots <= {0}
+    return isinstance(reason.effect.target, Inst | LibInst | Unknown) and reason.effect.target in frame.args[0]
 
 
 def _keeps_nothing(frame: Frame) -> bool:

@@ -145,7 +145,7 @@ class _Copier:
                 self.done.add((obj, depth))
                 self._fill(obj, made, depth)
             return made.value
-        if isinstance(obj, Inst) and depth > 0:
+        if isinstance(obj, Inst) and depth > 0 and self._has_twin(obj):
             twin = self.call.engine.twin(self.call.frame, self.call.pos, obj, f"copy {depth}")
             if (obj, depth) not in self.done and obj is not twin:
                 self.done.add((obj, depth))
@@ -154,6 +154,11 @@ class _Copier:
         if isinstance(obj, Tup) and depth > 0:
             return tup([self.copies(item, depth - 1) for item in obj.items], obj.kind, obj.names).value
         return obj.value
+
+    def _has_twin(self, obj: Inst) -> bool:
+        """Whether copies of an object are told apart from it: not where a library's class keeps what it holds."""
+        names = self.call.engine.mro_names(obj)
+        return not obj.cls.foreign and all(n.startswith(("builtins.", "collections.", "abc.")) for n in names)
 
     def _fill_instance(self, obj: Inst, made: Inst, depth: int) -> None:
         engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
