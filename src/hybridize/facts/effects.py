@@ -6,6 +6,7 @@ itself allocated does not count; effects on arguments, globals, fields, captured
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -102,6 +103,8 @@ class SideEffects:
                 continue
             effect = reason.effect
             origin = reason.roots
+            if isinstance(effect.target, Unknown) and not _passed_here(effect.target, frame, pos, callee):
+                continue
             if effect.kind in CHANGES and origin:
                 origin = self._lifted(frame, pos, callee, origin)
                 if not origin:
@@ -285,6 +288,8 @@ def _is_unclear(reason: Reason) -> bool:
     return False
 
 
+#: Where `log` in a name is the logarithm.
+_LOGARITHM: Final = re.compile(r"_?log_?(prob|dens|lik|det|sum|prior|post|soft|pdf|norm|marg|evid|space|scale|var)")
 _HARMFUL: Final = (
     "write save dump log print append extend insert update push add pop remove delete clear set_ register seed shuffle "
     "send emit notify close flush record store put open exec run train fit step reset next sleep plot show upload"
@@ -295,7 +300,7 @@ def _sounds_harmless(reason: Reason) -> bool:
     """Whether nothing in the name of a call that cannot be seen speaks of a change (speculation)."""
     text = reason.effect.detail.lower()
     quoted = text.rpartition("`")[0].rpartition("`")[2] or text
-    names = (quoted.rpartition(".")[2], _called_name(reason).lower())
+    names = (quoted.rpartition(".")[2], _LOGARITHM.sub("", _called_name(reason).lower()))
     return not any(name.startswith(word) or f"_{word}" in name for word in _HARMFUL for name in names)
 
 
