@@ -168,7 +168,7 @@ class SideEffects:
         """Whether a function is called from within a frame's extent only."""
         inside = self._extent(frame) | {frame.uid}
         found = self._frames.get(code, [])
-        return all(f.uid in inside and all(c.uid in inside for c in f.callers) for f in found)
+        return all(f.uid in inside and all(c.dead or c.uid in inside for c in f.callers) for f in found)
 
     def _origin(self, frame: Frame, effect: Effect) -> frozenset[Root]:
         """Arrays and iterators have no identity: what the function's own code says of their origin decides."""
