@@ -2,7 +2,7 @@
 
 import sys
 
-from hybridize.cli import main
+from hybridize.cli import entry
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(entry())

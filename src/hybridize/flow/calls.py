@@ -49,6 +49,9 @@ EAGER_RUNS: Final = 2
 
 #: The field of a function that holds what is registered for other types (`functools.singledispatch`).
 DISPATCHED: Final = "<dispatched>"
+#: Ranks end here: those of functions that call each other would rise for ever.
+MAX_RANK: Final = 100
+
 _NO_KWARGS: Final[Mapping[str, Value]] = {}
 
 
@@ -164,6 +167,8 @@ class Calls(HeapAccess):
         callee.callers[frame] = None
         callee.incoming[frame, pos] = values
         frame.calls[pos, callee] = how
+        if callee.rank >= frame.rank and not callee.running:
+            frame.rank = min(callee.rank + 1, MAX_RANK)
         if (changed or not callee.runs) and not callee.running:
             if self.depth < MAX_DEPTH and callee.runs < EAGER_RUNS:
                 self.run(callee)

@@ -52,7 +52,7 @@ class Engine(Executor):
         self.depth = 0
         self.phase = 0
         self.rules_open = 0
-        self._queue: list[tuple[int, Frame]] = []
+        self._queue: list[tuple[int, int, Frame]] = []
 
     # The fixpoint --------------------------------------------------------------------------------------------------
 
@@ -60,14 +60,14 @@ class Engine(Executor):
         """Marks a frame to be run again."""
         if not frame.queued and not frame.dead:
             frame.queued = True
-            heapq.heappush(self._queue, (-frame.uid, frame))
+            heapq.heappush(self._queue, (frame.rank, -frame.uid, frame))
 
     def solve(self) -> None:
-        """Runs queued frames, the newest first (callees before callers), until none is left; then those that wait for
+        """Runs queued frames, callees before callers, until none is left; then those that wait for
         a value that never comes go on with an unknown one."""
         while True:
             while self._queue:
-                _, frame = heapq.heappop(self._queue)
+                _, _, frame = heapq.heappop(self._queue)
                 frame.queued = False
                 if not frame.dead and not frame.running:
                     self.run(frame)

@@ -81,6 +81,7 @@ class Frame:
         "ops",
         "phase",
         "queued",
+        "rank",
         "ret",
         "running",
         "runs",
@@ -114,6 +115,7 @@ class Frame:
         self.ops: dict[int, str] = {}
         self.symbolic = False
         self.queued = False
+        self.rank = 0  # above that of every function it calls, but for recursion: callees go first
         self.running = False
         self.dead = False
         self.lenient = False
@@ -129,10 +131,14 @@ class Frame:
         for i, value in enumerate(args):
             old = mine[i]
             if old is not value:
-                new = widen(old, value) if self.grown > PATIENCE else join(old, value)
-                if self.grown > 4 * PATIENCE:
-                    new = collapse(new)
-                if new is not old and new != old:
+                new = join(old, value)
+                if new is old:
+                    continue
+                if self.grown > PATIENCE:
+                    new = widen(old, value)
+                    if self.grown > 4 * PATIENCE:
+                        new = collapse(new)
+                if new != old:
                     mine[i] = new
                     changed = True
         if changed:
