@@ -28,6 +28,8 @@ from hybridize.program.ir import Code, Param
 
 _DEPTH: Final = 3
 _MOST: Final = 8
+#: So many different constants at the call sites are so many traces, which is no retracing without bound.
+_FEW: Final = 4
 
 
 @dataclass(slots=True)
@@ -274,7 +276,10 @@ class Parameters:
         return False
 
     def retracing_fact(self) -> Fact:
-        """Whether literals that differ from call to call reach a parameter: one trace for each."""
+        """Whether literals that differ from call to call reach a parameter, without bound: one trace for each.
+
+        A few constants in the source (a mode, a flag, a size) are a few traces, and no more.
+        """
         for index, param in enumerate(self.code.params):
             if index == 0 and self.skip_first:
                 continue
@@ -283,17 +288,32 @@ class Parameters:
                 for (caller, pos), args in frame.incoming.items():
                     if caller is None or pos == frame.code.position:
                         continue
+                    place = (caller.code.path, pos >> 16)
+                    varying = _varying(args[index])
+                    if varying is not None:
+                        said = f"`{param.name}` receives a Python {varying.kind} that differs from call to call"
+                        return Fact(Ternary.YES, (Evidence(said, *place),))
                     for obj in args[index]:
-                        place = (caller.code.path, pos >> 16)
-                        if isinstance(obj, Prim) and obj.varies:
-                            said = f"`{param.name}` receives a Python {obj.kind} that differs from call to call"
-                            return Fact(Ternary.YES, (Evidence(said, *place),))
                         if isinstance(obj, Lit) and obj is not NONE and obj.kind != "bool":
                             distinct.setdefault(obj, Evidence(f"`{param.name}` receives {obj!r}", *place))
-            if len(distinct) > 1:
+            if len(distinct) > _FEW:
                 chosen = sorted(distinct.values(), key=lambda e: (e.path, e.line))
                 return Fact(Ternary.YES, tuple(chosen[:_MOST]))
         return Fact(Ternary.NO)
+
+
+def _varying(value: Value, depth: int = 2) -> Prim | None:
+    """A Python value that differs from call to call, by itself or in a tuple, list or dict."""
+    for obj in sorted(value, key=repr) if len(value) > 1 else value:
+        if isinstance(obj, Prim):
+            if obj.varies and obj.kind != "bool":
+                return obj
+        elif depth and isinstance(obj, Tup | Container):
+            for inner in _contents(obj):
+                found = _varying(inner, depth - 1)
+                if found is not None:
+                    return found
+    return None
 
 
 def _literal_text(obj: Obj) -> str:

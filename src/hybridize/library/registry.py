@@ -21,6 +21,7 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
         "hybridize.library.tensorflow.math",
         "hybridize.library.tensorflow.data",
         "hybridize.library.tensorflow.control",
+        "hybridize.library.tensorflow.lookup",
         "hybridize.library.tensorflow.outside",
     ),
     "tensor": ("hybridize.library.tensorflow.values", "hybridize.library.numpy_models"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hybridize.domain.objects import NONE, LibInst, Lit, Tensor, Value
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE, Shape
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Param
+from hybridize.program.ir import Op, Param
 from hybridize.rules.hybridized import decorator_position, is_spec, option, signature_items, spec_dtype, spec_shape
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
+
+_NUMBER: Final = "is a Python number, and comes out as a tensor"
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -30,7 +33,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if len(items) > len(params) and not any(p.kind == "varargs" for p in function.code.params):
         yield Hit(here, f"the signature has {len(items)} entries, the function takes {len(params)}")
         return
-    yield from _calls(function, dict(zip([p.name for p in params], items, strict=False)), params)
+    specs = dict(zip([p.name for p in params], items, strict=False))
+    yield from _calls(function, specs, params)
+    yield from _assignments(function, specs)
 
 
 def _calls(function: FunctionView, specs: dict[str, Value], params: list[Param]) -> Iterator[Hit]:
@@ -45,8 +50,28 @@ def _calls(function: FunctionView, specs: dict[str, Value], params: list[Param])
             wrong = _mismatch(caller, param, specs.get(param.name), given[index[param.name]])
             if wrong:
                 seen.add((caller.code.path, pos))
-                yield Hit(pos, f"the signature rejects this call: {wrong}", path=caller.code.path)
+                # Arrays and Python numbers are converted where that can be done.
+                level = _level_of(given[index[param.name]], wrong)
+                said = "converts what this call passes" if level else "rejects this call"
+                yield Hit(pos, f"the signature {said}: {wrong}", path=caller.code.path, level=level)
                 break
+
+
+def _assignments(function: FunctionView, specs: dict[str, Value]) -> Iterator[Hit]:
+    """Variables that the signature turns into tensors, and that the function assigns to."""
+    slots = {p.slot: p.name for p in function.code.params if is_spec(specs.get(p.name, frozenset()))}
+    seen: set[int] = set()
+    for view in function.views():
+        for instr in view.instructions():
+            is_call = instr[0] == Op.ATTR and instr[2] in slots and instr[3].startswith("assign")
+            if not is_call or instr[-1] in seen or not _is_variable(view.value(instr[2])):
+                continue
+            seen.add(instr[-1])
+            yield Hit(instr[-1], f"the signature makes a tensor of `{slots[instr[2]]}`: it cannot be assigned")
+
+
+def _is_variable(value: Value) -> bool:
+    return any(isinstance(o, Tensor) and o.kind == VARIABLE for o in value)
 
 
 def _mismatch(caller: Frame, param: Param, spec: Value | None, given: Value) -> str:
@@ -57,6 +82,13 @@ def _mismatch(caller: Frame, param: Param, spec: Value | None, given: Value) -> 
     shape, dtype = spec_shape(expected), spec_dtype(expected)
     reasons = [_object_mismatch(obj, shape, dtype) for obj in given]
     return f"`{param.name}` {reasons[0]}" if all(reasons) else ""
+
+
+def _level_of(given: Value, wrong: str) -> Level | None:
+    if wrong.endswith(_NUMBER):
+        return Level.INFO
+    is_array = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in given)
+    return Level.WARNING if is_array and " is " in wrong else None
 
 
 def _object_mismatch(obj: object, shape: Shape, dtype: str | None) -> str:
@@ -71,9 +103,11 @@ def _object_mismatch(obj: object, shape: Shape, dtype: str | None) -> str:
         return f"is a float, not {dtype}"
     if isinstance(obj, Lit) and isinstance(obj.const, bool | int | float) and shape is not None and len(shape) > 0:
         return f"is a number, not of rank {len(shape)}"
+    if isinstance(obj, Lit) and isinstance(obj.const, int | float):
+        return _NUMBER
     if not isinstance(obj, Tensor) or obj.kind not in (DENSE, VARIABLE, NDARRAY):
         return ""
-    if obj.kind != NDARRAY and dtype is not None and obj.dtype is not None and dtype != obj.dtype:
+    if dtype is not None and obj.dtype is not None and dtype != obj.dtype:
         return f"is {obj.dtype}, not {dtype}"
     if shape is None or obj.shape is None:
         return ""

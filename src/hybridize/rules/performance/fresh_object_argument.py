@@ -17,18 +17,20 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """At a call site that runs often, an argument is a lambda or an object that the same iteration makes."""
     if not function.is_hybrid:
         return
-    seen: set[tuple[str, int]] = set()
+    found: dict[tuple[str, int], tuple[str, bool]] = {}
     for caller, pos, _, how in function.callers():
         call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
-        if call is None or (caller.code.path, pos) in seen or not runs_often(caller, pos):
+        if call is None or (caller.code.path, pos) in found:
             continue
         for slot in [s for s, _ in call[3]] + [s for _, s in call[4]]:
             made = definitions(caller.code).get(slot)
             what = _fresh(caller, made, pos)
             if what:
-                seen.add((caller.code.path, pos))
-                yield Hit(pos, f"{what} is made for this call: every call traces anew", path=caller.code.path)
+                found[caller.code.path, pos] = what, runs_often(caller, pos)
                 break
+    for (path, pos), (what, often) in sorted(found.items()):
+        if often or len(found) > 1:
+            yield Hit(pos, f"{what} is made for this call: every call traces anew", path=path)
 
 
 def _fresh(caller: Frame, made: Instr | None, pos: int) -> str:

@@ -1,0 +1,56 @@
+"""Hash tables: what a lookup gives."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import NONE_V, LibInst, Tensor, Value, tensor
+from hybridize.domain.tensors import DENSE, RAGGED, SPARSE
+from hybridize.library.convert import dtype_of
+from hybridize.library.spec import Call, ClassSpec, Spec
+
+
+def _lookup(call: Call) -> Value:
+    """Values of the table's dtype in the shape (and kind) of the keys."""
+    dtype = "int64" if call.name.startswith("tf.lookup.StaticVocabularyTable") else _value_dtype(call)
+    for obj in call.arg(0, "keys"):
+        if isinstance(obj, Tensor):
+            kind = obj.kind if obj.kind in (RAGGED, SPARSE) else DENSE
+            return tensor(kind, dtype, obj.shape).value
+    return tensor(DENSE, dtype).value
+
+
+def _value_dtype(call: Call) -> str | None:
+    table = call.receiver
+    if isinstance(table, LibInst):
+        return dtype_of(call.field(table, "value_dtype"))
+    return None
+
+
+def _size(call: Call) -> Value:
+    return tensor(DENSE, "int64", ()).value
+
+
+def _nothing(call: Call) -> Value:
+    return NONE_V
+
+
+_METHODS: Final = {
+    "lookup": Spec(_lookup, op=True),
+    "__getitem__": Spec(_lookup, op=True),
+    "size": Spec(_size, op=True),
+    "insert": Spec(_nothing, op=True),
+    "remove": Spec(_nothing, op=True),
+    "erase": Spec(_nothing, op=True),
+}
+_PARAMETERS: Final = {
+    "StaticHashTable": ("initializer", "default_value", "name"),
+    "StaticVocabularyTable": ("initializer", "num_oov_buckets", "lookup_key_dtype", "name"),
+    "experimental.MutableHashTable": ("key_dtype", "value_dtype", "default_value", "name"),
+    "experimental.DenseHashTable": ("key_dtype", "value_dtype", "default_value", "empty_key", "deleted_key"),
+}
+
+FUNCTIONS: Final[dict[str, Spec]] = {}
+CLASSES: Final[dict[str, ClassSpec]] = {
+    f"tf.lookup.{name}": ClassSpec(methods=_METHODS, parameters=parameters) for name, parameters in _PARAMETERS.items()
+}
