@@ -62,6 +62,10 @@ def _effects(facts: FunctionFacts) -> Fact:
     return facts.python_side_effects
 
 
+def _tracing_effects(facts: FunctionFacts) -> Fact:
+    return facts.tracing_effects or facts.python_side_effects
+
+
 def _recursive(facts: FunctionFacts) -> Fact:
     return facts.recursive
 
@@ -75,6 +79,7 @@ YES, NO = Ternary.YES, Ternary.NO
 _HAS_TENSOR: Final = Condition(_tensor, YES, "no-tensor-parameter", "no parameter receives a tensor")
 _NO_TENSOR: Final = Condition(_tensor, NO, "no-primitive-parameter", "has a tensor parameter")
 _NO_EFFECT: Final = Condition(_effects, NO, "python-side-effects", "has Python side effects")
+_NO_TRACING_EFFECT: Final = Condition(_tracing_effects, NO, "python-side-effects", "has Python side effects")
 _NOT_RECURSIVE: Final = Condition(_recursive, NO, "recursive", "is recursive")
 _COMPUTES: Final = Condition(_computes, YES, "no-tensor-computation", "computes nothing with TensorFlow")
 
@@ -89,7 +94,7 @@ def table(options: Options) -> tuple[Precondition, ...]:
             "P1",
             Mode.EAGER,
             Action.CONVERT_TO_HYBRID,
-            (_HAS_TENSOR, no_literal, _NO_EFFECT, _NOT_RECURSIVE, _COMPUTES),
+            (_HAS_TENSOR, no_literal, _NO_TRACING_EFFECT, _NOT_RECURSIVE, _COMPUTES),
         ),
         Precondition("P2", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_NO_TENSOR, _NO_EFFECT)),
         Precondition("P3", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_HAS_TENSOR, literals, _NO_EFFECT)),

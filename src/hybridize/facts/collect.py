@@ -8,6 +8,7 @@ from hybridize.domain.objects import Bound, Func, Inst, Wrapper
 from hybridize.facts.callgraph import Coverage, recursion
 from hybridize.facts.computation import Computation, hazards
 from hybridize.facts.effects import SideEffects
+from hybridize.facts.guards import reset_guards
 from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
@@ -32,6 +33,7 @@ class Collector:
 
     def __init__(self, solution: Solution, options: FactOptions) -> None:
         reset_origins()
+        reset_guards()
         self.solution = solution
         self.options = options
         self.hints = HintReader(solution.engine)
@@ -60,6 +62,7 @@ class Collector:
         )
         tensor = parameters.tensor_fact()
         effects, assumed = self.effects.fact(frames, options.speculate)
+        harmful, _ = self.effects.fact(frames, options.speculate, tracing=True)
         if not frames:
             effects = type(effects)(Ternary.UNKNOWN, (Evidence("no call was analyzed", code.path, code.line),))
         primitive = parameters.primitive_fact()
@@ -83,6 +86,7 @@ class Collector:
             tensor_computation=self.computation.fact(frames),
             covered_by_hybrid_callers=self.coverage.fact(code),
             retraces=parameters.retracing_fact(),
+            tracing_effects=harmful if frames and harmful != effects else None,
             hazards=hazards(code) + self._dependants(code),
             assumptions=tuple(parameters.assumptions + assumed) if tensor.value is Ternary.YES else (),
         )

@@ -12,6 +12,7 @@ from typing import Final
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Lib, LibInst, Mod, Obj, Stream, Tensor, Tup, Unknown
 from hybridize.facts.callgraph import components, reachable
+from hybridize.facts.guards import SET_UP, holds_plain_tensor, repeatable, set_up_once, stored
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import ELSEWHERE, Root, call_at, cell_roots, definitions, passed_slots, roots, slots_of
 from hybridize.flow.frames import SHARED, Effect, Frame
@@ -50,6 +51,7 @@ class Reason:
     frame: Frame
     path: tuple[tuple[str, int, str], ...]
     roots: frozenset[Root] = frozenset()  # of a value without identity: where the frame of the summary had it from
+    once: str = ""  # `SET_UP` or `CONSTANT`: comes out the same whether it happens per trace or per call
 
 
 class SideEffects:
@@ -91,7 +93,8 @@ class SideEffects:
             return
         if effect.kind not in WORLD and effect.kind not in CHANGES and effect.kind not in OPAQUE:
             return
-        gathered.setdefault(_key(effect), Reason(effect, frame, (), origin))
+        once = repeatable(frame, effect)
+        gathered.setdefault(_key(effect, once), Reason(effect, frame, (), origin, once))
 
     def _lift(
         self, gathered: dict[tuple[str, Obj | str | None], Reason], frame: Frame, pos: int, callee: Frame
@@ -99,9 +102,12 @@ class SideEffects:
         """Takes over a callee's effects, as far as they are effects of the caller too."""
         count = 0
         for key, reason in self.summaries.get(callee, {}).items():
+            effect = reason.effect
+            once = reason.once
+            if not once and effect.kind in CHANGES and set_up_once(frame, pos) and not _stores_tensor(reason):
+                once, key = SET_UP, _key(effect, SET_UP)
             if key in gathered:
                 continue
-            effect = reason.effect
             origin = reason.roots
             if isinstance(effect.target, Unknown) and not _passed_here(effect.target, frame, pos, callee):
                 continue
@@ -115,7 +121,7 @@ class SideEffects:
                 if effect.target is None and effect.cell is None and effect.kind == "closure":
                     continue
             step = (frame.code.path, pos >> 16, callee.code.name)
-            gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin)
+            gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, once)
             count += 1
             if count > 4 * _MOST:
                 break
@@ -215,13 +221,16 @@ class SideEffects:
             found = self._extents[frame] = frozenset(f.uid for f in reachable(frame) if f.code.kind != "module")
         return found
 
-    def fact(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence]]:
-        """Whether a function has Python side effects, and the assumptions that the answer rests on."""
+    def fact(self, frames: list[Frame], speculate: bool, *, tracing: bool = False) -> tuple[Fact, list[Evidence]]:
+        """Whether a function has Python side effects, and the assumptions that the answer rests on.
+
+        With `tracing`: whether it has any but state that is set up once, which tracing does too.
+        """
         certain: dict[tuple[str, int], tuple[Evidence, ...]] = {}
         opaque: list[Reason] = []
         for frame in frames:
             for reason in self.summaries.get(frame, {}).values():
-                if fills_own(frame, reason):
+                if fills_own(frame, reason) or (tracing and reason.once == SET_UP):
                     continue
                 if reason.effect.kind in OPAQUE or _is_unclear(reason):
                     opaque.append(reason)
@@ -245,13 +254,20 @@ class SideEffects:
         return Fact(Ternary.NO), list(seen.values())
 
 
-def _key(effect: Effect) -> tuple[str, Obj | str | None]:
+def _stores_tensor(reason: Reason) -> bool:
+    """Whether a change puts a tensor away."""
+    frame = reason.frame
+    return any(holds_plain_tensor(frame.vals[s] or frozenset()) for s in stored(frame, reason.effect.position))
+
+
+def _key(effect: Effect, once: str = "") -> tuple[str, Obj | str | None]:
+    kind = once + effect.kind
     if effect.target is not None:
         return (
-            f"{effect.kind}:{effect.detail}:{effect.position if isinstance(effect.target, _VALUES) else ''}",
+            f"{kind}:{effect.detail}:{effect.position if isinstance(effect.target, _VALUES) else ''}",
             effect.target,
         )
-    return (effect.kind, effect.detail)
+    return (kind, effect.detail)
 
 
 def _order(reason: Reason) -> tuple[int, str, int]:

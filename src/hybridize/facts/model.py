@@ -100,9 +100,10 @@ class Hazard:
 class FunctionFacts:
     """Everything known about one `def` (the paper's five facts, coverage, tensor computation).
 
-    `retraces` says whether literals that differ from call to call reach a parameter. `line` and `column` are those of
-    `def` (from 1); `id` is `package.module:Class.method`, with `#2` for a second
-    definition of the same name in one scope.
+    `retraces` says whether literals that differ from call to call reach a parameter; `tracing_effects` whether there
+    are side effects other than state that is set up once (None: as `python_side_effects`). `line` and `column` are those
+    of `def` (from 1); `id` is `package.module:Class.method`, with `#2` for a second definition of the same name in one
+    scope.
     """
 
     id: str
@@ -124,5 +125,6 @@ class FunctionFacts:
     tensor_computation: Fact
     covered_by_hybrid_callers: Fact
     retraces: Fact = Fact(Ternary.NO)
+    tracing_effects: Fact | None = None
     hazards: tuple[Hazard, ...] = ()
     assumptions: tuple[Evidence, ...] = ()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from hybridize.domain.objects import Cell, Container, Obj, Stream, Tensor, Tup, Value
-from hybridize.domain.tensors import NDARRAY, VARIABLE
+from hybridize.domain.objects import Container, Obj, Stream, Tensor, Value
 from hybridize.facts.effects import CHANGES, Reason, describe, evidence_of, fills_own, kind_of
-from hybridize.facts.origins import instructions
+from hybridize.facts.guards import holds_plain_tensor, parts, stored
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Hit, Level
 from hybridize.rules.views import FunctionView
 
@@ -18,11 +16,11 @@ _DEPTH = 3
 
 
 def reasons(function: FunctionView) -> Iterator[tuple[Frame, Reason]]:
-    """The side effects of a function in each of its contexts, with the calls that lead to them."""
+    """The side effects that tracing alters, of a function in each of its contexts, with the calls that lead to them."""
     summaries = function.project.effects.summaries
     for frame in function.frames:
         for reason in summaries.get(frame, {}).values():
-            if not fills_own(frame, reason):
+            if not reason.once and not fills_own(frame, reason):
                 yield frame, reason
 
 
@@ -74,59 +72,15 @@ def _within(target: Obj, value: Value, depth: int = _DEPTH) -> bool:
             return True
         if not depth:
             continue
-        if any(_within(target, each, depth - 1) for each in _items(obj)):
+        if any(_within(target, each, depth - 1) for each in parts(obj)):
             return True
     return False
-
-
-def stored(reason: Reason) -> list[int]:
-    """The slots whose value a change puts away, in the frame that makes it."""
-    return [slot for instr in _instructions_at(reason) for slot in _put(instr)]
 
 
 def leaked(function: FunctionView, reason: Reason) -> bool:
     """Whether a change stores a tensor that is symbolic while tracing."""
     frame = reason.frame
-    for slot in stored(reason):
-        value = frame.vals[slot] or frozenset()
-        if slot >= 0 and _has_tensor(value) and function.project.symbolic.mask(frame, slot):
+    for slot in stored(frame, reason.effect.position):
+        if holds_plain_tensor(frame.vals[slot] or frozenset()) and function.project.symbolic.mask(frame, slot):
             return True
     return False
-
-
-def _has_tensor(value: Value, depth: int = _DEPTH) -> bool:
-    """Whether a value is or holds a tensor that is no variable: storing a variable stores no value."""
-    for obj in value:
-        if isinstance(obj, Tensor):
-            if obj.kind not in (VARIABLE, NDARRAY):
-                return True
-        elif depth and any(_has_tensor(item, depth - 1) for item in _items(obj)):
-            return True
-    return False
-
-
-def _items(obj: Obj) -> list[Value]:
-    """What is in a tuple or container."""
-    if isinstance(obj, Tup):
-        return list(obj.items)
-    if not isinstance(obj, Container):
-        return []
-    cells: list[Cell] = [*obj.fields.values(), *([obj.rest] if obj.rest is not None else [])]
-    return [cell.value for cell in cells]
-
-
-def _instructions_at(reason: Reason) -> Iterator[Instr]:
-    for instr in instructions(reason.frame.code.body):
-        if instr[-1] == reason.effect.position:
-            yield instr
-
-
-def _put(instr: Instr) -> list[int]:
-    match instr[0]:
-        case Op.SET_ATTR | Op.SET_ITEM | Op.PUT:
-            return [instr[4]]
-        case Op.SET_GLOBAL | Op.SET_CELL | Op.APPEND:
-            return [instr[3]]
-        case Op.CALL:
-            return [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
-    return []

@@ -12,6 +12,7 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
 
 if TYPE_CHECKING:
+    from hybridize.flow.frames import Frame
     from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 
@@ -80,6 +81,8 @@ Trigger: TypeAlias = "Callable[[FrameView, Instr], Iterator[Hit]]"
 FrameScan: TypeAlias = "Callable[[FrameView], Iterator[Hit]]"
 #: Looks at one function as the thing that is (or would be) decorated.
 RootScan: TypeAlias = "Callable[[FunctionView], Iterator[Hit]]"
+#: Whether hits in a callee count for who calls it at a position (false: the call runs once, or keeps its result).
+Passage: TypeAlias = "Callable[[FrameView, int, Frame], bool]"
 #: Looks at the program as a whole; hits name their path.
 ProjectScan: TypeAlias = "Callable[[ProjectView], Iterator[Hit]]"
 
@@ -107,7 +110,7 @@ class Rule:
     `outcome` is what happens if the pattern is traced, `blocks` what it stands against, `level` how it is reported
     where the function is hybrid already (None: not at all). Of the ways to look at a program a rule uses any:
     `triggers` by operation code, `frame` for a function in one context, `root` for the function that is decorated,
-    `project` for everything else.
+    `project` for everything else. `passes` can stop hits on their way up the calls.
     """
 
     code: str
@@ -123,6 +126,7 @@ class Rule:
     frame: FrameScan | None = None
     root: RootScan | None = None
     project: ProjectScan | None = None
+    passes: Passage | None = None
     bad: tuple[Example, ...] = ()
     good: tuple[Example, ...] = ()
     reference: str = ""

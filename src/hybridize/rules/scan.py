@@ -130,6 +130,9 @@ class Scanner:
 
     def _lifted(self, frame: Frame, pos: int, callee: Frame) -> Iterator[Carried]:
         for carried in self._carried.get(callee, ()):
+            passes = carried.rule.passes
+            if passes is not None and not passes(FrameView(self.project, frame), pos, callee):
+                continue
             needs = OPERATION
             if not carried.needs & OPERATION:
                 needs = self.project.symbolic.lift(frame, pos, callee, carried.needs)

@@ -1,0 +1,316 @@
+"""State that is set up once: code that runs only until what it stores is there (`if self.v is None: self.v = ...`).
+
+Such code runs while a function is traced for the first time, and at its first call where the function is eager: what it
+stores is the same either way, unless that is a symbolic tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hybridize.domain.objects import NONE, Cell, Container, Inst, Lit, Obj, Prim, Tensor, Tup, Value
+from hybridize.domain.tensors import NDARRAY, VARIABLE
+from hybridize.facts.origins import definitions, instructions
+from hybridize.flow.frames import Effect, Frame
+from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
+
+#: Changes that come out the same: state that is made when it is not there yet; a constant that is always the same.
+SET_UP: Final = "set up "
+CONSTANT: Final = "constant "
+#: Flags that Keras and TensorFlow set themselves once an object is set up.
+_SET_UP: Final = frozenset({"built", "_built", "is_built"})
+#: Decorators that keep a function's first result.
+_CACHES: Final = frozenset({"cache", "lru_cache", "cached_property", "memoize"})
+_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build"})
+_ENDS: Final = (Op.RETURN, Op.RAISE, Op.JUMP)
+#: Comparisons that ask whether something is there.
+_PRESENCE: Final = frozenset({"is", "is not", "in", "not in"})
+#: Methods that take away: they run again whenever there is something to take.
+_TAKES: Final = frozenset({"pop", "popleft", "popitem", "remove", "clear", "discard", "popright"})
+_DEPTH: Final = 3
+_NO_VALUE: Final[Value] = frozenset()
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """Code that runs under a condition: what the condition reads, and the instructions."""
+
+    tested: frozenset[str]
+    block: tuple[Instr, ...]
+    slots: frozenset[int] = field(default_factory=frozenset)
+
+
+_regions: dict[Code, dict[int, tuple[Region, ...]]] = {}
+
+
+def reset_guards() -> None:
+    """Forgets the regions of earlier analyses."""
+    _regions.clear()
+
+
+def is_cached(code: Code) -> bool:
+    """Whether a decorator keeps the function's result."""
+    return any(_last_name(d) in _CACHES for d in code.decorators)
+
+
+def _last_name(node: Any) -> str:
+    while hasattr(node, "func"):
+        node = node.func
+    return str(getattr(node, "attr", None) or getattr(node, "id", ""))
+
+
+def guarded(frame: Frame, position: int) -> bool:
+    """Whether what is at a position runs only until some state is there that it (or code beside it) sets."""
+    return any(_sets_what_it_tests(frame, region) for region in regions(frame.code).get(position, ()))
+
+
+def set_up_once(frame: Frame, position: int) -> bool:
+    """Whether code is guarded, and leaves no trace but the state that it sets: no other result depends on it."""
+    for region in regions(frame.code).get(position, ()):
+        if _sets_what_it_tests(frame, region) and _leaves_only_state(frame, region):
+            return True
+    return False
+
+
+def repeatable(frame: Frame, effect: Effect) -> str:
+    """Why a change of state comes out the same when it happens once per trace and not once per call; empty if not."""
+    if effect.kind not in ("attribute", "global", "closure", "item", "mutate"):
+        return ""
+    if effect.detail.rpartition(".")[2] in _TAKES:
+        return ""
+    slots = stored(frame, effect.position)
+    if any(holds_plain_tensor(frame.vals[slot] or _NO_VALUE) for slot in slots):
+        return ""
+    if set_up_once(frame, effect.position):
+        return SET_UP
+    return CONSTANT if _same_constant(frame, effect, slots) else ""
+
+
+def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
+    """Whether every write after construction puts the same constant there, and nobody looks in between."""
+    cell = _cell_of(frame, effect)
+    if cell is None or len(slots) != 1:
+        return False
+    value = frame.vals[slots[0]] or _NO_VALUE
+    if len(value) != 1 or not all(isinstance(o, Lit) for o in value):
+        return False
+    if cell.value == value:
+        return True
+    places = [(code, pos) for code, pos in cell.writes if (code, pos) != (frame.code, effect.position)]
+    if len(places) > 1 or any(c.kind != "module" and c.name not in _CONSTRUCTORS for c, _ in places):
+        return False
+    return all(reader.code.kind == "module" for reader in cell.readers)
+
+
+def _cell_of(frame: Frame, effect: Effect) -> Cell | None:
+    if effect.kind == "global":
+        return frame.module.fields.get(effect.detail)
+    if effect.kind == "closure":
+        return effect.cell
+    if effect.kind == "attribute" and isinstance(effect.target, Inst):
+        return effect.target.fields.get(effect.detail)
+    return None
+
+
+# What is stored ---------------------------------------------------------------------------------------------------
+
+
+def stored(frame: Frame, position: int) -> list[int]:
+    """The slots whose values the instructions at a position put away."""
+    found = [slot for i in instructions(frame.code.body) if i[-1] == position for slot in _put(i)]
+    return [slot for slot in found if slot >= 0]
+
+
+def _put(instr: Instr) -> list[int]:
+    match instr[0]:
+        case Op.SET_ATTR | Op.SET_ITEM | Op.PUT:
+            return [instr[4]]
+        case Op.SET_GLOBAL | Op.SET_CELL | Op.APPEND:
+            return [instr[3]]
+        case Op.CALL:
+            return [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
+    return []
+
+
+def parts(obj: Obj) -> list[Value]:
+    """What is in a tuple or container."""
+    if isinstance(obj, Tup):
+        return list(obj.items)
+    if not isinstance(obj, Container):
+        return []
+    cells: list[Cell] = [*obj.fields.values(), *([obj.rest] if obj.rest is not None else [])]
+    return [cell.value for cell in cells]
+
+
+def holds_plain_tensor(value: Value, depth: int = _DEPTH) -> bool:
+    """Whether a value is or holds a tensor that is no variable: storing a variable stores no value."""
+    for obj in value:
+        if isinstance(obj, Tensor):
+            if obj.kind not in (VARIABLE, NDARRAY):
+                return True
+        elif depth and any(holds_plain_tensor(item, depth - 1) for item in parts(obj)):
+            return True
+    return False
+
+
+# Regions ----------------------------------------------------------------------------------------------------------
+
+
+def regions(code: Code) -> dict[int, tuple[Region, ...]]:
+    """The conditions under which each position of a code runs, outermost first."""
+    found = _regions.get(code)
+    if found is None:
+        found = _regions[code] = {}
+        if any(i[0] == Op.IF for i in instructions(code.body)) or _has_handlers(code):
+            _walk(code, code.body, (), found)
+    return found
+
+
+def _has_handlers(code: Code) -> bool:
+    return any(i[0] == Op.TRY and i[2].handlers for i in instructions(code.body))
+
+
+def _region(tested: frozenset[str], block: Block) -> Region:
+    flat = tuple(instructions(block))
+    slots = {s for i in flat for s in (i[1] if isinstance(i[1], tuple) else (i[1],)) if s >= 0}
+    return Region(tested, flat, frozenset(slots))
+
+
+def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, tuple[Region, ...]]) -> None:
+    for i, instr in enumerate(block):
+        if stack:
+            found.setdefault(instr[-1], stack)
+        op = instr[0]
+        if op == Op.IF:
+            tested = frozenset(_reads(code, instr[2]))
+            for branch in (instr[3], instr[4]):
+                _walk(code, branch, (*stack, _region(tested, branch)), found)
+            if any(branch and branch[-1][0] in _ENDS for branch in (instr[3], instr[4])):
+                stack = (*stack, _region(tested, block[i + 1 :]))
+        elif op == Op.LOOP:
+            loop: Loop = instr[2]
+            for part in (loop.test, loop.body, loop.orelse):
+                _walk(code, part, stack, found)
+        elif op == Op.TRY:
+            statement: Try = instr[2]
+            tried = frozenset(i[3] for i in instructions(statement.body) if i[0] == Op.ATTR)
+            tried |= frozenset(name for i in instructions(statement.body) for name in _item_owner(code, i))
+            for part in (statement.body, statement.orelse, statement.final):
+                _walk(code, part, stack, found)
+            for handler in statement.handlers:
+                _walk(code, handler.body, (*stack, _region(tried, handler.body)), found)
+
+
+def _item_owner(code: Code, instr: Instr) -> Iterator[str]:
+    if instr[0] == Op.ITEM:
+        yield from _reads(code, instr[2])
+
+
+def _reads(code: Code, slot: int) -> Iterator[str]:
+    """The names of the fields, globals and captured variables that a value depends on."""
+    known = definitions(code)
+    todo: list[int] = [slot]
+    seen: set[int] = set()
+    while todo and len(seen) < 60:
+        each = todo.pop()
+        if each in seen or each < 0:
+            continue
+        seen.add(each)
+        instr = known.get(each)
+        if instr is None:
+            continue
+        match instr[0]:
+            case Op.ATTR:
+                yield instr[3]
+                todo.append(instr[2])
+            case Op.GLOBAL | Op.CELL:
+                yield instr[2]
+            case Op.COPY | Op.REFINE:
+                todo.append(instr[2])
+            case Op.COMPARE if instr[2] in _PRESENCE or NONE in (code.template[instr[4]] or ()):
+                todo += [instr[3], instr[4]]
+            case Op.UNARY:
+                todo.append(instr[3])
+            case Op.ITEM:
+                todo += [instr[2], instr[3]]
+            case Op.BOOLOP:
+                todo += instr[2]
+            case Op.PHI:
+                todo += [s for _, s in instr[2]]
+            case Op.CALL:
+                todo += [instr[2], *[s for s, _ in instr[3]]]
+                yield from _named(code, instr)
+
+
+def _named(code: Code, call: Instr) -> Iterator[str]:
+    """The attribute that `hasattr`, `getattr` or `setattr` names."""
+    for slot, _ in call[3]:
+        for obj in (code.template[slot] or ()) if slot >= 0 else ():
+            if isinstance(obj, Lit) and isinstance(obj.const, str):
+                yield obj.const
+
+
+def _sets_what_it_tests(frame: Frame, region: Region) -> bool:
+    if not region.tested:
+        return False
+    return bool(region.tested & _SET_UP) or any(name in region.tested for name in _writes(frame, region.block))
+
+
+def _writes(frame: Frame, block: tuple[Instr, ...], depth: int = _DEPTH) -> Iterator[str]:
+    """The names of the fields, globals, captured variables and containers that some instructions write."""
+    code = frame.code
+    positions: set[int] = set()
+    for instr in block:
+        match instr[0]:
+            case Op.SET_ATTR:
+                yield instr[3]
+            case Op.SET_GLOBAL | Op.SET_CELL:
+                yield instr[2]
+            case Op.SET_ITEM:
+                yield from _reads(code, instr[2])
+            case Op.CALL:
+                positions.add(instr[-1])
+                made = definitions(code).get(instr[2])
+                if made is not None and made[0] == Op.ATTR:
+                    yield from _reads(code, made[2])
+                yield from _named(code, instr)
+    if depth:
+        for (pos, callee), how in frame.calls.items():
+            if pos in positions and how != "host":
+                yield from _writes(callee, tuple(instructions(callee.code.body)), depth - 1)
+
+
+def _leaves_only_state(frame: Frame, region: Region) -> bool:
+    """Whether nothing computed in a region is used after it but objects that it also stores."""
+    kept = {slot for instr in region.block if instr[0] != Op.CALL for slot in _put(instr)}
+    for instr in region.block:
+        if instr[0] == Op.RETURN and not _is_object(frame.vals[instr[2]] or _NO_VALUE):
+            return False
+    for instr in instructions(frame.code.body):
+        if instr[0] == Op.PHI and instr[1] not in region.slots:
+            for _, slot in instr[2]:
+                if slot in region.slots and slot not in kept and not _is_object(frame.vals[slot] or _NO_VALUE):
+                    return False
+    return not _assigns(frame, region)
+
+
+def _is_object(value: Value) -> bool:
+    """Whether a value is an object with identity: no number, string or tensor that could differ from call to call."""
+    return not holds_plain_tensor(value) and not any(
+        isinstance(o, Prim) or (isinstance(o, Lit) and o.const is not None) for o in value
+    )
+
+
+def _assigns(frame: Frame, region: Region) -> bool:
+    """Whether a region assigns to variables that it does not make: in a graph it would do so at every call."""
+    known = definitions(frame.code)
+    assigns = makes = False
+    for instr in region.block:
+        if instr[0] == Op.CALL:
+            made = known.get(instr[2])
+            assigns = assigns or (made is not None and made[0] == Op.ATTR and str(made[3]).startswith("assign"))
+            result = frame.vals[instr[1]] or _NO_VALUE
+            makes = makes or (any(isinstance(o, Tensor) and o.kind == VARIABLE for o in result) and not assigns)
+    return assigns and not makes

@@ -1,0 +1,48 @@
+"""What makes variables, or other things of which a graph wants one and no more."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from hybridize.rules.views import FrameView
+
+#: Layers with weights, in every version of Keras.
+_WEIGHTED: Final = re.compile(
+    r"keras\.layers\.(BatchNormalization|Bidirectional|Conv\w+|Dense|DepthwiseConv\w+|Embedding|EinsumDense|GRU(Cell)?"
+    r"|GroupNormalization|GroupQueryAttention|LSTM(Cell)?|LayerNormalization|LocallyConnected\w+|MultiHeadAttention"
+    r"|Normalization|PReLU|RMSNormalization|ReversibleEmbedding|Separable\w+|SimpleRNN(Cell)?|SpectralNormalization)"
+)
+#: Layers that own a seed generator, which is a variable, from Keras 3 on.
+_SEEDED: Final = re.compile(
+    r"keras\.layers\.(AlphaDropout|AugMix|CutMix|Dropout|Gaussian\w+|MixUp|RandAugment|Random\w+|SpatialDropout\w+)"
+    r"|keras\.random\.SeedGenerator"
+)
+_CLASSES: Final = re.compile(r"keras\.(optimizers|metrics|applications)\.[A-Z]\w*")
+_FUNCTIONS: Final = re.compile(
+    r"tf\.Variable|keras\.Variable|tf\.compat\.v1\.get_variable|tf\.random\.Generator(\.from_\w+)?"
+    r"|tf\.random\.experimental\.Generator(\.from_\w+)?|keras\.backend\.variable|keras\.optimizers\.get"
+    r"|\S+\.add_weight|\S+\.add_variable"
+)
+_QUEUES: Final = re.compile(r"tf\.queue\.\w*Queue")
+_TABLES: Final = re.compile(r"tf\.lookup\.experimental\.(MutableHashTable|DenseHashTable)")
+
+
+def makes_variables(view: FrameView, slot: int) -> str | None:
+    """The name of what a call of the callable in a slot makes, if that owns variables; None otherwise."""
+    for name in view.names(slot):
+        if _FUNCTIONS.fullmatch(name) or _CLASSES.fullmatch(name) or _WEIGHTED.fullmatch(name):
+            return name
+        if view.project.versions.keras >= 3 and _SEEDED.fullmatch(name):
+            return name
+    return None
+
+
+def makes_queue(view: FrameView, slot: int) -> str | None:
+    """The name of a queue class that a call makes an object of."""
+    return next((name for name in view.names(slot) if _QUEUES.fullmatch(name)), None)
+
+
+def makes_table(view: FrameView, slot: int) -> str | None:
+    """The name of a mutable hash table class that a call makes an object of."""
+    return next((name for name in view.names(slot) if _TABLES.fullmatch(name)), None)

@@ -1,0 +1,214 @@
+"""HY250: variables, and objects that own variables, made at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.domain.objects import Class, Func, Lit
+from hybridize.facts.guards import guarded, is_cached
+from hybridize.facts.origins import instructions
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.creation import makes_queue, makes_variables
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FrameView
+
+_OWN_WEIGHTS = frozenset({"add_weight", "add_variable"})
+
+
+def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A call that makes something with variables, where nothing keeps it from running again."""
+    slot, pos = instr[2], instr[-1]
+    name = makes_variables(view, slot) or makes_queue(view, slot)
+    if name is not None and _is_free(view, instr, name):
+        return
+    if name is None:
+        name = _layer_with_weights(view, slot)
+    if name is None or guarded(view.frame, pos) or is_cached(view.code):
+        return
+    yield Hit(pos, f"makes a `{name}` at every call")
+
+
+def _is_free(view: FrameView, instr: Instr, name: str) -> bool:
+    """Whether a dropout layer has rate 0: it needs no seed."""
+    if "Dropout" not in name or not instr[3]:
+        return False
+    return any(isinstance(o, Lit) and o.const == 0 for o in view.value(instr[3][0][0]))
+
+
+def _layer_with_weights(view: FrameView, slot: int) -> str | None:
+    """The name of a class of the project whose instances make their weights when they are first called."""
+    for obj in view.value(slot):
+        if isinstance(obj, Class) and any(
+            n.endswith("layers.Layer") for n in view.project.solution.engine.mro_names(obj)
+        ):
+            cell = obj.fields.get("build")
+            for func in cell.value if cell is not None else ():
+                if isinstance(func, Func) and _adds_weights(func):
+                    return str(obj.name)
+    return None
+
+
+def _adds_weights(func: Func) -> bool:
+    return any(i[0] == Op.ATTR and i[3] in _OWN_WEIGHTS for i in instructions(func.code.body))
+
+
+def passes(view: FrameView, pos: int, callee: Frame) -> bool:
+    """Calls that run once, or keep what they made, make nothing at the later ones."""
+    return not guarded(view.frame, pos) and not is_cached(callee.code)
+
+
+RULE = Rule(
+    code="HY250",
+    name="variable-creation",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="Makes variables at every call.",
+    details="""A hybrid function may make variables only while it is traced for the first time: at the second trace
+TensorFlow raises `tf.function only supports singleton tf.Variables`. Layers with weights, metrics, optimizers,
+random generators and (from Keras 3 on) dropout layers own variables; queues can't be made in a graph either. Make them
+outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
+    triggers={Op.CALL: scan},
+    passes=passes,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    v = tf.Variable(1.0)
+    return x * v
+r1 = target(tf.constant(1.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def head(x):
+    layer = tf.keras.layers.Dense(1)
+    return layer(x)
+def target(x):
+    return head(x) * 2
+r1 = target(tf.ones([2, 3])).shape
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    mean = tf.keras.metrics.Mean()
+    mean.update_state(x)
+    return mean.result()
+r1 = target(tf.constant(1.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return tf.keras.layers.Dropout(0.5)(x, training=True) * 0.0
+r1 = target(tf.constant([1.0]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+            needs="keras>=3",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Scale(tf.keras.layers.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(), initializer="ones")
+    def call(self, x):
+        return x * self.w
+def target(x):
+    return Scale()(x)
+r1 = target(tf.constant([1.0]))
+""",
+            line=8,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    def __init__(self):
+        self.v = None
+    def target(self, x):
+        if self.v is None:
+            self.v = tf.Variable(2.0)
+        return x * self.v
+m = Model()
+r1 = m.target(tf.constant(1.0))
+r2 = m.target(tf.constant(2.0))
+""",
+            target="Model.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    def weight(self):
+        if not hasattr(self, "v"):
+            self.v = tf.Variable(2.0)
+        return self.v
+    def target(self, x):
+        return x * self.weight()
+m = Model()
+r1 = m.target(tf.constant(1.0))
+r2 = m.target(tf.constant(2.0))
+""",
+            target="Model.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    def __init__(self):
+        self.built = False
+    def make(self):
+        self.v = tf.Variable(2.0)
+        self.built = True
+    def target(self, x):
+        if not self.built:
+            self.make()
+        return x * self.v
+m = Model()
+r1 = m.target(tf.constant(1.0))
+r2 = m.target(tf.constant(2.0))
+""",
+            target="Model.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return tf.keras.layers.ReLU()(x) + tf.keras.layers.Flatten()(x)
+r1 = target(tf.ones([2, 3]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Scale(tf.keras.layers.Layer):
+    def build(self, shape):
+        self.w = self.add_weight(shape=(), initializer="ones")
+    def call(self, x):
+        return x * self.w
+layer = Scale()
+def target(x):
+    return layer(x)
+r1 = target(tf.constant([1.0]))
+r2 = target(tf.constant([2.0]))
+"""
+        ),
+    ),
+    reference="semantics.md R7",
+)
