@@ -1,0 +1,112 @@
+"""HY263: `tf.function` on the wrong side of another decorator."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView, position_of
+
+#: Decorators that must stand above `tf.function`, and those that must stand below it.
+_OUTER: Final = frozenset({"staticmethod", "classmethod", "property", "cached_property", "contextmanager"})
+_INNER: Final = frozenset({"custom_gradient"})
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """The decorators of a function that one of them makes hybrid."""
+    made = function.facts.hybridization
+    if made is None or not made.is_decorator:
+        return
+    nodes = function.code.decorators
+    own = next((i for i, node in enumerate(nodes) if node.lineno == made.line), None)
+    if own is None:
+        return
+    for i, node in enumerate(nodes):
+        name = _name(node)
+        if i > own and name in _OUTER:
+            yield Hit(
+                position_of(nodes[own]), f"`tf.function` above `@{name}`: it takes functions, not what that makes"
+            )
+        elif i < own and name in _INNER:
+            yield Hit(position_of(nodes[own]), f"`tf.function` below `@{name}`, which needs the Python function")
+
+
+def _name(node: ast.expr) -> str:
+    if isinstance(node, ast.Call):
+        node = node.func
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+RULE = Rule(
+    code="HY263",
+    name="decorator-order",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="`tf.function` stands on the wrong side of another decorator.",
+    details="""`@staticmethod`, `@classmethod`, `@property` and `@contextmanager` make something else of a function:
+`tf.function` must stand below them, directly above `def`. With `@tf.custom_gradient` it is the other way round, for
+that one calls the Python function with two results. Decorators below `tf.function` run once per trace.""",
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    k = 3
+    @tf.function
+    @classmethod
+    def target(cls, x):
+        return x * cls.k
+r1 = Model.target(tf.constant(1))
+""",
+            target="Model.target",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.custom_gradient
+@tf.function
+def target(x):
+    def grad(dy):
+        return dy * 2.0
+    return x * x, grad
+r1 = target(tf.constant(1.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    k = 3
+    @classmethod
+    @tf.function
+    def target(cls, x):
+        return x * cls.k
+r1 = Model.target(tf.constant(1))
+""",
+            target="Model.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+@tf.custom_gradient
+def target(x):
+    def grad(dy):
+        return dy * 2.0
+    return x * x, grad
+r1 = target(tf.constant(1.0))
+"""
+        ),
+    ),
+    reference="semantics.md R16",
+)

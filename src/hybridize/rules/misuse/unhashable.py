@@ -1,0 +1,240 @@
+"""HY260: receivers and arguments that TensorFlow cannot hash or refer to weakly."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Class, Container, Func, Inst, Lib, Lit, Obj, Tup, Value
+from hybridize.facts.guards import parts
+from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.flow.frames import Frame
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView, ProjectView
+
+#: Containers that `tf.function` does not take apart and Python does not hash.
+_UNHASHABLE: Final = frozenset({"set", "deque", "collections.deque", "bytearray"})
+_TUPLES: Final = frozenset({"typing.NamedTuple", "builtins.tuple", "builtins.int", "builtins.str", "builtins.float"})
+_PROPERTIES: Final = frozenset({"property", "cached_property", "setter", "getter"})
+_DEPTH: Final = 3
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Each receiver and argument of each call."""
+    seen: set[str] = set()
+    receives = function.facts.kind is FunctionKind.METHOD and not _is_property(function)
+    for frame in function.frames:
+        for i, (param, value) in enumerate(zip(frame.code.params, frame.args, strict=True)):
+            if i == 0 and function.facts.kind is FunctionKind.CLASSMETHOD:
+                continue
+            for said, evidence in _problems(function.project, value, i == 0 and receives):
+                message = f"`{param.name}` {said}"
+                if message not in seen:
+                    seen.add(message)
+                    yield Hit(function.code.position, message, evidence=(*_here(function, frame, message), *evidence))
+
+
+def _here(function: FunctionView, frame: Frame, message: str) -> list[Evidence]:
+    """The function, and where it is called."""
+    code = function.code
+    places = sorted({(caller.code.path, pos >> 16) for caller, pos, at, how in function.callers() if at is frame})
+    return [Evidence(message, code.path, code.line), *[Evidence("called here", *place) for place in places[:3]]]
+
+
+def _is_property(function: FunctionView) -> bool:
+    return any(getattr(d, "id", getattr(d, "attr", "")) in _PROPERTIES for d in function.code.decorators)
+
+
+def _problems(
+    project: ProjectView, value: Value, receiver: bool, depth: int = _DEPTH
+) -> Iterator[tuple[str, tuple[Evidence, ...]]]:
+    for obj in value:
+        if isinstance(obj, Inst):
+            cause = unhashable(obj.cls)
+            if cause is None and receiver:
+                cause = unreferable(project, obj.cls)
+            if cause is not None:
+                yield f"is a `{obj.cls.name}`, which {cause.message}", (cause,)
+        elif isinstance(obj, Container) and obj.kind in _UNHASHABLE and not receiver:
+            yield f"is a {obj.kind}, which Python does not hash", ()
+        elif depth and isinstance(obj, Container | Tup) and not receiver:
+            for item in parts(obj):
+                yield from _problems(project, item, False, depth - 1)
+
+
+def unhashable(cls: Class) -> Evidence | None:
+    """Why instances of a class cannot be hashed: it compares by value and says nothing of hashing."""
+    for base in cls.mro:
+        if isinstance(base, Lib):
+            if base.name in ("builtins.list", "builtins.dict", "builtins.set"):
+                return Evidence(f"derives from `{base.name.removeprefix('builtins.')}`", cls.code.path, cls.code.line)
+            continue
+        if not isinstance(base, Class):
+            return None
+        hashing = base.fields.get("__hash__")
+        if hashing is not None and hashing.value:
+            if not all(isinstance(o, Lit) and o.const is None for o in hashing.value):
+                return None
+            return Evidence("has no hash", base.code.path, base.code.line)
+        equals = base.fields.get("__eq__")
+        if equals is not None and equals.value:
+            line = next((o.code.line for o in equals.value if isinstance(o, Func)), base.code.line)
+            return Evidence("defines `__eq__` and no `__hash__`", base.code.path, line)
+        if _is_comparing_dataclass(base):
+            return Evidence("is a data class that compares by value and has no hash", base.code.path, base.code.line)
+    return None
+
+
+def _is_comparing_dataclass(cls: Class) -> bool:
+    for node in cls.code.decorators:
+        name = node.func if isinstance(node, ast.Call) else node
+        if getattr(name, "attr", getattr(name, "id", "")) != "dataclass":
+            continue
+        given = {k.arg: k.value for k in node.keywords} if isinstance(node, ast.Call) else {}
+        chosen = {key: isinstance(v, ast.Constant) and bool(v.value) for key, v in given.items()}
+        return chosen.get("eq", True) and not chosen.get("frozen") and not chosen.get("unsafe_hash")
+    return False
+
+
+def unreferable(project: ProjectView, cls: Class) -> Evidence | None:
+    """Why instances of a class cannot be referred to weakly, as the cache of a hybrid method does."""
+    if any(isinstance(b, Lib) and b.name in _TUPLES for b in cls.mro):
+        return Evidence("is a tuple or number, which takes no weak reference", cls.code.path, cls.code.line)
+    line = 0
+    for base in cls.mro:
+        if isinstance(base, Lib):
+            if base.name != "builtins.object":
+                return None
+            continue
+        if not isinstance(base, Class) or "__slots__" not in base.fields or base.foreign:
+            return None
+        if any(_names_weakref(o) for o in base.fields["__slots__"].value):
+            return None
+        line = line or next((pos >> 16 for _, pos in base.fields["__slots__"].writes), base.code.line)
+    return Evidence("has `__slots__` without `__weakref__`", cls.code.path, line) if line else None
+
+
+def _names_weakref(obj: Obj) -> bool:
+    if isinstance(obj, Lit):
+        return obj.const in ("__weakref__", "__dict__")
+    return any(_names_weakref(o) for item in parts(obj) for o in item)
+
+
+RULE = Rule(
+    code="HY260",
+    name="unhashable",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="A receiver or argument cannot be hashed, or a receiver takes no weak reference.",
+    details="""TensorFlow looks traces up by the arguments: lists, tuples, dictionaries and tensors are taken
+apart, any other object is hashed. Sets, data classes that compare by value, and classes with `__eq__` but no `__hash__`
+raise. The receiver of a hybrid method is also referred to weakly, which instances of classes with `__slots__` and of
+named tuples don't allow. Add `__hash__`, `eq=False`, or `__weakref__` to the slots.""",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    def __init__(self, k):
+        self.k = k
+    def __eq__(self, other):
+        return self.k == other.k
+    def target(self, x):
+        return x * self.k
+m = Model(2)
+r1 = m.target(tf.constant(1))
+""",
+            target="Model.target",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import dataclasses
+import tensorflow as tf
+@dataclasses.dataclass
+class Settings:
+    k: int
+def target(settings, x):
+    return x * settings.k
+r1 = target(Settings(2), tf.constant(1))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    __slots__ = ("k",)
+    def __init__(self, k):
+        self.k = k
+    def target(self, x):
+        return x * self.k
+m = Model(2)
+r1 = m.target(tf.constant(1))
+""",
+            target="Model.target",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(names, x):
+    return x * len(names)
+r1 = target({"a", "b"}, tf.constant(1))
+""",
+            line=2,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import dataclasses
+import tensorflow as tf
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    k: int
+settings = Settings(2)
+def target(settings, x):
+    return x * settings.k
+r1 = target(settings, tf.constant(1))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    __slots__ = ("k", "__weakref__")
+    def __init__(self, k):
+        self.k = k
+    def target(self, x):
+        return x * self.k
+m = Model(2)
+r1 = m.target(tf.constant(1))
+""",
+            target="Model.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Base:
+    def __eq__(self, other):
+        return self is other
+    def __hash__(self):
+        return 1
+class Model(Base):
+    def target(self, x):
+        return x * 2
+m = Model()
+r1 = m.target(tf.constant(1))
+""",
+            target="Model.target",
+        ),
+    ),
+    reference="semantics.md R14",
+)
