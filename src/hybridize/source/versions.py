@@ -91,13 +91,21 @@ def _from_files(root: Path) -> tuple[Release | None, str]:
     folder = root if root.is_dir() else root.parent
     for place in (folder, *folder.parents):
         for pattern in _FILES:
-            for file in sorted(place.glob(pattern)):
+            for file in _matching(place, pattern):
                 found = _read(file)
                 if found is not None:
                     return found, file.name
         if (place / ".git").exists() or (place != folder and not (place / "pyproject.toml").exists()):
             break
     return None, ""
+
+
+def _matching(place: Path, pattern: str) -> list[Path]:
+    """The files of a folder that match; none where it cannot be listed (folders beside it may come and go)."""
+    try:
+        return sorted(place.glob(pattern))
+    except OSError:
+        return []
 
 
 def _read(file: Path) -> Release | None:

@@ -134,9 +134,9 @@ class Model:
         self.k = k
     def target(self, x):
         return x * self.k
-    def run(self, x):
-        return self.target(x)
-r1 = Model(2).run(tf.constant(1))
+    def run(self):
+        return self.target(tf.constant(1))
+r1 = Model(2).run()
 """,
             target="Model.target",
         ),
