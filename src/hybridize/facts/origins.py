@@ -10,7 +10,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
 
 _definitions: dict[Code, dict[int, Instr]] = {}
-_calls: dict[Code, dict[int, Instr]] = {}
+_calls: dict[Code, dict[int, tuple[Instr, ...]]] = {}
 
 _FRESH: Final = frozenset({Op.BINARY, Op.UNARY, Op.COMPARE, Op.TUPLE, Op.LIST, Op.SET, Op.DICT, Op.FORMAT, Op.SLICE})
 #: Methods and functions whose result may share memory with their receiver or argument.
@@ -84,13 +84,18 @@ def reset_origins() -> None:
 
 def call_at(code: Code, position: int) -> Instr | None:
     """The first call instruction at a position."""
+    return next(iter(calls_at(code, position)), None)
+
+
+def calls_at(code: Code, position: int) -> tuple[Instr, ...]:
+    """The call instructions at a position: all calls of a chain `f(x).g(y)` stand at its start."""
     found = _calls.get(code)
     if found is None:
         found = _calls[code] = {}
         for instr in instructions(code.body):
             if instr[0] == Op.CALL:
-                found.setdefault(instr[-1], instr)
-    return found.get(position)
+                found[instr[-1]] = (*found.get(instr[-1], ()), instr)
+    return found.get(position, ())
 
 
 def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:

@@ -73,6 +73,7 @@ class Hit:
     level: Level | None = None
     outcome: Outcome | None = None
     blocks: frozenset[Blocks] | None = None
+    subject: object = None  # what `confirm` needs to know
 
 
 #: Looks at one instruction of one frame: hits travel from there to every function whose traced extent holds the frame.
@@ -83,6 +84,8 @@ FrameScan: TypeAlias = "Callable[[FrameView], Iterator[Hit]]"
 RootScan: TypeAlias = "Callable[[FunctionView], Iterator[Hit]]"
 #: Whether hits in a callee count for who calls it at a position (false: the call runs once, or keeps its result).
 Passage: TypeAlias = "Callable[[FrameView, int, Frame], bool]"
+#: Looks at the hits of a rule on a function, with the frames that carry them: those that hold, with more evidence.
+Confirmation: TypeAlias = "Callable[[FunctionView, dict[Hit, list[Frame]]], dict[Hit, tuple[Evidence, ...]]]"
 #: Looks at the program as a whole; hits name their path.
 ProjectScan: TypeAlias = "Callable[[ProjectView], Iterator[Hit]]"
 
@@ -110,7 +113,8 @@ class Rule:
     `outcome` is what happens if the pattern is traced, `blocks` what it stands against, `level` how it is reported
     where the function is hybrid already (None: not at all). Of the ways to look at a program a rule uses any:
     `triggers` by operation code, `frame` for a function in one context, `root` for the function that is decorated,
-    `project` for everything else. `passes` can stop hits on their way up the calls.
+    `project` for everything else. `passes` can stop hits on their way up the calls, `confirm` at the
+    function that is decorated.
     """
 
     code: str
@@ -127,6 +131,7 @@ class Rule:
     root: RootScan | None = None
     project: ProjectScan | None = None
     passes: Passage | None = None
+    confirm: Confirmation | None = None
     bad: tuple[Example, ...] = ()
     good: tuple[Example, ...] = ()
     reference: str = ""

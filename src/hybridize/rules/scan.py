@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from hybridize.facts.callgraph import components, reachable
@@ -54,11 +54,25 @@ class Scanner:
         """Every hit on a function, were it the one that is decorated."""
         self._prepare(function.frames)
         found: dict[tuple[str, str, int], RuleHit] = {}
+        doubtful: dict[str, dict[Hit, list[Frame]]] = {}
+        ways: dict[Hit, Carried] = {}
         for frame in function.frames:
             for carried in self._carried.get(frame, ()):
-                if function.holds(frame, carried.needs):
-                    hit = _result(carried)
-                    found.setdefault((hit.rule.code, hit.path, hit.position), hit)
+                if not function.holds(frame, carried.needs):
+                    continue
+                if carried.rule.confirm is not None:
+                    doubtful.setdefault(carried.rule.code, {}).setdefault(carried.hit, []).append(frame)
+                    ways.setdefault(carried.hit, carried)
+                    continue
+                hit = _result(carried)
+                found.setdefault((hit.rule.code, hit.path, hit.position), hit)
+        for hits in doubtful.values():
+            confirm = ways[next(iter(hits))].rule.confirm
+            assert confirm is not None
+            for each, more in confirm(function, hits).items():
+                hit = _result(ways[each])
+                hit = replace(hit, evidence=(*hit.evidence, *more))
+                found.setdefault((hit.rule.code, hit.path, hit.position), hit)
         for rule in self.rules:
             if rule.root is not None:
                 for each in rule.root(function):
@@ -156,7 +170,7 @@ def _nearest(gathered: list[Carried]) -> tuple[Carried, ...]:
     kept = []
     for carried in sorted(merged.values(), key=lambda c: (c.rule.code, len(c.path), c.frame.code.path, c.hit.position)):
         counts[carried.rule.code] = counts.get(carried.rule.code, 0) + 1
-        if counts[carried.rule.code] <= _MOST:
+        if counts[carried.rule.code] <= (_MOST if carried.rule.confirm is None else 8 * _MOST):
             kept.append(carried)
     return tuple(kept)
 

@@ -1,0 +1,241 @@
+"""Which changes of state may happen between two calls of a function, in the order in which the program runs.
+
+For each place (a field, a global, a container) a program's run is a word of events: the function is called (F), the
+place is written (W), the place is new again because the object that holds it was made (N). A call uses what an earlier
+call's trace froze where the word contains F, W, F without an N between. What a piece of code does to the automaton of
+that pattern is a relation between its states; relations compose, join at branches, and repeat in loops. A relation for
+many places at once is a matrix of bit masks, one bit for each place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+from hybridize.domain.objects import Bound, Class, Func, Inst, Wrapper
+from hybridize.facts.origins import calls_at
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Block, Instr, Loop, Op, Try
+
+#: Per state before (nothing yet, called, called and then written) the masks of the states after, `stale` the last.
+Relation: TypeAlias = tuple[tuple[int, int, int, int], tuple[int, int, int, int], tuple[int, int, int, int]]
+
+#: Ways of being called that stand in no order, or that only make things.
+_UNORDERED: Final = frozenset({"root", "build", "class"})
+#: Ways of being called again and again by library code, in any order.
+_REPEATED: Final = frozenset({"graph", "host", "callback"})
+
+
+def identity(every: int) -> Relation:
+    """Nothing happens."""
+    return ((every, 0, 0, 0), (0, every, 0, 0), (0, 0, every, 0))
+
+
+def called(mask: int, every: int) -> Relation:
+    """The function is called, for the places in the mask."""
+    rest = every & ~mask
+    return ((rest, mask, 0, 0), (0, every, 0, 0), (0, 0, rest, mask))
+
+
+def written(mask: int, every: int) -> Relation:
+    """The places in the mask are written."""
+    rest = every & ~mask
+    return ((every, 0, 0, 0), (0, rest, mask, 0), (0, 0, every, 0))
+
+
+def renewed(mask: int, every: int) -> Relation:
+    """The places in the mask are made anew."""
+    rest = every & ~mask
+    return ((every, 0, 0, 0), (mask, rest, 0, 0), (mask, 0, rest, 0))
+
+
+def then(a: Relation, b: Relation) -> Relation:
+    """One after the other."""
+    rows = []
+    for row in a:
+        after = [0, 0, 0, row[3]]
+        for middle in range(3):
+            if row[middle]:
+                for end in range(4):
+                    after[end] |= row[middle] & b[middle][end]
+        rows.append((after[0], after[1], after[2], after[3]))
+    return (rows[0], rows[1], rows[2])
+
+
+def either(a: Relation, b: Relation) -> Relation:
+    """One or the other."""
+    rows = [(p[0] | q[0], p[1] | q[1], p[2] | q[2], p[3] | q[3]) for p, q in zip(a, b, strict=True)]
+    return (rows[0], rows[1], rows[2])
+
+
+def repeated(a: Relation, every: int) -> Relation:
+    """Any number of times."""
+    found = identity(every)
+    while True:
+        more = either(found, then(found, a))
+        if more == found:
+            return found
+        found = more
+
+
+class Order:
+    """The relations of frames, for given events.
+
+    Args:
+        every: the mask of all places.
+        calls: for frames of the function, the places that their extent reads.
+        writes: for a frame and a position in it, the places that are written there.
+        makes: for a frame and a position in it, the places that are made there; position -1: when the frame starts.
+    """
+
+    def __init__(
+        self,
+        every: int,
+        calls: dict[Frame, int],
+        writes: dict[Frame, dict[int, int]],
+        makes: Callable[[Frame], dict[int, int]],
+    ) -> None:
+        self.every = every
+        self.calls = calls
+        self.writes = writes
+        self.makes = makes
+        self._relations: dict[Frame, Relation] = {}
+        self._relevant = self._leading_to([*calls, *writes])
+
+    def stale(self, frame: Frame) -> int:
+        """The places that a run of a frame may write between two calls."""
+        if frame not in self._relevant:
+            return 0
+        return self._frame(frame)[0][3]
+
+    def _leading_to(self, frames: Iterable[Frame]) -> set[Frame]:
+        found = set(frames)
+        todo = list(found)
+        while todo:
+            for caller in todo.pop().callers:
+                if caller not in found:
+                    found.add(caller)
+                    todo.append(caller)
+        return found
+
+    def _frame(self, frame: Frame) -> Relation:
+        found = self._relations.get(frame)
+        if found is None:
+            mask = self.calls.get(frame, 0)
+            if mask:
+                found = called(mask, self.every)
+            else:
+                self._relations[frame] = identity(self.every)  # of a recursive call
+                found = _Walk(self, frame).block(frame.code.body)
+                start = self.makes(frame).get(-1, 0)
+                if start:
+                    found = then(renewed(start, self.every), found)
+            self._relations[frame] = found
+        return found
+
+    def run(self, frame: Frame) -> Relation | None:
+        """What a call of a frame does; None where it has no part in this."""
+        return self._frame(frame) if frame in self._relevant else None
+
+
+class _Walk:
+    """One frame's code."""
+
+    def __init__(self, order: Order, frame: Frame) -> None:
+        self.order = order
+        self.frame = frame
+        self.every = order.every
+        self.makes = order.makes(frame)
+        self.writes = order.writes.get(frame, {})
+        self.callees: dict[int, list[tuple[Frame, str]]] = {}
+        for (pos, callee), how in frame.calls.items():
+            if how not in _UNORDERED:
+                self.callees.setdefault(pos, []).append((callee, how))
+
+    def block(self, block: Block) -> Relation:
+        found = identity(self.every)
+        for instr in block:
+            made = self._instr(instr)
+            if made is not None:
+                found = then(found, made)
+        return found
+
+    def _instr(self, instr: Instr) -> Relation | None:
+        match instr[0]:
+            case Op.IF:
+                return either(self.block(instr[3]), self.block(instr[4]))
+            case Op.LOOP:
+                loop: Loop = instr[2]
+                once = then(self.block(loop.test), self.block(loop.body))
+                return then(then(repeated(once, self.every), self.block(loop.test)), self.block(loop.orelse))
+            case Op.TRY:
+                return self._try(instr[2])
+            case Op.PHI | Op.COPY | Op.REFINE:
+                return None
+        pos = instr[-1]
+        found = self._calls(instr, pos) if pos in self.callees else None
+        new = self.makes.get(pos, 0) if instr[0] in _MAKERS else 0
+        if new:
+            renew = renewed(new, self.every)
+            found = renew if found is None else then(renew, found)
+        mask = self.writes.get(pos, 0) if instr[0] in _WRITERS else 0
+        if mask:
+            write = written(mask, self.every)
+            found = write if found is None else then(found, write)
+        return found
+
+    def _try(self, statement: Try) -> Relation:
+        found = self.block(statement.body)
+        handled = identity(self.every)
+        for handler in statement.handlers:
+            handled = either(handled, self.block(handler.body))
+        found = then(then(found, handled), self.block(statement.orelse))
+        return then(found, self.block(statement.final))
+
+    def _calls(self, instr: Instr, pos: int) -> Relation | None:
+        found: Relation | None = None
+        again = False
+        for callee, how in self.callees[pos]:
+            if _is_callee(self.frame, instr, callee):
+                does = self.order.run(callee) or identity(self.every)
+                found = does if found is None else either(found, does)
+                again = again or how in _REPEATED
+        return repeated(found, self.every) if found is not None and again else found
+
+
+#: Instructions that may allocate, and that may write.
+_MAKERS: Final = frozenset({Op.CALL, Op.LIST, Op.DICT, Op.SET, Op.FUNC, Op.UNPACK, Op.GENERATOR, Op.ITEM})
+_WRITERS: Final = frozenset(
+    {Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR, Op.SET_ITEM, Op.DEL_ATTR, Op.DEL_ITEM, Op.CALL, Op.INPLACE, Op.APPEND}
+)
+
+
+def _is_callee(frame: Frame, instr: Instr, callee: Frame) -> bool:
+    """Whether an instruction makes a call: in a chain `f(x).g(y)` all calls stand at one position."""
+    if instr[0] != Op.CALL:
+        return callee.code.kind != "lambda" and callee.code.name not in _called_names(frame, instr[-1])
+    return len(calls_at(frame.code, instr[-1])) < 2 or callee.code.name in _name_of(frame, instr)
+
+
+def _called_names(frame: Frame, pos: int) -> set[str]:
+    return {name for call in calls_at(frame.code, pos) for name in _name_of(frame, call)}
+
+
+def _name_of(frame: Frame, call: Instr) -> set[str]:
+    """The names that the function which a call runs may have."""
+    names: set[str] = set()
+    todo = list(frame.vals[call[2]] or ())
+    while todo:
+        obj = todo.pop()
+        match obj:
+            case Func():
+                names.add(obj.code.name)
+            case Bound(func=Func() as func):
+                names.add(func.code.name)
+            case Class():
+                names |= {"__init__", "__new__", "__post_init__"}
+            case Inst():
+                names |= {"__call__", "call"}
+            case Wrapper() if len(names) < 20:
+                todo += obj.inner
+    return names

@@ -1,0 +1,147 @@
+"""Every place of the heap that the program writes, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor
+from hybridize.facts.guards import guarded
+from hybridize.facts.origins import definitions, instructions, slots_of
+from hybridize.flow.frames import Effect, Frame
+from hybridize.flow.solve import Solution
+from hybridize.program.ir import Instr, Loop, Op
+from hybridize.rules.views import ProjectView
+
+#: A field, global or captured variable; or a container, for what is in it.
+Place: TypeAlias = "Cell | Container"
+
+#: Methods that fill the object that is being made.
+CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build", "__init_subclass__"})
+_CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure"})
+
+
+@dataclass(slots=True)
+class Writes:
+    """The writes of a program that may come after its places were first read."""
+
+    late: dict[Place, dict[tuple[Frame, int], None]] = field(default_factory=dict)
+    owners: dict[Place, Heap | None] = field(default_factory=dict)  # whose field it is; None: a variable
+
+    def at(self, place: Place) -> list[tuple[Frame, int]]:
+        """The frames and positions that write a place."""
+        return list(self.late.get(place, ()))
+
+
+_known: WeakKeyDictionary[ProjectView, Writes] = WeakKeyDictionary()
+
+
+def writes_of(project: ProjectView) -> Writes:
+    """The late writes of a project, gathered when first asked for."""
+    found = _known.get(project)
+    if found is None:
+        found = _known[project] = _gather(project.solution)
+    return found
+
+
+def _gather(solution: Solution) -> Writes:
+    every: dict[Place, dict[tuple[Frame, int], None]] = {}
+    owners: dict[Place, Heap | None] = {}
+    for frames in solution.frames.values():
+        for frame in frames:
+            for effect in frame.effects.values():
+                if effect.kind in _CHANGES:
+                    for place, owner in _places(frame, effect):
+                        every.setdefault(place, {})[frame, effect.position] = None
+                        owners.setdefault(place, owner)
+            for instr in instructions(frame.code.body):
+                cell = _variable(frame, instr)
+                if cell is not None:
+                    every.setdefault(cell, {})[frame, instr[-1]] = None
+                    owners.setdefault(cell, None)
+    late = {place: found for place, found in every.items() if _may_be_late(place, found)}
+    return Writes(late, owners)
+
+
+def _variable(frame: Frame, instr: Instr) -> Cell | None:
+    """The variable that a module body, or the function that owns it, writes: no effect is noted of that."""
+    if instr[0] == Op.SET_GLOBAL and frame.code.kind == "module":
+        return frame.module.fields.get(instr[2])
+    if instr[0] == Op.SET_CELL and instr[2] in frame.code.cells:
+        return frame.cells.get(instr[2])
+    return None
+
+
+def _places(frame: Frame, effect: Effect) -> list[tuple[Place, Heap | None]]:
+    target = effect.target
+    if effect.kind == "closure":
+        return [(effect.cell, None)] if effect.cell is not None else []
+    if effect.kind == "global":
+        cell = frame.module.fields.get(effect.detail)
+        return [(cell, None)] if cell is not None else []
+    if effect.kind == "attribute" and isinstance(target, Heap):
+        cell = target.fields.get(effect.detail)
+        return [(cell, target)] if cell is not None else []
+    if isinstance(target, Container):
+        return [(target, target)]
+    if isinstance(target, Tensor):
+        slots = [effect.slot] if effect.slot >= 0 else slots_of(frame, effect.kind, target, effect.position)
+        return [(cell, owner) for slot in slots for cell, owner in cells_read(frame, definitions(frame.code).get(slot))]
+    return []
+
+
+def cells_read(frame: Frame, instr: Instr | None) -> list[tuple[Cell, Heap | None]]:
+    """The heap places that an instruction reads, each with the object whose field it is."""
+    if instr is None:
+        return []
+    match instr[0]:
+        case Op.GLOBAL:
+            cell = frame.module.fields.get(instr[2])
+            return [(cell, None)] if cell is not None else []
+        case Op.CELL:
+            cell = frame.cells.get(instr[2])
+            return [(cell, None)] if cell is not None else []
+        case Op.ATTR:
+            return _fields(frame.vals[instr[2]] or frozenset(), instr[3])
+    return []
+
+
+def _fields(owners: frozenset[Obj], name: str) -> list[tuple[Cell, Heap | None]]:
+    found: list[tuple[Cell, Heap | None]] = []
+    for obj in owners:
+        if isinstance(obj, Heap) and not isinstance(obj, Container):
+            cell = obj.fields.get(name)
+            if cell is not None:
+                found.append((cell, obj))
+            if isinstance(obj, Inst) and (cell is None or not cell.value):
+                for base in obj.cls.mro:
+                    shared = base.fields.get(name) if isinstance(base, Heap) else None
+                    if shared is not None:
+                        found.append((shared, None))
+    return found
+
+
+def _may_be_late(place: Place, found: dict[tuple[Frame, int], None]) -> bool:
+    """Whether the writes are more than one straight write of a module body, or those of constructors."""
+    if isinstance(place, Cell) and len(place.value) == 1 and isinstance(next(iter(place.value)), Lit):
+        return False
+    if isinstance(place, Container):
+        return any(not _is_early(frame, pos) for frame, pos in found)
+    plain = {(frame.code, pos) for frame, pos in found if frame.code.kind == "module" and not in_loop(frame, pos)}
+    rest = [(frame, pos) for frame, pos in found if (frame.code, pos) not in plain and not _is_early(frame, pos)]
+    return bool(rest) or len(plain) > 1
+
+
+def _is_early(frame: Frame, pos: int) -> bool:
+    return frame.code.name in CONSTRUCTORS or guarded(frame, pos)
+
+
+def in_loop(frame: Frame, pos: int) -> bool:
+    """Whether an instruction at a position stands in a loop of its function."""
+    for instr in instructions(frame.code.body):
+        if instr[0] == Op.LOOP:
+            loop: Loop = instr[2]
+            if any(each[-1] == pos for part in (loop.test, loop.body) for each in instructions(part)):
+                return True
+    return False
