@@ -11,8 +11,21 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from hybridize.domain.objects import Lit, Prim, Stream, Tensor
-from hybridize.domain.tensors import DYNAMIC
+from hybridize.domain.objects import (
+    NONE_V,
+    Bound,
+    Class,
+    Container,
+    Func,
+    Inst,
+    LibInst,
+    Lit,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+)
+from hybridize.domain.tensors import DYNAMIC, NDARRAY, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.truth import truth
 from hybridize.program.ir import ALWAYS, Block, Instr, Loop, Op, Try
@@ -26,7 +39,8 @@ CONVERTED: Final[dict[str, str | None]] = {
     "builtins.abs": None,
     "builtins.len": "int32",
 }
-#: Streams that AutoGraph iterates in the graph: datasets and their iterators.
+#: What no condition or number of a graph is.
+_NEVER: Final = (Inst, Func, Class, Bound, Container, Tup, LibInst, Stream)
 _PLAIN: Final = frozenset({"int", "float", "bool", "str"})
 #: Built-in functions over a dataset that AutoGraph keeps in the graph.
 _OVER_DATASETS: Final = frozenset({"builtins.enumerate", "builtins.zip", "builtins.map", "builtins.filter"})
@@ -38,14 +52,11 @@ class Syntax:
     def __init__(self, tree: ast.Module | None) -> None:
         self.ifs: dict[int, ast.If] = {}
         self.choices: dict[int, ast.IfExp] = {}
-        self.loops: dict[int, ast.For | ast.While | ast.AsyncFor] = {}
         for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.If):
                 self.ifs[position_of(node)] = node
             elif isinstance(node, ast.IfExp):
                 self.choices[position_of(node)] = node
-            elif isinstance(node, ast.For | ast.While | ast.AsyncFor):
-                self.loops[position_of(node)] = node
 
 
 def syntax(project: ProjectView, path: str) -> Syntax:
@@ -84,12 +95,23 @@ class Control:
         if slot < 0:
             return 0
         value = self.view.value(slot)
-        if any(isinstance(o, Tensor) for o in value):
+        if any(isinstance(o, _NEVER) for o in value) or self._asks_for_none(slot):
+            return 0  # an alternative that is no number and no tensor: contexts that were merged
+        if any(isinstance(o, Tensor) and o.kind not in (NDARRAY, SYMBOLIC) for o in value):
             return self.view.symbolic(slot)
+        if any(isinstance(o, Tensor) and o.kind == NDARRAY for o in value):
+            return self.view.symbolic(slot) & ~OPERATION  # an array that is computed stays one; an argument does not
         if not any(isinstance(o, Prim | Lit) and o.kind in _PLAIN for o in value):
             return 0
         made = self.view.definition(slot)
         return self._made(made) if made is not None else 0
+
+    def _asks_for_none(self, slot: int) -> bool:
+        """`t == None` is Python's to answer."""
+        made = self.view.definition(slot)
+        if made is None or made[0] != Op.COMPARE or made[2] not in ("==", "!="):
+            return False
+        return NONE_V in (self.view.value(made[3]), self.view.value(made[4]))
 
     def _made(self, made: Instr) -> int:
         op = made[0]
@@ -234,7 +256,9 @@ class Control:
 
     def is_comprehension(self, site: Site) -> bool:
         """Whether a loop is that of a comprehension or generator expression."""
-        return site.instr[0] == Op.LOOP and site.instr[-1] not in self.syntax.loops
+        if site.instr[0] != Op.LOOP or not site.instr[2].is_for:
+            return False
+        return bool(site.instr[2].test[-1][-1] == site.instr[-1])  # a `for` statement stands before its iterable
 
     @cached_property
     def syntax(self) -> Syntax:

@@ -291,6 +291,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         for name in ("input_layer", "linear_model")
     },
     "tf.no_op": Spec(_nothing),
+    "tf.compat.dimension_value": Spec(_identity),
     "tf.get_static_value": Spec(lambda call: unknown("a static value").value),
     "tf.broadcast_static_shape": Spec(lambda call: shape_value(None)),
     "tf.get_logger": Spec(lambda call: call.engine.library_instance(call.frame, call.pos, "logging.Logger").value),
