@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     Stream,
     Tensor,
     Tup,
+    Unknown,
 )
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION
@@ -32,15 +33,10 @@ from hybridize.program.ir import ALWAYS, Block, Instr, Loop, Op, Try
 from hybridize.rules.structure import Site, Structure
 from hybridize.rules.views import FrameView, ProjectView, position_of
 
-#: Built-in functions that AutoGraph turns into operations, with the dtype of their result (None: their argument's).
-CONVERTED: Final[dict[str, str | None]] = {
-    "builtins.int": "int32",
-    "builtins.float": "float32",
-    "builtins.abs": None,
-    "builtins.len": "int32",
-}
+#: Built-in functions that AutoGraph turns into operations.
+CONVERTED: Final = frozenset({"builtins.int", "builtins.float", "builtins.abs", "builtins.len"})
 #: What no condition or number of a graph is.
-_NEVER: Final = (Inst, Func, Class, Bound, Container, Tup, LibInst, Stream)
+_NEVER: Final = (Inst, Func, Class, Bound, Container, Tup, LibInst, Stream, Unknown)
 _PLAIN: Final = frozenset({"int", "float", "bool", "str"})
 #: Built-in functions over a dataset that AutoGraph keeps in the graph.
 _OVER_DATASETS: Final = frozenset({"builtins.enumerate", "builtins.zip", "builtins.map", "builtins.filter"})
@@ -52,11 +48,15 @@ class Syntax:
     def __init__(self, tree: ast.Module | None) -> None:
         self.ifs: dict[int, ast.If] = {}
         self.choices: dict[int, ast.IfExp] = {}
+        self.ends: dict[int, int] = {}  # the last line of the `with` statement that an `if` stands in
         for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.If):
                 self.ifs[position_of(node)] = node
             elif isinstance(node, ast.IfExp):
                 self.choices[position_of(node)] = node
+            elif isinstance(node, ast.With):
+                inside = [position_of(each) for each in node.body if isinstance(each, ast.If)]
+                self.ends.update(dict.fromkeys(inside, node.end_lineno or node.lineno))
 
 
 def syntax(project: ProjectView, path: str) -> Syntax:
@@ -96,7 +96,7 @@ class Control:
             return 0
         value = self.view.value(slot)
         if any(isinstance(o, _NEVER) for o in value) or self._asks_for_none(slot):
-            return 0  # an alternative that is no number and no tensor: contexts that were merged
+            return 0  # another alternative may be what comes here: contexts were merged
         if any(isinstance(o, Tensor) and o.kind not in (NDARRAY, SYMBOLIC) for o in value):
             return self.view.symbolic(slot)
         if any(isinstance(o, Tensor) and o.kind == NDARRAY for o in value):

@@ -22,7 +22,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE, Shape
 
 #: The dtype that a Python value gets as a tensor.
-_PYTHON: Final = {"int": "int32", "float": "float32", "bool": "bool", "str": "string", "complex": "complex128"}
+PYTHON_DTYPES: Final = {"int": "int32", "float": "float32", "bool": "bool", "str": "string", "complex": "complex128"}
 _DEPTH: Final = 3
 
 #: What a value is: ("none",), ("tensor", dtype, shape), ("object", name), ("structure", type, keys, parts), ("other",).
@@ -44,7 +44,7 @@ def _kind(obj: Obj, depth: int) -> Kind:
             return ("tensor", obj.dtype, obj.shape)
         return OTHER
     if isinstance(obj, Lit | Prim):
-        dtype = _PYTHON.get(obj.kind)
+        dtype = PYTHON_DTYPES.get(obj.kind)
         return ("tensor", dtype, ()) if dtype is not None else OTHER
     if isinstance(obj, Tup) and depth < _DEPTH:
         if obj.kind != "tuple" or obj.names is not None:
@@ -59,7 +59,7 @@ def _kind(obj: Obj, depth: int) -> Kind:
         return OTHER if foreign else ("object", f"an instance of `{obj.cls.name}`")
     if isinstance(obj, Lib):
         return ("object", f"`{obj.name}`")
-    if isinstance(obj, LibInst) and obj.cls.startswith("tf.keras."):
+    if isinstance(obj, LibInst) and obj.cls.startswith(("tf.keras.", "keras.")):
         return ("object", f"an instance of `{obj.cls}`")
     return OTHER
 

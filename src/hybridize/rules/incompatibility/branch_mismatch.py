@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import NONE_V, Value
 from hybridize.facts.model import Evidence
-from hybridize.program.ir import ALWAYS, Instr, Op
+from hybridize.program.ir import ALWAYS, Block, Instr, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.kinds import certain, conflict, kinds
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -75,11 +75,10 @@ def _results(flow: Control, site: Site, mask: int) -> Iterator[Hit]:
     """All the results that may follow the condition must go together."""
     if any(outer.instr[0] == Op.LOOP for outer, _ in site.around()):
         return  # python-loop-exit
-    inside = [s for s in flow.structure.within(site) if s.instr[0] == Op.RETURN and flow.runs(s)]
+    inside = [s for s in flow.structure.within(site) if s.instr[0] == Op.RETURN and flow.reached(s)]
     if not inside:
         return
-    open_end = flow.falls(site.instr[3]) or flow.falls(site.instr[4])
-    if open_end and flow.falls(site.block, site.index + 1):
+    if _open_ended(flow, site):
         message = "one branch on a symbolic tensor returns, the other does not, nor what follows in the same block"
         yield Hit(site.instr[-1], message, mask, _evidence(flow, site, message, inside[0]))
         return
@@ -98,6 +97,38 @@ def _results(flow: Control, site: Site, mask: int) -> Iterator[Hit]:
                 message = f"the results of the branches on a symbolic tensor differ: {why}"
                 yield Hit(site.instr[-1], message, mask, _evidence(flow, site, message, at))
                 return
+
+
+def _open_ended(flow: Control, site: Site) -> bool:
+    """Whether a branch returns where AutoGraph finds no result for the other.
+
+    What follows in the same block becomes part of the branch that does not return; nothing beyond the block does.
+    """
+    ends = [_returns(site.instr[3]), _returns(site.instr[4])]
+    if all(ends):
+        return False
+    if not any(ends):
+        return True
+    other = site.instr[3 if ends[1] else 4]
+    return flow.falls(other) and flow.falls(site.block, site.index + 1, _end(flow, site))
+
+
+def _returns(block: Block) -> bool:
+    """Whether a block returns whatever happens, as its text says."""
+    return any(
+        (i[0] == Op.RETURN and bool(i[-1] & 0xFFFF)) or (i[0] == Op.IF and _returns(i[3]) and _returns(i[4]))
+        for i in block
+    )
+
+
+def _end(flow: Control, site: Site) -> int:
+    """Where the block that a branch stands in ends: a `with` statement has no block of its own in the IR."""
+    line = flow.syntax.ends.get(site.instr[-1])
+    if line is not None:
+        for index, instr in enumerate(site.block[site.index + 1 :], site.index + 1):
+            if instr[-1] >> 16 > line:
+                return index
+    return len(site.block)
 
 
 def _own(value: Value) -> str | None:

@@ -19,12 +19,12 @@ _MADE: Final = frozenset({Op.LIST, Op.DICT, Op.SET, Op.CALL})
 
 
 def scan(view: FrameView) -> Iterator[Hit]:
-    """`append` and its like, and new keys, under a condition or in a loop of the graph."""
-    calls = [i for i in view.instructions() if i[0] in (Op.CALL, Op.SET_ITEM) and _changed(view, i)]
+    """`append` and its like under a condition or in a loop of the graph."""
+    calls = [i for i in view.instructions() if i[0] == Op.CALL and _changed(view, i)]
     if not calls:
         return
     flow = control(view)
-    for site in flow.structure.of(Op.CALL, Op.SET_ITEM):
+    for site in flow.structure.of(Op.CALL):
         if not any(site.instr is call for call in calls) or not flow.runs(site):
             continue
         for container in _changed(view, site.instr):
@@ -36,30 +36,15 @@ def scan(view: FrameView) -> Iterator[Hit]:
 
 
 def _changed(view: FrameView, instr: tuple[object, ...]) -> list[Container]:
-    if instr[0] == Op.SET_ITEM:
-        value = view.value(instr[2])  # type: ignore[arg-type]  # a slot
-        return [o for o in value if isinstance(o, Container) and _is_new_key(view, o, instr)]
     made = view.definition(instr[2])  # type: ignore[arg-type]  # a slot
     if made is None or made[0] != Op.ATTR or made[3] not in _MUTATORS:
         return []
     return [o for o in view.value(made[2]) if isinstance(o, Container) and o.kind != "generator"]
 
 
-def _is_new_key(view: FrameView, container: Container, instr: tuple[object, ...]) -> bool:
-    """Whether a constant key of a local dict is set here and nowhere else."""
-    if container.kind != "dict" or container.site[0] is not view.code or not container.exact:
-        return False
-    keys = [getattr(o, "const", None) for o in view.value(instr[3])]  # type: ignore[arg-type]  # a slot
-    if len(keys) != 1 or keys[0] not in container.fields:
-        return False
-    return all(pos == instr[-1] for _, pos in container.fields[keys[0]].writes)
-
-
 def _around(flow: Control, site: Site, container: Container) -> tuple[Site, int] | None:
     """The innermost branch or loop of the graph that changes a container which was made outside it."""
     for outer, _, mask in flow.guards(site):
-        if site.instr[0] == Op.SET_ITEM and outer.instr[0] == Op.LOOP:
-            continue  # AutoGraph carries a key through the loop
         made_inside = container.site[0] is flow.view.code and any(
             s.instr[-1] == container.site[1] and s.instr[0] in _MADE for s in flow.structure.within(outer)
         )
@@ -69,8 +54,6 @@ def _around(flow: Control, site: Site, container: Container) -> tuple[Site, int]
 
 
 def _hit(site: Site, outer: Site, mask: int) -> Hit:
-    if site.instr[0] == Op.SET_ITEM:
-        return Hit(site.instr[-1], "adds a key on one branch on a symbolic tensor", mask, outcome=Outcome.RAISES)
     if outer.instr[0] == Op.LOOP:
         message = "changes a container in a loop of the graph, whose body is traced once"
         return Hit(site.instr[-1], message, mask, outcome=Outcome.RAISES)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.control import CONVERTED, Control, control
+from hybridize.rules.control import Control, control
+from hybridize.rules.kinds import PYTHON_DTYPES
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FrameView
 
@@ -54,12 +55,8 @@ def _dtypes(flow: Control, slot: int) -> set[str]:
     for obj in flow.view.value(slot):
         if isinstance(obj, Tensor) and obj.dtype is not None:
             found.add(obj.dtype)
-    made = flow.view.definition(slot)
-    if not found and made is not None and made[0] == Op.CALL:
-        for name in flow.view.names(made[2]):
-            dtype = CONVERTED.get(name)
-            if dtype is not None:
-                found.add(dtype)
+        elif isinstance(obj, Lit | Prim) and obj.kind in PYTHON_DTYPES:
+            found.add(PYTHON_DTYPES[obj.kind])
     return found
 
 

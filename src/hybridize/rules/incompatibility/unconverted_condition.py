@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Tensor
+from hybridize.domain.objects import NONE_V, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.model import Evidence
 from hybridize.program.ir import Op
@@ -55,6 +55,11 @@ def _keys(view: FrameView) -> Iterator[Hit]:
         call = site.instr
         name = next((n for n in view.names(call[2]) if n in _ASKING), None)
         if name is None or not flow.runs(site):
+            continue
+        if name == "builtins.filter" and view.value(call[3][0][0] if call[3] else -1) == NONE_V and len(call[3]) > 1:
+            mask = view.symbolic(call[3][1][0])
+            if mask:
+                yield Hit(call[-1], "`filter` asks symbolic tensors for their truth", mask)
             continue
         for callee, how in view.callees(call[-1]):
             if how in ("call", "callback") and any(isinstance(o, Tensor) and o.kind != NDARRAY for o in callee.ret):
