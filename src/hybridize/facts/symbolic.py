@@ -256,10 +256,10 @@ class Symbolic:
         _, dst, func, args, kwargs, pos = instr
         callees = [callee for (at, callee), how in frame.calls.items() if at == pos and how in ("call", "hybrid")]
         given = 0
-        for slot, _ in args:
-            given |= masks.get(slot, 0)
-        for _, slot in kwargs:
-            given |= masks.get(slot, 0)
+        on_host = any(isinstance(o, Lib) and o.name.startswith("np.") for o in frame.vals[func] or ())
+        for slot in (*(slot for slot, _ in args), *(slot for _, slot in kwargs)):
+            if not on_host or holds_tensor(frame.vals[slot]):  # `np.zeros(shape)` of plain numbers stays an array
+                given |= masks.get(slot, 0)
         functions: Value = frame.vals[func] or frozenset()
         if any(isinstance(o, Lib) and o.name in _STATIC_CALLS for o in functions):
             return

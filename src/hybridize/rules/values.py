@@ -20,10 +20,17 @@ _NO_OPERANDS: Final = frozenset({Op.TRY, Op.JUMP, Op.GLOBAL, Op.CELL, Op.IMPORT,
 
 def own(view: FrameView, slot: int, *, arrays: bool = True) -> int:
     """The mask of a slot that holds a tensor itself (with `arrays`, an array too), not only inside a container."""
-    for obj in view.value(slot):
-        if isinstance(obj, Tensor) and obj.kind != SYMBOLIC and (arrays or obj.kind != NDARRAY):
-            return view.symbolic(slot)
+    value = view.value(slot)
+    if has_tensor(value, arrays=arrays) and not is_dim(value):
+        return view.symbolic(slot)
     return 0
+
+
+def is_dim(value: Value) -> bool:
+    """Whether a value is a dim as helpers give it: a Python int where it is known while tracing, else a tensor."""
+    return any(isinstance(o, Lit | Prim) and o.kind == "int" for o in value) and all(
+        o.shape == () and o.dtype in ("int32", "int64", None) for o in value if isinstance(o, Tensor)
+    )
 
 
 def elements(value: Value) -> Value:
@@ -156,6 +163,27 @@ def uses(view: FrameView, slot: int) -> list[Instr]:
             else:
                 found.append(instr)
     return found
+
+
+#: Calls whose arguments are messages to people.
+_MESSAGES: Final = ("builtins.print", "logging.", "warnings.", "absl.", "tf.get_logger", "tf.name_scope", "tf.device")
+
+
+def is_message(view: FrameView, use: Instr) -> bool:
+    """Whether a text goes only to people: an exception, an assertion, a log."""
+    if use[0] in (Op.RAISE, Op.ASSERT):
+        return True
+    if use[0] == Op.FORMAT or (use[0] == Op.BINARY and use[2] in ("+", "%")):
+        return all(is_message(view, each) for each in uses(view, use[1]))
+    if use[0] != Op.CALL:
+        return False
+    names = view.names(use[2])
+    if "builtins.str.format" in names or "builtins.str" in names:
+        return all(is_message(view, each) for each in uses(view, use[1]))
+    if names and all(n.startswith(_MESSAGES) or n.rpartition(".")[2].endswith(("Error", "Exception")) for n in names):
+        return True
+    made = uses(view, use[1])
+    return bool(made) and all(each[0] == Op.RAISE for each in made)
 
 
 def _operands(instr: Instr) -> Iterator[int]:

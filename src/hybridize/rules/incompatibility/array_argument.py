@@ -14,8 +14,14 @@ from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, position_of
 
-#: What tensors have too.
-_SHARED: Final = frozenset({"shape", "dtype", "ndim", "device"})
+#: What arrays have and tensors have not.
+_ATTRIBUTES: Final = frozenset(
+    "T all any argmax argmin argpartition argsort astype base byteswap choose clip compress conj conjugate copy ctypes "
+    "cumprod cumsum data diagonal dot dump dumps fill flags flat flatten getfield imag item itemsize mT max mean min "
+    "nbytes newbyteorder nonzero partition prod ptp put ravel real repeat reshape resize round searchsorted setfield "
+    "setflags size sort squeeze std strides sum swapaxes take tobytes tofile tolist tostring trace transpose var "
+    "view".split()
+)
 #: Functions that turn an array into the tensor that `tf.function` would make of it.
 _CONVERTING: Final = frozenset({"tf.convert_to_tensor", "tf.constant", "tf.identity"})
 
@@ -36,7 +42,7 @@ def _read(view: FrameView, slot: int) -> bool:
 def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """An attribute or method that arrays have and tensors have not."""
     name = instr[3]
-    if name in _SHARED or name.startswith("__"):
+    if name not in _ATTRIBUTES:
         return
     needs = _array(view, instr[2])
     if needs:
@@ -124,18 +130,26 @@ def _only_converts(view: FrameView, instr: Instr) -> bool:
         ):
             if isinstance(each, ast.IfExp):
                 return all(isinstance(e, ast.Name) or _converts(view, e) for e in (each.body, each.orelse))
-            return all(isinstance(s, ast.Assign) and _converts(view, s.value) for s in (*each.body, *each.orelse))
+            return all(_converts(view, _given(s)) for s in (*each.body, *each.orelse) if not _is_text(s))
     return False
 
 
-def _converts(view: FrameView, node: ast.expr) -> bool:
+def _given(node: ast.stmt) -> ast.expr | None:
+    return node.value if isinstance(node, ast.Assign | ast.Return) else None
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _converts(view: FrameView, node: ast.expr | None) -> bool:
     if not isinstance(node, ast.Call):
         return False
     for made in view.instructions():
         if made[0] == Op.CALL and made[-1] == position_of(node) and not _CONVERTING.isdisjoint(view.names(made[2])):
             given = {o.dtype for o in view.value(argument(made, 0, "value")) if isinstance(o, Tensor)}
             result = {o.dtype for o in view.value(made[1]) if isinstance(o, Tensor)}
-            return not result - given and None not in result
+            return None in result or None in given or not result - given
     return False
 
 

@@ -10,7 +10,7 @@ from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.values import argument, own, uses
+from hybridize.rules.values import argument, is_message, own, uses
 from hybridize.rules.views import FrameView
 
 _MODES: Final = frozenset(
@@ -62,7 +62,8 @@ def _tells(view: FrameView, slot: int, tensor: int) -> bool:
             neutral = ("builtins.", "tf.") if not arrays else ("builtins.",)
             if names and len(names) == len(other) and all(n.startswith(neutral) for n in names):
                 continue
-        return True
+        if not is_message(view, use):
+            return True
     return False
 
 

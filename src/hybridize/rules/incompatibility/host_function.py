@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.values import arguments, inside, own
+from hybridize.rules.values import arguments, elements, inside, is_dim, own
 from hybridize.rules.views import FrameView
 
 #: Libraries that compute on the host: their functions read the values of what they are given.
@@ -55,7 +55,8 @@ def _any(view: FrameView, instr: Instr, name: str) -> int:
         return _numbers(view, instr) | own(view, instr[3][0][0]) if instr[3] else 0
     found = _numbers(view, instr)
     for slot in arguments(instr):
-        found |= view.symbolic(slot)
+        if not is_dim(view.value(slot)) and not is_dim(elements(view.value(slot))):
+            found |= view.symbolic(slot)
     return found
 
 

@@ -10,13 +10,11 @@ from typing import Final
 from hybridize.domain.objects import Lit, Prim
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.values import argument, arguments, tensor_or_number, uses
+from hybridize.rules.values import argument, arguments, is_message, tensor_or_number, uses
 from hybridize.rules.views import FrameView, position_of
 
 _NUMERIC: Final = re.compile(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?[diouxXeEfFgGc]")
 _PLAIN: Final = re.compile(r"\{[^{}:]*\}")
-#: Places where a text says nothing to the program: the messages of other rules, or of exceptions.
-_MESSAGES: Final = ("builtins.print", "logging.", "warnings.", "absl.", "tf.get_logger", "tf.name_scope", "tf.device")
 
 
 def formatted(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -115,24 +113,10 @@ def _all_tensors(view: FrameView, instr: Instr) -> bool:
 
 def _silent(view: FrameView, instr: Instr, needs: int) -> Iterator[Hit]:
     """Where the text of a tensor is used, it names the symbolic tensor, once for each trace."""
-    if needs and any(not _is_message(view, use) for use in uses(view, instr[1])):
+    if needs and any(not is_message(view, use) for use in uses(view, instr[1])):
         yield Hit(
             instr[-1], "uses the text of a tensor, which has no value while tracing", needs, outcome=Outcome.DIFFERS
         )
-
-
-def _is_message(view: FrameView, use: Instr) -> bool:
-    if use[0] in (Op.RAISE, Op.ASSERT):
-        return True
-    if use[0] == Op.FORMAT or (use[0] == Op.BINARY and use[2] in ("+", "%")):
-        return all(_is_message(view, each) for each in uses(view, use[1]))
-    if use[0] != Op.CALL:
-        return False
-    names = view.names(use[2])
-    if names and all(n.startswith(_MESSAGES) or n.rpartition(".")[2].endswith(("Error", "Exception")) for n in names):
-        return True
-    made = uses(view, use[1])
-    return bool(made) and all(each[0] == Op.RAISE for each in made)
 
 
 RULE = Rule(

@@ -64,8 +64,24 @@ def _range(view: FrameView, slot: int) -> int:
 def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`a, b = t`."""
     needs = own(view, instr[2])
-    if needs:
+    if needs and _unpacks(view, instr):
         yield Hit(instr[-1], "unpacks a tensor", needs)
+
+
+def _unpacks(view: FrameView, instr: Instr) -> bool:
+    """Whether eager code can unpack it so; a tensor of unknown shape may as well be a tuple, in truth."""
+    if not all(isinstance(o, Tensor) for o in view.value(instr[2])):
+        return False
+    made = view.definition(instr[2])
+    if made is not None and made[0] == Op.CALL and "tf.shape" in view.names(made[2]):
+        return True
+    count, starred = len(instr[1]), instr[3] >= 0
+    for obj in view.value(instr[2]):
+        if isinstance(obj, Tensor) and obj.shape:
+            first = obj.shape[0]
+            if first < 0 or (first >= count - 1 if starred else first == count):
+                return True
+    return False
 
 
 def display(view: FrameView, instr: Instr) -> Iterator[Hit]:

@@ -1,0 +1,110 @@
+"""HY353: names of operations that a graph does not take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import NONE, Lit, Obj, Prim, Tensor
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import argument
+from hybridize.rules.views import FrameView
+
+_VALID: Final = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+_ROOTS: Final = (
+    "tf.math.",
+    "tf.nn.",
+    "tf.linalg.",
+    "tf.image.",
+    "tf.signal.",
+    "tf.strings.",
+    "tf.random.",
+    "tf.sparse.",
+)
+_SCOPES: Final = frozenset({"tf.name_scope", "tf.compat.v1.name_scope", "keras.backend.name_scope"})
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`name=` of an operation, or the name of a scope, that is no string or has other characters."""
+    named = next((slot for name, slot in instr[4] if name == "name"), -1)
+    for name in view.names(instr[2]):
+        if name in _SCOPES:
+            slot = argument(instr, 0, "name")
+        elif named >= 0 and _is_operation(name) and instr[-1] in view.frame.ops:
+            slot = named
+        else:
+            return
+        value = view.value(slot)
+        if value and all(_refused(o) for o in value):
+            yield Hit(instr[-1], "names an operation as no graph allows")
+        return
+
+
+def _is_operation(name: str) -> bool:
+    if name.startswith(_ROOTS):
+        return True
+    root, _, rest = name.partition(".")
+    return root == "tf" and rest[:1].islower() and "." not in rest
+
+
+def _refused(obj: Obj) -> bool:
+    if isinstance(obj, Lit):
+        return obj is not NONE and (obj.kind != "str" or (obj.const != "" and not _VALID.fullmatch(obj.const)))
+    return (isinstance(obj, Prim) and obj.kind in ("int", "float", "bool")) or isinstance(obj, Tensor)
+
+
+RULE = Rule(
+    code="HY353",
+    name="operation-name",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Gives an operation or a scope a name that a graph does not allow.",
+    details="""Eager code ignores the names of operations. A graph wants strings of letters, digits and `_.\\/>-`
+that do not begin with an underscore: `name=3`, `name="my op"` and `tf.name_scope("my scope")` raise while tracing.""",
+    triggers={Op.CALL: call},
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, layer):
+    return tf.identity(x, name=layer) * 2
+r1 = target(tf.constant(3.0), 1)
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    with tf.name_scope("first part"):
+        return tf.add(x, 1.0)
+r1 = target(tf.constant(3.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, name=None):
+    with tf.name_scope("first_part"):
+        return tf.add(tf.identity(x, name=name), 1.0, name="sum-1")
+r1 = target(tf.constant(3.0))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, i):
+    return tf.identity(x, name="part_" + str(i))
+r1 = target(tf.constant(3.0), 2)
+"""
+        ),
+    ),
+    reference="TensorFlow 2.21, measured",
+)

@@ -1,0 +1,92 @@
+"""HY350: results that a traced function cannot return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.results import OBJECT, parts, returns
+from hybridize.rules.views import FunctionView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """A part of a result that is neither a tensor nor becomes one."""
+    if not function.facts.candidate or function.code.is_generator or function.code.is_async:
+        return
+    seen: set[int] = set()
+    for view in function.views():
+        for instr in returns(view.frame, view):
+            for part in parts(view.value(instr[2])):
+                if part.what == OBJECT and instr[-1] not in seen:
+                    seen.add(instr[-1])
+                    yield Hit(instr[-1], f"returns {part.said}, which a traced function cannot return")
+
+
+RULE = Rule(
+    code="HY350",
+    name="result-object",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Returns something that is neither a tensor nor can become one.",
+    details="""A traced function returns tensors, `None`, and lists, tuples, dicts and named tuples of them. An
+object of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator
+raises. Return the tensors and build the object outside. Datasets, ragged and sparse tensors are fine.""",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Result:
+    def __init__(self, loss):
+        self.loss = loss
+def target(x):
+    return Result(tf.reduce_sum(x))
+r1 = target(tf.constant([1.0])).loss
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    y = x * 2
+    return y, lambda z: z + y
+r1 = target(tf.constant([1.0]))[1](1.0)
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(xs):
+    return zip([x + 1 for x in xs], xs)
+r1 = list(target([tf.constant([1.0])]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import collections
+import tensorflow as tf
+Pair = collections.namedtuple("Pair", "first second")
+def target(x):
+    return Pair(x, [x + 1, None]), {"a": x}, collections.OrderedDict(b=x)
+r1 = target(tf.constant([1.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return tf.data.Dataset.from_tensors(x), tf.RaggedTensor.from_tensor(x)
+r1 = [v for v in target(tf.constant([[1.0]]))[0]]
+"""
+        ),
+    ),
+    reference="semantics.md R10",
+)

@@ -1,0 +1,223 @@
+"""HY349: Python values and arrays that come back as tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lit, Prim, Tensor
+from hybridize.domain.tensors import NDARRAY
+from hybridize.facts.model import Evidence
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.results import ARRAY, PYTHON, READS, Part, consumers, parts, returns, site, taken
+from hybridize.rules.views import FrameView, FunctionView, position_of
+
+_TENSORFLOW: Final = ("tf.", "keras.", "tensor.")
+_NUMBERS: Final = frozenset({"int", "float", "bool"})
+_CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.range", "builtins.abs"})
+
+_STORES: Final = frozenset({Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR, Op.SET_ITEM, Op.APPEND, Op.PUT})
+_KEEPING: Final = (".append", ".extend", ".update", ".add", ".insert", ".setdefault")
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """A part of a result that changes its type, where some caller notices."""
+    if not function.facts.candidate or function.code.is_generator or function.code.name == "__init__":
+        return
+    calls = consumers(function)
+    seen: set[tuple[int, str]] = set()
+    for view in function.views():
+        for instr in returns(view.frame, view):
+            for part in parts(view.value(instr[2])):
+                key = (instr[-1], part.said)
+                if part.what in (PYTHON, ARRAY, READS) and key not in seen:
+                    noticed = _noticed(calls, part)
+                    if noticed is not None:
+                        seen.add(key)
+                        yield _hit(view, instr, part, noticed)
+
+
+def _hit(view: FrameView, instr: Instr, part: Part, noticed: tuple[Evidence, ...]) -> Hit:
+    if part.what == READS:
+        message = f"returns {part.said}, of which the caller gets a tensor"
+    else:
+        message = f"returns {part.said}, which comes back as a tensor"
+    return Hit(instr[-1], message, evidence=(site(view, instr, message), *noticed))
+
+
+def _noticed(calls: list[tuple[FrameView, Instr, str]] | None, part: Part) -> tuple[Evidence, ...] | None:
+    """The place where a caller depends on the type; nothing more where no caller is known; None where none does."""
+    if calls is None:
+        return () if part.what != READS else None
+    for view, call, how in calls:
+        if how == "callback" and any(n.startswith(_TENSORFLOW) for n in view.names(call[2])):
+            continue  # TensorFlow makes tensors of what its callbacks return
+        if how not in ("call", "hybrid", "callback", "protocol", "operator"):
+            continue
+        for use, slot, exact in taken(view, call[1], part.path):
+            if not _neutral(view, use, slot, part, exact):
+                return (site(view, use, "the caller uses it here"),)
+    return None
+
+
+def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) -> bool:
+    """Whether a use cannot tell a tensor from what it was."""
+    op = use[0]
+    if part.kind == "variable" and op == Op.ATTR and use[3].startswith("assign"):
+        return False
+    if part.kind == "variable" and op not in _STORES:
+        # Read at once a variable and its value are the same; kept, it would go on changing.
+        return op != Op.CALL or not _keeps(view, use)
+    if op == Op.CALL:
+        return _neutral_call(view, use, slot, part, exact)
+    if not exact:
+        return False
+    if part.what == ARRAY and op == Op.ATTR:
+        return bool(use[3] in ("shape", "ndim", "dtype"))
+    if part.kind in _NUMBERS:
+        if op == Op.IF:
+            return True
+        if op == Op.ITEM:
+            return use[3] == slot and part.kind == "int"
+        if op == Op.FORMAT:
+            return part.kind == "int" or _has_spec(view, use)
+    if op in (Op.BINARY, Op.COMPARE, Op.INPLACE):
+        return _neutral_operand(view, use, slot, part)
+    return False
+
+
+def _keeps(view: FrameView, use: Instr) -> bool:
+    """Whether a call puts its argument away (`results.append(v)`)."""
+    return any(n.startswith("builtins.") and n.endswith(_KEEPING) for n in view.names(use[2]))
+
+
+def _neutral_call(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) -> bool:
+    names = view.names(use[2])
+    if not names or slot == use[2]:
+        return False
+    if all(n in _CONVERSIONS for n in names):
+        return exact and part.kind in _NUMBERS
+    if part.kind in ("str", "bytes", "TensorArray"):
+        return False
+    if all(n.startswith("np.") for n in names):
+        return part.what == ARRAY
+    return all(n.startswith(_TENSORFLOW) for n in names)
+
+
+def _neutral_operand(view: FrameView, use: Instr, slot: int, part: Part) -> bool:
+    other = view.value(use[4] if use[3] == slot else use[3])
+    if not other:
+        return False
+    if use[2] == "%" and any(isinstance(o, Lit) and o.kind == "str" and "%s" not in o.const for o in other):
+        return part.kind in _NUMBERS
+    if use[0] == Op.COMPARE and part.kind in _NUMBERS and use[2] in ("<", "<=", ">", ">=", "==", "!="):
+        return all(isinstance(o, Lit | Prim) and o.kind in _NUMBERS for o in other) and _decides(view, use)
+    wanted = {"float": ("float32",), "int": ("int32",)}.get(part.kind)
+    return wanted is not None and all(isinstance(o, Tensor) and o.kind != NDARRAY and o.dtype in wanted for o in other)
+
+
+def _decides(view: FrameView, use: Instr) -> bool:
+    """Whether the result of a comparison only decides a branch."""
+    return all(each[0] == Op.IF and each[2] == use[1] for each in view.instructions() if _reads(each, use[1]))
+
+
+def _reads(instr: Instr, slot: int) -> bool:
+    return any(part == slot or (isinstance(part, tuple) and (slot, False) in part) for part in instr[2:-1])
+
+
+def _has_spec(view: FrameView, use: Instr) -> bool:
+    node = view.node or view.project.module(view.code.path)
+    for each in ast.walk(node) if node is not None else ():
+        if isinstance(each, ast.JoinedStr) and position_of(each) == use[-1]:
+            return all(v.format_spec is not None for v in each.values if isinstance(v, ast.FormattedValue))
+    return False
+
+
+RULE = Rule(
+    code="HY349",
+    name="result-type",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.DIFFERS,
+    summary="Returns a Python value, an array or a variable, which comes back as a tensor.",
+    details="""Whatever a traced function returns becomes a tensor: an int, a float (in single precision), a bool
+(`is True` fails), a string, a NumPy array, a shape and its dims. A variable comes back as a tensor with its present
+value, and a `TensorArray` as one that can no longer be stacked. Return tensors, or compute the Python value
+outside. It matters only where a caller can tell: a result that is ignored, tested with `if`, formatted as a number
+or given to a TensorFlow function is fine. `None`, lists, tuples, dicts and named tuples of tensors come back as
+they are.""",
+    level=Level.WARNING,
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    loss = tf.reduce_mean(x)
+    return float(loss)
+r1 = target(tf.constant([0.1, 0.2]))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    y = x * 2
+    return y, y.shape[0], "double"
+r1, count, name = target(tf.constant([0.1, 0.2]))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    rows = tf.TensorArray(tf.float32, 1)
+    return rows.write(0, x)
+result = target(tf.constant(1.0))
+r1 = result.stack()
+result = None
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+def target(x):
+    v.assign_add(x)
+    return 1
+target(tf.constant(2.0))
+r1 = v + 0.0
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, scale=None):
+    total = 0.0
+    for part in (x, x * 2):
+        total = total + tf.reduce_sum(part)
+    return {"total": total, "scale": scale}, [x, None]
+r1 = target(tf.constant([0.1, 0.2]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    y = x * 2
+    return bool(y.shape[0] > 1)
+r1 = 1 if target(tf.constant([0.1, 0.2])) else 2
+"""
+        ),
+    ),
+    reference="semantics.md R10",
+)
