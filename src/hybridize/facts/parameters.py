@@ -87,7 +87,7 @@ def _contents(obj: Obj) -> list[Value]:
     if isinstance(obj, Container):
         values = [cell.value for cell in obj.fields.values()]
         return [*values, obj.rest.value] if obj.rest is not None else values
-    if isinstance(obj, Stream) and obj.kind in ("tuple", "items", "values", "keys", "zip", "map"):
+    if isinstance(obj, Stream) and obj.kind in ("tuple", "items", "values", "keys"):
         return [obj.element]
     return []
 

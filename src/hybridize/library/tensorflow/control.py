@@ -20,7 +20,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import DENSE, UNRESOLVED
+from hybridize.domain.tensors import DENSE, UNRESOLVED, Dim
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
@@ -123,15 +123,29 @@ def _slice_of(call: Call, value: Value, depth: int = 0) -> Value:
     return result
 
 
-def _stacked(value: Value) -> Value:
+def _rows(call: Call, value: Value) -> Dim:
+    """How many elements there are along the first axis of a tensor or structure."""
+    for obj in value:
+        parts = list(obj.items) if isinstance(obj, Tup) else []
+        if isinstance(obj, Container) and obj.kind == "dict":
+            parts = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
+        found = [_rows(call, part) for part in parts]
+        if not parts:
+            shape = type_of_value(call, obj.value, PYTHON_TF)[1]
+            found = [shape[0] if shape else UNRESOLVED]
+        return max(found) if len(value) == 1 and max(found) >= 0 else UNRESOLVED
+    return UNRESOLVED
+
+
+def _stacked(value: Value, rows: Dim) -> Value:
     """Results of each element, stacked along a new first axis."""
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
-            shape = None if obj.shape is None else (UNRESOLVED, *obj.shape)
+            shape = None if obj.shape is None else (rows, *obj.shape)
             result = join(result, tensor(DENSE, obj.dtype, shape).value)
         elif isinstance(obj, Tup):
-            result = join(result, tup([_stacked(item) for item in obj.items], obj.kind, obj.names).value)
+            result = join(result, tup([_stacked(item, rows) for item in obj.items], obj.kind, obj.names).value)
         else:
             result = join(result, tensor(DENSE).value)
     return result
@@ -139,7 +153,7 @@ def _stacked(value: Value) -> Value:
 
 def _map_fn(call: Call) -> Value:
     result = call.call(call.arg(0, "fn"), _slice_of(call, call.arg(1, "elems")))
-    return _stacked(_as_tensor(call, result)) or tensor(DENSE).value
+    return _stacked(_as_tensor(call, result), _rows(call, call.arg(1, "elems"))) or tensor(DENSE).value
 
 
 def _fold(*, scan: bool) -> Rule:
@@ -152,7 +166,7 @@ def _fold(*, scan: bool) -> Rule:
             if new == state:
                 break
             state = new
-        return _stacked(state) if scan else state
+        return _stacked(state, _rows(call, call.arg(1, "elems"))) if scan else state
 
     return rule
 

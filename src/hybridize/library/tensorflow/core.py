@@ -8,25 +8,25 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
+    FALSE,
     INT_V,
-    MAX_NESTING,
     NONE_V,
     STR_V,
     Container,
     LibInst,
     Obj,
-    Stream,
     Tensor,
     Tup,
     Value,
+    literal,
     tensor,
-    tup,
     unknown,
     wrapper,
 )
-from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SPARSE, UNRESOLVED, VARIABLE
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, SPARSE, UNRESOLVED, VARIABLE, Dim
 from hybridize.library.convert import (
     PYTHON_TF,
+    dim_of,
     dtype_of,
     shape_of,
     shape_value,
@@ -34,6 +34,7 @@ from hybridize.library.convert import (
 )
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.library.structures import map_structure
 
 _FUNCTION_PARAMETERS: Final = (
     "func",
@@ -113,35 +114,11 @@ def _is_callable(obj: Obj) -> bool:
 
 def _gradient(call: Call) -> Value:
     """Gradients have the structure and types of the sources."""
-    return _like(call, call.arg(1, "sources"), "gradient")
+    return map_structure(call, call.arg(1, "sources"), _gradient_of, "gradient") or tensor(DENSE).value
 
 
-def _like(call: Call, value: Value, tag: str, depth: int = 0) -> Value:
-    if depth > MAX_NESTING:
-        return unknown("a gradient").value  # a list may hold itself
-    result = BOTTOM
-    for obj in value:
-        match obj:
-            case Tensor():
-                result = join(result, tensor(DENSE, obj.dtype, obj.shape).value)
-            case Tup():
-                result = join(
-                    result, tup([_like(call, i, tag, depth + 1) for i in obj.items], obj.kind, obj.names).value
-                )
-            case Container() if call.engine.is_exact(call.frame, obj):
-                made = call.new(obj.kind, f"{tag} {obj.site[1]}")
-                for key, cell in list(obj.fields.items()):
-                    item = _like(call, call.engine.read(call.frame, cell), tag, depth + 1)
-                    call.engine.write(call.frame, made.cell(key), item, call.pos)
-                result = join(result, made.value)
-            case Container(kind="dict"):
-                result = join(result, obj.value)
-            case Container() | Stream():
-                element = _like(call, call.elements(obj.value), tag, depth + 1)
-                result = join(result, call.list_of(element or tensor(DENSE).value, "list", tag))
-            case _:
-                result = join(result, unknown("a gradient").value)
-    return result or tensor(DENSE).value
+def _gradient_of(obj: Obj) -> Value:
+    return tensor(DENSE, obj.dtype, obj.shape).value if isinstance(obj, Tensor) else unknown("a gradient").value
 
 
 def _watched(call: Call) -> Value:
@@ -170,24 +147,21 @@ def _tensor_shape(call: Call) -> Value:
 
 def _map_structure(call: Call) -> Value:
     func = call.arg(0, "func")
+    if len(call.args) > 2:
+        return _map_many(call, func)
+    return map_structure(call, call.arg(1), lambda obj: call.call(func, obj.value), "mapped")
+
+
+def _map_many(call: Call, func: Value) -> Value:
+    """Several structures at once: by position where they are tuples, else leaf against leaf."""
     result = BOTTOM
     for obj in call.arg(1):
-        result = join(result, _map_one(call, func, obj, 0))
+        if isinstance(obj, Tup | Container):
+            made = call.call(func, *[call.elements(structure) for structure in call.args[1:]])
+            result = join(result, call.list_of(made, "list", "mapped"))
+        else:
+            result = join(result, call.call(func, obj.value, *call.args[2:]))
     return result
-
-
-def _map_one(call: Call, func: Value, obj: Obj, depth: int) -> Value:
-    def each(value: Value) -> Value:
-        made = BOTTOM
-        for item in value:
-            made = join(made, _map_one(call, func, item, depth + 1))
-        return made
-
-    if isinstance(obj, Tup) and depth < 4:
-        return tup([each(item) for item in obj.items], obj.kind, obj.names).value
-    if isinstance(obj, Container) and depth < 4:
-        return call.list_of(each(call.elements(obj.value)), obj.kind, "mapped")
-    return call.call(func, *[obj.value for _ in call.args[1:]])
 
 
 def _flatten(call: Call) -> Value:
@@ -224,6 +198,28 @@ def _array_write(call: Call) -> Value:
     return _receiver(call)
 
 
+def _array_unstack(call: Call) -> Value:
+    """Every row of the value becomes an element."""
+    receiver = call.receiver
+    if isinstance(receiver, LibInst):
+        for obj in call.arg(0, "value"):
+            dtype, shape = type_of_value(call, obj.value, PYTHON_TF)
+            call.keep(receiver, "elements", tensor(DENSE, dtype, shape[1:] if shape else None).value)
+            call.keep(receiver, "rows", literal(shape[0]).value if shape and shape[0] >= 0 else INT_V)
+    return _receiver(call)
+
+
+def _array_rows(call: Call) -> Dim:
+    """How many elements a `TensorArray` holds: what was unstacked into it, or its size if that is fixed."""
+    receiver = call.receiver
+    if not isinstance(receiver, LibInst):
+        return DYNAMIC
+    dynamic = any(o is not FALSE for o in call.field(receiver, "dynamic_size"))
+    rows = call.field(receiver, "rows")
+    found = dim_of(rows or call.field(receiver, "size")) if not dynamic or rows else DYNAMIC
+    return found if found >= 0 else DYNAMIC
+
+
 def _array_element(call: Call) -> Value:
     receiver = call.receiver
     if isinstance(receiver, LibInst):
@@ -237,7 +233,7 @@ def _array_element(call: Call) -> Value:
 def _array_stack(call: Call) -> Value:
     (element,) = _array_element(call)
     assert isinstance(element, Tensor)
-    shape = None if element.shape is None else (DYNAMIC, *element.shape)
+    shape = None if element.shape is None else (_array_rows(call), *element.shape)
     return tensor(DENSE, element.dtype, shape).value
 
 
@@ -355,7 +351,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         make=_tensor_array,
         methods={
             "write": Spec(_array_write, op=True),
-            "unstack": Spec(_array_write, op=True),
+            "unstack": Spec(_array_unstack, op=True),
             "scatter": Spec(_array_write, op=True),
             "read": Spec(_array_element, op=True),
             "stack": Spec(_array_stack, op=True),
