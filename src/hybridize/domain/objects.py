@@ -161,16 +161,18 @@ class Heap(Obj):
 class Container(Heap):
     """A list, set, dict, deque ...: constant keys and indices apart, everything else in `rest`.
 
-    `exact` stays true while the keys in `fields` are all there are, in that order.
+    `exact` stays true while the keys in `fields` are all there are, in that order. `count` is the length of one that is
+    not exact, if it is known (see `library.lengths`).
     """
 
-    __slots__ = ("exact", "kind", "reshaped")
+    __slots__ = ("count", "exact", "kind", "reshaped")
 
     def __init__(self, kind: str, site: tuple[Any, int], frame: int) -> None:
         super().__init__(site, frame)
         self.kind = kind
         self.exact = True
-        self.reshaped: dict[Any, None] = {}  # frames to run again when `exact` is lost
+        self.count: int | None = None
+        self.reshaped: dict[Any, None] = {}  # frames to run again when `exact` or `count` is lost
 
     def __repr__(self) -> str:
         return f"<{self.kind} at {self.site[1] >> 16}>"

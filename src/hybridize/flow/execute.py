@@ -36,6 +36,7 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.truth import MAYBE, NEVER, truth
+from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.operators import binary, compare, inplace, unary
 from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, look_up, show
 from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Instr, Loop, Op, Try
@@ -389,8 +390,15 @@ def _append(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
     _, _, owner, src, pos = instr
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, Container):
-            engine.lose_exactness(obj)
+            hold_alike(engine, obj)
             engine.write(frame, obj.rest_cell(), vals[src] or BOTTOM, pos)
+
+
+def _sized(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, source, _ = instr
+    for obj in vals[owner] or BOTTOM:
+        if isinstance(obj, Container):
+            note_length(engine, obj, length_of(engine, frame, vals[source] or BOTTOM))
 
 
 def _put(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
@@ -693,6 +701,7 @@ _TABLE: dict[Op, type_Handler] = {
     Op.DICT: _dict,
     Op.FORMAT: _format,
     Op.APPEND: _append,
+    Op.SIZED: _sized,
     Op.PUT: _put,
     Op.UNPACK: _unpack,
     Op.FUNC: _func,

@@ -42,6 +42,7 @@ from hybridize.domain.objects import (
 from hybridize.flow.frames import PATIENCE, SHARED, Frame
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, operator_item
+from hybridize.library.lengths import LOST
 from hybridize.library.protocols import ask, look_up
 from hybridize.library.spec import Call
 from hybridize.program.ir import Code, Op
@@ -152,8 +153,9 @@ class HeapAccess:
 
     def lose_exactness(self, container: Container) -> None:
         """Notes that a container may hold more than its constant keys."""
-        if container.exact:
+        if container.exact or container.count not in (None, LOST):
             container.exact = False
+            container.count = LOST
             for frame in container.reshaped:
                 self.enqueue(frame)
 

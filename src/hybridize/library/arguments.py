@@ -25,10 +25,13 @@ from hybridize.domain.tensors import (
 )
 from hybridize.library.convert import PYTHON_NP, PYTHON_TF, dtype_of
 from hybridize.library.index import lookup
+from hybridize.library.lengths import length_of
 from hybridize.library.spec import Call
 
 #: What a dim argument says with -1: the rest of the elements.
 INFER: Final = -3
+#: A sequence of alike elements is spelled out up to this length.
+_MOST_ALIKE: Final = 64
 _MAX_DEPTH: Final = 4
 #: So many alternatives of a value are looked at; the cost of nested ones multiplies.
 _MAX_ALTERNATIVES: Final = 6
@@ -174,13 +177,22 @@ class Args:
                 return list(obj.items)
             case Container(kind="list"):
                 if not self.call.engine.is_exact(self.call.frame, obj):
-                    raise Unsure
+                    return self._alike(obj)
                 return [self.call.engine.read(self.call.frame, cell) for cell in list(obj.fields.values())]
+            case Stream(kind="tuple" | "range"):
+                return self._alike(obj)
             case Tensor(content=content) if content is not None:
                 return [tensor(DENSE, "int32", (), (d,)).value for d in content]
             case Lit() | Prim():
                 return [obj.value]
         raise Unsure
+
+    def _alike(self, obj: Obj) -> list[Value]:
+        """The elements of a sequence of which only the number is known."""
+        length = length_of(self.call.engine, self.call.frame, obj.value)
+        if length is None or length > _MOST_ALIKE:
+            raise Unsure
+        return [self.call.elements(obj.value)] * length
 
     def dims(self, *names: str) -> tuple[Dim, ...]:
         """A shape argument: dims, with INFER for -1; `Unsure` if its rank is not known."""
@@ -267,7 +279,9 @@ class Args:
                 return self._sequence(obj, table, depth)
             case Stream(kind="tuple" | "range" | "TensorShape"):
                 inner = self._of(obj.element, depth + 1)
-                return Operand(inner.dtype, None if inner.shape is None else (UNRESOLVED, *inner.shape), weak=True)
+                length = length_of(self.call.engine, self.call.frame, obj.value)
+                rows = UNRESOLVED if length is None else length
+                return Operand(inner.dtype, None if inner.shape is None else (rows, *inner.shape), weak=True)
         return NOTHING
 
     def _sequence(self, obj: Obj, table: dict[str, str], depth: int) -> Operand:

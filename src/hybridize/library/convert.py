@@ -21,6 +21,7 @@ from hybridize.domain.objects import (
     tup,
 )
 from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Shape, is_dynamic, join_shapes
+from hybridize.library.lengths import length_of
 from hybridize.library.spec import Call
 
 DTYPES: Final = frozenset(
@@ -164,11 +165,16 @@ def _type_of_object(call: Call, obj: Obj, table: dict[str, str], depth: int) -> 
                 return _stacked(call, [engine.read(frame, c) for c in list(obj.fields.values())], table, depth)
             element = engine.elements(frame, obj.value, call.pos)
             dtype, shape = type_of_value(call, element, table, depth + 1)
-            return dtype, None if shape is None else (UNRESOLVED, *shape)
+            return dtype, None if shape is None else (_rows(call, obj), *shape)
         case Stream(kind="tuple" | "range"):
             dtype, shape = type_of_value(call, obj.element, table, depth + 1)
-            return dtype, None if shape is None else (UNRESOLVED, *shape)
+            return dtype, None if shape is None else (_rows(call, obj), *shape)
     return None, None
+
+
+def _rows(call: Call, obj: Obj) -> int:
+    found = length_of(call.engine, call.frame, obj.value)
+    return UNRESOLVED if found is None else found
 
 
 def _stacked(call: Call, items: list[Value], table: dict[str, str], depth: int) -> tuple[str | None, Shape]:

@@ -309,7 +309,9 @@ class ExpressionLowering(Builder):
             else:
                 self.emit(Op.APPEND, -1, result, self.expr(node.elt), pos)
 
-        self._generators(node, list(node.generators), element)
+        source = self._generators(node, list(node.generators), element)
+        if op is Op.LIST and len(node.generators) == 1 and not node.generators[0].ifs:
+            self.emit(Op.SIZED, -1, result, source, pos)
         for name, old in saved.items():
             self.log.append((name, self.env.get(name)))
             if old is None:
@@ -318,10 +320,11 @@ class ExpressionLowering(Builder):
                 self.env[name] = old
         return result
 
-    def _generators(self, node: ast.AST, generators: list[ast.comprehension], element: Callable[[], None]) -> None:
+    def _generators(self, node: ast.AST, generators: list[ast.comprehension], element: Callable[[], None]) -> int:
+        """Emits the loops of a comprehension; gives the slot of the outermost iterable."""
         if not generators:
             element()
-            return
+            return NO_SLOT
         generator = generators[0]
         pos = position(generator.target)
         iterable = self.expr(generator.iter)
@@ -336,6 +339,7 @@ class ExpressionLowering(Builder):
         test: Block = ((Op.ITER, item, iterable, pos),)
         loop = Loop((), test, NO_SLOT, block, (), entry, back, exhausted, done, True, iterable)
         self.emit(Op.LOOP, -1, loop, pos)
+        return iterable
 
     def _filters(
         self,

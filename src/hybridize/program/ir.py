@@ -54,6 +54,7 @@ class Op(IntEnum):
     DICT = auto()  # d, ((key slot or NO_SLOT, value slot) ...), p
     FORMAT = auto()  # d, (slots), (conversions), p    an f-string; each conversion "r", "s", "a" or ""
     APPEND = auto()  # -, list, s, p             an element of a comprehension
+    SIZED = auto()  # -, list, s, p              a comprehension has as many elements as its source
     PUT = auto()  # -, dict, key, s, p           an entry of a dict comprehension
     UNPACK = auto()  # (slots), s, star index or -1, p
     FUNC = auto()  # d, code, ((name, slot) ... defaults), p

@@ -36,6 +36,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.library.lengths import hold_alike, length_of, note_length, shortest
 from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, order, show
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
@@ -59,6 +60,10 @@ def _length(call: Call, obj: Obj) -> Value:
         case Container() if obj.kind in ("list", "dict") and call.engine.is_exact(call.frame, obj):
             if obj.kind == "list" or all(obj.site in cell.writes for cell in obj.fields.values()):
                 return literal(len(obj.fields)).value
+        case Container(kind="list") | Stream(kind="tuple" | "range"):
+            length = length_of(call.engine, call.frame, obj.value)
+            if length is not None:
+                return literal(length).value
         case Lit(const=str() | bytes() as text):
             return literal(len(text)).value
         case Tensor(shape=tuple() as shape) if shape and shape[0] >= 0:
@@ -81,6 +86,7 @@ def _range(call: Call) -> Value:
             return tup([]).value
         if len(values) == 1:
             return tup([literal(values[0]).value]).value
+        return stream("range", prim("int", True).value, len(values)).value
     return stream("range", prim("int", True).value).value
 
 
@@ -88,7 +94,8 @@ def _enumerate(call: Call) -> Value:
     element = call.elements(call.arg(0))
     if not element:
         return stream("enumerate", BOTTOM).value
-    return stream("enumerate", tup([prim("int", True).value, element]).value).value
+    length = length_of(call.engine, call.frame, call.arg(0))
+    return stream("enumerate", tup([prim("int", True).value, element]).value, length).value
 
 
 def _zip(call: Call) -> Value:
@@ -100,7 +107,7 @@ def _zip(call: Call) -> Value:
         return tup(rows, "zip").value
     if not all(items):
         return stream("zip", BOTTOM).value
-    return stream("zip", tup(items).value).value
+    return stream("zip", tup(items).value, shortest(call.engine, call.frame, call.args)).value
 
 
 def _rows(call: Call) -> list[Value] | None:
@@ -125,7 +132,8 @@ def _map(call: Call) -> Value:
     items = [call.elements(a) for a in call.args[1:]]
     if not items or not all(items):
         return stream("map", BOTTOM).value
-    return stream("map", call.call(call.arg(0), *items)).value
+    length = shortest(call.engine, call.frame, call.args[1:])
+    return stream("map", call.call(call.arg(0), *items), length).value
 
 
 def _filter(call: Call) -> Value:
@@ -328,14 +336,16 @@ def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:
     if items is not None and kind == "tuple":
         return tup(items).value
     if kind == "tuple":
-        return stream("tuple", call.elements(obj.value)).value
+        return stream("tuple", call.elements(obj.value), length_of(call.engine, call.frame, obj.value)).value
     made = call.new(kind, "made")
     if items is not None and kind == "list" and len(items) <= 64:
         for i, item in enumerate(items):
             call.engine.write(call.frame, made.cell(i), item, call.pos)
     else:
-        call.engine.lose_exactness(made)
+        hold_alike(call.engine, made)
         call.engine.write(call.frame, made.rest_cell(), call.elements(obj.value), call.pos)
+        if kind == "list":
+            note_length(call.engine, made, length_of(call.engine, call.frame, obj.value))
     return made.value
 
 
