@@ -127,7 +127,7 @@ class Coverage:
         for frames in solution.frames.values():
             for frame in frames:
                 for (pos, callee), how in frame.calls.items():
-                    if how == "root" and pos == callee.code.position:
+                    if how == "root" and callee.started_by(frame, pos):
                         self.open.add(callee.code)
                     else:
                         self.callers.setdefault(callee.code, set()).add((frame.code, how))

@@ -158,7 +158,7 @@ class Parameters:
         found: dict[tuple[str, int], tuple[Evidence, ...]] = {}
         for frame in self.frames:
             for (caller, pos), args in frame.incoming.items():
-                if caller is None or pos == frame.code.position or (caller.dead and len(frame.incoming) > 1):
+                if caller is None or frame.started_by(caller, pos) or (caller.dead and len(frame.incoming) > 1):
                     continue
                 seen = Seen()
                 self.looker.add(args[index], seen)
@@ -250,7 +250,7 @@ class Parameters:
             for (caller, pos), args in sorted(
                 frame.incoming.items(), key=lambda c: (c[0][0].code.path if c[0][0] else "", c[0][1])
             ):
-                if caller is None or pos == frame.code.position:
+                if caller is None or frame.started_by(caller, pos):
                     continue
                 value = args[index]
                 if value and all(self._is_literal(o, 0) for o in value):
@@ -286,7 +286,7 @@ class Parameters:
             distinct: dict[Lit, Evidence] = {}
             for frame in self.frames:
                 for (caller, pos), args in frame.incoming.items():
-                    if caller is None or pos == frame.code.position:
+                    if caller is None or frame.started_by(caller, pos):
                         continue
                     place = (caller.code.path, pos >> 16)
                     varying = _varying(args[index])

@@ -165,6 +165,19 @@ class Engine(Executor):
             else:
                 self.enqueue(found)
 
+    def import_named(self, frame: Frame, name: str) -> Value:
+        """`importlib.import_module(name)`, relative to the module of the call where the name begins with dots."""
+        rest = name.lstrip(".")
+        level = len(name) - len(rest)
+        if not level:
+            return self.import_name(frame, name, False)
+        target = self.world.resolve(frame.module.name, rest, level)
+        module = self.world.modules.get(target) if target is not None else None
+        if module is None:
+            return unknown(f"module `{name}`, which is not in the project").value
+        self.import_module(frame, module)
+        return module.value
+
     def import_name(self, frame: Frame, name: str, top: bool) -> Value:
         """`import a.b.c`: binds `a`, or `c` itself under an alias."""
         target = self.world.resolve(frame.module.name, name, 0)

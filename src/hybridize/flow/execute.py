@@ -332,18 +332,21 @@ def _sequence(kind: str) -> type_Handler:
         made = engine.container(frame, pos, kind)
         if len(parts) > 64:
             engine.lose_exactness(made)
-        for i, (slot, starred) in enumerate(parts):
+        index = 0
+        for slot, starred in parts:
             value = vals[slot] or BOTTOM
             if starred:
                 more = engine.spread(frame, value, pos)
-                if more is not None and len(parts) == 1:
-                    for j, item in enumerate(more):
-                        engine.write(frame, made.cell(j), item, pos)
+                if more is not None and made.exact and kind == "list" and len(more) <= 64:
+                    for item in more:
+                        engine.write(frame, made.cell(index), item, pos)
+                        index += 1
                     continue
                 engine.lose_exactness(made)
                 engine.write(frame, made.rest_cell(), engine.elements(frame, value, pos), pos)
             elif made.exact and kind == "list":
-                engine.write(frame, made.cell(i), value, pos)
+                engine.write(frame, made.cell(index), value, pos)
+                index += 1
             else:
                 engine.write(frame, made.rest_cell(), value, pos)
             if kind == "set":

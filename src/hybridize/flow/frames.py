@@ -145,6 +145,10 @@ class Frame:
             self.grown += 1
         return changed
 
+    def started_by(self, caller: Frame, position: int) -> bool:
+        """Whether a call is that of the unknown caller: at the definition itself, where the program has no call."""
+        return position == self.code.position and caller.code.path == self.code.path
+
     def effect(self, kind: str, target: Obj | None, detail: str, position: int) -> Effect:
         """Notes an effect of this frame's own instructions."""
         key = (kind, target, position)

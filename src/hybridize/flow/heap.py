@@ -70,6 +70,7 @@ class HeapAccess:
         ) -> Value: ...
         def symbolic_call(self, frame: Frame) -> None: ...
         def note_hybrid(self, frame: Frame, pos: int, func: Value, options: Mapping[str, Value]) -> None: ...
+        def import_named(self, frame: Frame, name: str) -> Value: ...
         def note_fixture(self, func: Value, options: Mapping[str, Value]) -> None: ...
         def note_parameters(self, target: Value, pos: int, names: Value, values: Value) -> None: ...
         def mark_dataclass(self, cls: Class) -> None: ...
@@ -113,7 +114,7 @@ class HeapAccess:
         key = (obj, "backing")
         found = self.world.allocated.get(key)
         if found is None:
-            kind = next((n for n in self.mro_names(obj) if n in _CONTAINERS), method).removeprefix("builtins.")
+            kind = next((_CONTAINERS[n] for n in self.mro_names(obj) if n in _CONTAINERS), method)
             site = obj.site if isinstance(obj, Heap) else (None, 0)
             found = self.world.allocated[key] = Container(kind.partition(".")[0], site, 0)
             found.exact = False
@@ -515,6 +516,9 @@ class HeapAccess:
             found = library_attribute(library, name, only_known=True)
             if found:
                 return found
+        getter = obj.fields.get("__getattr__")
+        if getter is not None and getter.value and not name.startswith("__"):
+            return self.call_value(frame, 0, self.read(frame, getter), [literal(name).value], {}, "attribute")
         if cell is not None:
             frame.stuck = True
             return unknown(f"`{name}` of module {obj.name}, never set").value if frame.lenient else BOTTOM
@@ -566,6 +570,10 @@ class HeapAccess:
                     if isinstance(base, Lib) and registry.method_spec(base.name, "__getitem__"):
                         return self.call_value(frame, pos, bound("__getitem__", obj).value, [index], {}, "operator")
                 return unknown("an item of an object").value
+            case Wrapper(kind="namespace"):
+                names = [key.const for key in index if isinstance(key, Lit) and isinstance(key.const, str)]
+                found = join_items(tuple(self.get_attr(frame, obj.extra[0], name, pos) for name in names))
+                return found if len(names) == len(index) else join(found, obj.inner)
             case Lib() | Class():
                 return obj.value  # a generic alias: `list[int]`
             case Lit() if obj is NONE:
@@ -762,7 +770,13 @@ class HeapAccess:
 
 #: What can be iterated over only once: doing so changes it for whoever else holds it.
 ONE_SHOT = frozenset({"generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"})
-_CONTAINERS = frozenset({"builtins.dict", "builtins.list", "builtins.set", "collections.OrderedDict"})
+_CONTAINERS = {
+    "builtins.dict": "dict",
+    "builtins.list": "list",
+    "builtins.set": "set",
+    "collections.OrderedDict": "dict",
+    "collections.deque": "deque",
+}
 #: Built-in types that values of these kinds are surely of, with all their attributes.
 _COMPLETE = {"builtins.list": frozenset(dir(list)), "builtins.str": frozenset(dir(str))}
 _OBJECT_METHODS = frozenset(

@@ -32,6 +32,8 @@ from hybridize.program.build import Program
 from hybridize.program.ir import Code, Param
 from hybridize.program.lowering import walk_codes
 
+_GIVEN = 2
+
 
 @dataclass(slots=True)
 class Solution:
@@ -226,13 +228,15 @@ class Solver:
 
 
 def _is_root(frame: Frame) -> bool:
-    places = (frame.code.position, given_position(frame.code))
-    return any(caller is not None and pos in places for caller, pos in frame.incoming)
+    return any(
+        caller is not None and (frame.started_by(caller, pos) or frame.started_by(caller, pos - _GIVEN))
+        for caller, pos in frame.incoming
+    )
 
 
 def given_position(code: Code) -> int:
     """Where a test runner calls a function: a place at its definition that no call of the program has."""
-    return code.position + 2
+    return code.position + _GIVEN
 
 
 def method_kind(func: Func) -> str:

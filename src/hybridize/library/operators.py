@@ -38,6 +38,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
+from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.protocols import SHOWN, ask, compare_parts, equal, look_up, show
 from hybridize.library.spec import Call
 
@@ -204,6 +205,8 @@ def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
         kind = first.kind if isinstance(first, Container) else "tuple" if isinstance(first, Tup) else first.kind
         if kind == "list" and op == "+":
             return _concatenated(engine, frame, sides, pos)
+        if kind == "dict" and op == "|":
+            return _merged(engine, frame, [x.value, y.value], engine.container(frame, pos, "dict", "merged"), pos)
         if kind == "list" and op == "*":
             return _repeated(engine, frame, x, y, pos)
         element = BOTTOM
@@ -264,9 +267,12 @@ def _concatenated(engine: Any, frame: Any, sides: list[Any], pos: int) -> Value:
             engine.write(frame, made.cell(index), value, pos)
             index += 1
     if not exact or index > 64:
-        engine.lose_exactness(made)
+        hold_alike(engine, made)
         for side in sides:
             engine.write(frame, made.rest_cell(), engine.elements(frame, side.value, pos), pos)
+        lengths = [length_of(engine, frame, side.value) for side in sides]
+        known = [length for length in lengths if length is not None]
+        note_length(engine, made, sum(known) if len(known) == 2 else None)
     result: Value = made.value
     return result
 
@@ -282,8 +288,28 @@ def _repeated(engine: Any, frame: Any, x: Obj, y: Obj, pos: int) -> Value:
                 engine.write(frame, made.cell(i), engine.read(frame, cells[i % len(cells)]), pos)
             exact: Value = made.value
             return exact
-    engine.lose_exactness(made)
+    hold_alike(engine, made)
     engine.write(frame, made.rest_cell(), engine.elements(frame, sequence.value, pos), pos)
+    length = length_of(engine, frame, sequence.value)
+    times = count.const if isinstance(count, Lit) and isinstance(count.const, int) else None
+    note_length(engine, made, None if length is None or times is None else length * max(times, 0))
+    result: Value = made.value
+    return result
+
+
+def _merged(engine: Any, frame: Any, parts: list[Value], made: Container, pos: int) -> Value:
+    """`made` with the entries of dictionaries added."""
+    for part in parts:
+        for obj in part:
+            if not isinstance(obj, Container) or obj.kind != "dict":
+                engine.lose_exactness(made)
+                engine.write(frame, made.rest_cell(), unknown("a value of a merged mapping").value, pos)
+                continue
+            for key, cell in list(obj.fields.items()):
+                engine.set_item_quietly(frame, made, literal(key).value, engine.read(frame, cell), made.site[1])
+            if not engine.is_exact(frame, obj):
+                engine.lose_exactness(made)
+                engine.write(frame, made.rest_cell(), engine.read(frame, obj.rest_cell()), pos)
     result: Value = made.value
     return result
 
@@ -294,6 +320,9 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
     for x in a:
         if isinstance(x, Container) and x.kind != "frozenset":
             frame.effect("mutate", x, x.kind, pos)
+            if x.kind == "dict":
+                result = join(result, _merged(engine, frame, [b], x, pos))
+                continue
             engine.lose_exactness(x)
             engine.write(frame, x.rest_cell(), engine.elements(frame, b, pos), pos)
             result = join(result, x.value)

@@ -38,6 +38,7 @@ from hybridize.library.python.rules import (
     opaque,
     properties,
     recall,
+    same,
     table,
     text,
     truth,
@@ -144,6 +145,14 @@ def _defaults(call: Call) -> Value:
             for name, value in call.kwargs.items():
                 call.keep(space, name, value)
     return NONE_V
+
+
+def _import_module(call: Call) -> Value:
+    name = call.constant(0, "name")
+    if not isinstance(name, str) or (name.startswith(".") and not call.given(1, "package")):
+        call.effect("unknown_call", "importlib.import_module")
+        return unknown("a module that is chosen at run time").value
+    return call.engine.import_named(call.frame, name)
 
 
 def _arguments(call: Call) -> Value:
@@ -314,7 +323,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **table("tracemalloc", "get_traced_memory", give(tup([INT_V, INT_V]).value), "environment"),
     **table("signal", "signal", _later, "state"),
     "atexit.register": Spec(_later, effects=("state",)),
-    **table("importlib", "import_module reload", opaque, "unknown_call"),
+    "importlib.import_module": Spec(_import_module),
+    "importlib.reload": Spec(same, effects=("state",)),
     "importlib.util.find_spec": Spec(opaque, effects=("environment",)),
     **table("importlib.util", "spec_from_file_location module_from_spec", opaque),
     **table("importlib.metadata", "version", text, "environment"),
