@@ -6,6 +6,7 @@ promote (`int64 / int64` is float64), Python scalars are weak.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from hybridize.domain.objects import NONE, STR_V, Inst, Lit, Obj, Prim, Tensor, Unknown, Value, tensor, unknown
@@ -24,12 +25,10 @@ from hybridize.domain.tensors import (
 from hybridize.library.convert import PYTHON_NP, PYTHON_TF, type_of_value
 from hybridize.library.spec import Call
 
-_RANK: Final = {
-    name: i
-    for i, name in enumerate(
-        "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 float32 float64 complex64 complex128".split()
-    )
-}
+_PARTS: Final = re.compile(r"(bool|uint|int|float|complex)(\d*)$")
+_KINDS: Final = ("bool", "uint", "int", "float", "complex")
+#: The float that holds all values of an int of this many bits.
+FLOAT_FOR: Final = {8: 16, 16: 32, 32: 64, 64: 64}
 
 
 def broadcast(a: Shape, b: Shape) -> Shape:
@@ -56,24 +55,30 @@ def broadcast(a: Shape, b: Shape) -> Shape:
     return tuple(result)
 
 
-def promote(a: str | None, b: str | None) -> str | None:
-    """NumPy's result dtype of two array dtypes."""
-    if a is None or b is None or a not in _RANK or b not in _RANK:
+def dtype_parts(dtype: str) -> tuple[str, int] | None:
+    """The kind of a dtype and its number of bits."""
+    found = _PARTS.match(dtype)
+    return (found.group(1), int(found.group(2) or 8)) if found else None
+
+
+def promoted(a: str | None, b: str | None) -> str | None:
+    """NumPy's dtype of an operation on arrays of two dtypes."""
+    if a is None or b is None or a == b:
         return a if a == b else None
-    if a == b:
-        return a
-    low, high = sorted((a, b), key=_RANK.__getitem__)
-    if high.startswith("float") and low in ("int32", "int64", "uint32", "uint64"):
-        return "float64"
-    if high == "float16" and low in ("int16", "uint16"):
-        return "float32"
-    if high.startswith("complex"):
-        return "complex128" if low in ("float64", "int64", "int32") else high
-    if low.startswith("uint") and high.startswith("int"):
-        return high
-    if low.startswith("int") and high.startswith("uint"):
-        return {"uint16": "int32", "uint32": "int64", "uint64": "float64"}.get(high, high)
-    return high
+    first, second = dtype_parts(a), dtype_parts(b)
+    if first is None or second is None:
+        return None
+    (low, n), (high, m) = sorted((first, second), key=lambda p: _KINDS.index(p[0]))
+    if low == "bool":
+        return f"{high}{m}"
+    if low == high:
+        return f"{high}{max(n, m)}"
+    if high == "int":  # an unsigned one
+        return f"int{m}" if m > n else f"int{2 * n}" if n < 64 else "float64"
+    if high == "float":
+        return f"float{max(m, FLOAT_FOR[n])}"
+    real = FLOAT_FOR[n] if low in ("int", "uint") else n
+    return f"complex{max(m, 2 * real)}"
 
 
 def result_kind(*objs: Obj) -> str:
@@ -128,7 +133,7 @@ def _dtype(kind: str, x: Obj, y: Obj, a: str | None, b: str | None) -> str | Non
             return _weak(b, x.kind)
         if isinstance(y, Lit | Prim):
             return _weak(a, y.kind)
-        return promote(a, b)
+        return promoted(a, b)
     for side, dtype in ((x, a), (y, b)):
         # A tensor decides: NumPy arrays and Python values are converted to its dtype.
         if isinstance(side, Tensor) and side.kind != NDARRAY and dtype is not None:

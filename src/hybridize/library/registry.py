@@ -21,6 +21,7 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
         "hybridize.library.tensorflow.math",
         "hybridize.library.tensorflow.data",
         "hybridize.library.tensorflow.control",
+        "hybridize.library.tensorflow.objects",
         "hybridize.library.tensorflow.lookup",
         "hybridize.library.tensorflow.outside",
     ),
@@ -77,6 +78,10 @@ def merged(first: ClassSpec, second: ClassSpec) -> ClassSpec:
 def function_spec(name: str) -> Spec | None:
     """The model of a library function: its own, or that of the family of names it belongs to."""
     found: Spec | None = _table(root_of(name), "FUNCTIONS").get(name)
+    if found is None and name.startswith(("tf.compat.v1.", "tf.raw_ops.")):
+        from hybridize.library.tensorflow.aliases import alias_spec
+
+        return alias_spec(name)
     if found is not None or root_of(name) in _TABLES or _owner_is_class(name):
         return found
     from hybridize.library.python.families import family_function  # the families build on rules that build on this

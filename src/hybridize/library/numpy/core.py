@@ -7,8 +7,8 @@ from typing import Final
 
 from hybridize.domain.objects import NONE_V, Obj, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
+from hybridize.library.arithmetic import promoted
 from hybridize.library.numpy import functions
-from hybridize.library.numpy.promotion import promoted
 from hybridize.library.operands import Args, DtypeRule, tensor_rule, value_rule
 from hybridize.library.spec import Call, Rule, Spec
 

@@ -6,9 +6,10 @@ from typing import Final
 
 from hybridize.domain.objects import BOOL_V, INT_V, Value, literal, tup
 from hybridize.domain.tensors import DYNAMIC, Shape
+from hybridize.library.arithmetic import promoted
 from hybridize.library.convert import shape_value
 from hybridize.library.numpy import joining, shaping
-from hybridize.library.numpy.promotion import both, combined, divided, floating, of, promoted, real, summed
+from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, ValueRule, fixed, sure
 from hybridize.library.shapes import axis_of, broadcast_all, concatenated, product_of, replaced, sum_of
 from hybridize.library.tensorflow.linalg import einsum_shape, tensordot_shape

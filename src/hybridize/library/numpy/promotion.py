@@ -2,46 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Final
 
+from hybridize.library.arithmetic import FLOAT_FOR, dtype_parts, promoted
 from hybridize.library.operands import Args, DtypeRule, Operand
-
-_PARTS: Final = re.compile(r"(bool|uint|int|float|complex)(\d*)$")
-_KINDS: Final = ("bool", "uint", "int", "float", "complex")
-#: The float that holds all values of an int of this many bits.
-_FLOAT_FOR: Final = {8: 16, 16: 32, 32: 64, 64: 64}
-
-
-def _parts(dtype: str) -> tuple[str, int] | None:
-    found = _PARTS.match(dtype)
-    return (found.group(1), int(found.group(2) or 8)) if found else None
-
-
-def promoted(a: str | None, b: str | None) -> str | None:
-    """The dtype of an operation on arrays of two dtypes."""
-    if a is None or b is None or a == b:
-        return a if a == b else None
-    first, second = _parts(a), _parts(b)
-    if first is None or second is None:
-        return None
-    (low, n), (high, m) = sorted((first, second), key=lambda p: _KINDS.index(p[0]))
-    if low == "bool":
-        return f"{high}{m}"
-    if low == high:
-        return f"{high}{max(n, m)}"
-    if high == "int":  # an unsigned one
-        return f"int{m}" if m > n else f"int{2 * n}" if n < 64 else "float64"
-    if high == "float":
-        return f"float{max(m, _FLOAT_FOR[n])}"
-    real = _FLOAT_FOR[n] if low in ("int", "uint") else n
-    return f"complex{max(m, 2 * real)}"
 
 
 def with_scalar(dtype: str | None, scalar: str) -> str | None:
     """The dtype of an array and a Python scalar: its kind may lift the array's, never its size."""
-    parts = _parts(dtype) if dtype else None
+    parts = dtype_parts(dtype) if dtype else None
     if parts is None:
         return None
     kind, bits = parts
@@ -85,16 +54,16 @@ def combined(operands: list[Operand]) -> str | None:
 
 def floating(dtype: str | None) -> str | None:
     """The dtype of a function of real numbers (`sqrt`): ints become floats."""
-    parts = _parts(dtype) if dtype else None
+    parts = dtype_parts(dtype) if dtype else None
     if parts is None:
         return None
     kind, bits = parts
-    return dtype if kind in ("float", "complex") else f"float{_FLOAT_FOR[bits]}"
+    return dtype if kind in ("float", "complex") else f"float{FLOAT_FOR[bits]}"
 
 
 def divided(dtype: str | None) -> str | None:
     """The dtype of a true division or a mean: ints become float64."""
-    parts = _parts(dtype) if dtype else None
+    parts = dtype_parts(dtype) if dtype else None
     if parts is None:
         return None
     return dtype if parts[0] in ("float", "complex") else "float64"
@@ -102,7 +71,7 @@ def divided(dtype: str | None) -> str | None:
 
 def summed(dtype: str | None) -> str | None:
     """The dtype of a sum or product: small ints become 64 bits wide."""
-    parts = _parts(dtype) if dtype else None
+    parts = dtype_parts(dtype) if dtype else None
     if parts is None:
         return None
     kind, _ = parts

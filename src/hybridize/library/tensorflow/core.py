@@ -103,7 +103,8 @@ def _sparse(call: Call) -> Value:
 
 def _indexed_slices(call: Call) -> Value:
     dtype, _ = type_of_value(call, call.arg(0, "values"), PYTHON_TF)
-    return tensor(SPARSE, dtype).value
+    shape = call.arg(2, "dense_shape")
+    return tensor(SPARSE, dtype, shape_of(call, shape) if shape and shape is not NONE_V else None).value
 
 
 def _is_callable(obj: Obj) -> bool:
@@ -361,9 +362,6 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "mark_used": Spec(_nothing),
         },
         parameters=("dtype", "size"),
-    ),
-    "tf.random.Generator": ClassSpec(
-        methods={name: Spec(lambda call: tensor(DENSE).value, op=True) for name in ("normal", "uniform")}
     ),
     "tf.summary.SummaryWriter": ClassSpec(
         methods={

@@ -15,6 +15,7 @@ from hybridize.library.tensorflow import (
     linalg,
     nn,
     parsing,
+    ragged,
     random_ops,
     reductions,
     shaping,
@@ -35,6 +36,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **parsing.FUNCTIONS,
     **linalg.FUNCTIONS,
     **nn.FUNCTIONS,
+    **ragged.FUNCTIONS,
     **shaping.FUNCTIONS,
     **gathering.FUNCTIONS,
 }

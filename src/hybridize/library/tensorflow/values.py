@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE
 from hybridize.library.convert import SHAPE_KIND, shape_of, shape_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.tensorflow import ragged
 
 _SCALARS: Final = {"float": "float", "int": "int", "uint": "int", "bool": "bool", "string": "bytes"}
 
@@ -172,20 +173,12 @@ def _rank_of(call: Call) -> int:
     return len(shape) if shape is not None else DYNAMIC
 
 
-_RAGGED_PROPERTIES: Final[dict[str, Rule]] = {
-    "values": _dense(keep=True),
-    "flat_values": _dense(keep=True),
-    "row_splits": lambda call: tensor(DENSE, "int64", (DYNAMIC,)).value,
-    "ragged_rank": lambda call: INT_V,
-}
 _RAGGED_METHODS: Final = {
-    "to_tensor": Spec(_dense(keep=True), op=True),
+    **ragged.METHODS,
     "to_sparse": Spec(lambda call: tensor(SPARSE, receiver(call).dtype).value, op=True),
     "to_list": Spec(_lists),
     "bounding_shape": Spec(_dense("int64"), op=True),
     "row_lengths": Spec(_dense("int64"), op=True),
-    "nrows": Spec(lambda call: tensor(DENSE, "int64", ()).value, op=True),
-    "value_rowids": Spec(_dense("int64"), op=True),
     "with_values": Spec(_same, op=True),
     "with_flat_values": Spec(_same, op=True),
     "merge_dims": Spec(lambda call: tensor(RAGGED, receiver(call).dtype).value, op=True),
@@ -222,7 +215,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     ),
     "tensor.sparse": ClassSpec(methods=_TENSOR_METHODS, properties={**_TENSOR_PROPERTIES, **_SPARSE_PROPERTIES}),
     "tensor.ragged": ClassSpec(
-        methods={**_TENSOR_METHODS, **_RAGGED_METHODS}, properties={**_TENSOR_PROPERTIES, **_RAGGED_PROPERTIES}
+        methods={**_TENSOR_METHODS, **_RAGGED_METHODS}, properties={**_TENSOR_PROPERTIES, **ragged.PROPERTIES}
     ),
     "tensor.TensorShape": ClassSpec(
         methods={
