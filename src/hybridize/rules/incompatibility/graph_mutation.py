@@ -97,7 +97,7 @@ def target(x):
 r1 = target(tf.constant(0.0))
 """,
             line=5,
-            outcome=Outcome.DIFFERS,
+            outcome=Outcome.RAISES,
         ),
     ),
     good=(

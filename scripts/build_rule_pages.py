@@ -1,0 +1,73 @@
+"""Writes a page for each rule into docs/rules/, from the rules themselves.
+
+python scripts/build_rule_pages.py           # write
+python scripts/build_rule_pages.py --check   # exit with 1 if a page is out of date
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from hybridize.rules.model import Category, Rule
+from hybridize.rules.page import rule_page
+from hybridize.rules.registry import all_rules
+
+FOLDER = Path(__file__).parent.parent / "docs" / "rules"
+TITLES = {
+    Category.PERFORMANCE: "Performance",
+    Category.MISUSE: "API misuse",
+    Category.INCOMPATIBILITY: "Incompatibility",
+    Category.TENSORFLOW: "TensorFlow bug",
+    Category.DEBUGGABILITY: "Debuggability",
+    Category.STATE: "Exposed variable state",
+    Category.NUMERICAL: "Numerical errors",
+}
+
+
+def page(rule: Rule) -> str:
+    """A rule's page."""
+    level = f"reported as {rule.level.value} in hybrid functions" if rule.level else "not reported in hybrid functions"
+    head = f"# {rule.code} {rule.name}\n\n{rule.summary}\n\n*{TITLES[rule.category]}; {level}.*\n\n"
+    return head + rule_page(rule) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """All pages by file name."""
+    found = {f"{rule.code}.md": page(rule) for rule in all_rules()}
+    lines = ["# Rules", "", "Written by `scripts/build_rule_pages.py` from the rules; do not edit.", ""]
+    for category, title in TITLES.items():
+        rules = [rule for rule in all_rules() if rule.category is category]
+        if rules:
+            lines += [f"## {title}", "", "| code | name | traced, the program | meaning |", "|---|---|---|---|"]
+            lines += [f"| [{r.code}]({r.code}.md) | {r.name} | {r.outcome.value} | {r.summary} |" for r in rules]
+            lines.append("")
+    found["README.md"] = "\n".join(lines)
+    return found
+
+
+def main() -> int:
+    """Writes or checks the pages."""
+    wanted = pages()
+    present = {file.name for file in FOLDER.glob("*.md")}
+    stale = [
+        name
+        for name in sorted(wanted)
+        if not (FOLDER / name).exists() or (FOLDER / name).read_text(encoding="utf-8") != wanted[name]
+    ]
+    gone = sorted(present - set(wanted))
+    if "--check" in sys.argv[1:]:
+        for name in (*stale, *gone):
+            print(f"docs/rules/{name} is out of date")
+        return 1 if stale or gone else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        (FOLDER / name).write_text(wanted[name], encoding="utf-8")
+    for name in gone:
+        (FOLDER / name).unlink()
+    print(f"{len(stale)} written, {len(gone)} removed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
