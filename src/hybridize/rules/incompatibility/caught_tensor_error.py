@@ -7,11 +7,11 @@ from typing import Final
 
 from hybridize.domain.objects import Lib, Stream, Tup, Value
 from hybridize.facts.model import Evidence
-from hybridize.program.ir import NO_SLOT, Op, Try
+from hybridize.program.ir import NO_SLOT, Instr, Op, Try
 from hybridize.rules.control import Control, control, is_dataset
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
-from hybridize.rules.views import FrameView
+from hybridize.rules.views import FrameView, FunctionView
 
 _ANY: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
 #: Operations that fail by the values they get, not by shapes.
@@ -48,6 +48,39 @@ def scan(view: FrameView) -> Iterator[Hit]:
             message = f"handles an error of {what}, which a graph raises only when it runs"
             here = Evidence(message, view.code.path, site.instr[-1] >> 16)
             yield Hit(site.instr[-1], message, evidence=(here, Evidence(what, view.code.path, position >> 16)))
+
+
+def ended_outside(function: FunctionView) -> Iterator[Hit]:
+    """`next` on a dataset's iterator, and a caller that waits for `StopIteration`."""
+    nexts = [(view, instr) for view in function.views() for instr in view.instructions() if _is_next(view, instr)]
+    for caller, pos, _, _ in function.callers() if nexts else ():
+        if not _waits(control(FrameView(function.project, caller)), pos):
+            continue
+        for view, instr in nexts:
+            message = "`next` at the end of a dataset raises `OutOfRangeError` in a graph"
+            here = Evidence(message, view.code.path, instr[-1] >> 16)
+            waits = Evidence("the caller handles `StopIteration`", caller.code.path, pos >> 16)
+            yield Hit(instr[-1], message, evidence=(here, waits), level=Level.ERROR, outcome=Outcome.RAISES)
+        return
+
+
+def _is_next(view: FrameView, instr: Instr) -> bool:
+    """Whether an instruction is `next(it)` on a dataset's iterator."""
+    if instr[0] != Op.CALL or len(instr[3]) != 1 or "builtins.next" not in view.names(instr[2]):
+        return False
+    return _dataset(view, instr[3][0][0])
+
+
+def _waits(flow: Control, pos: int) -> bool:
+    """Whether a call stands in a `try` that handles `StopIteration`."""
+    tries = [
+        outer.instr[2]
+        for site in flow.structure.of(Op.CALL)
+        if site.instr[-1] == pos
+        for outer, part in site.around()
+        if outer.instr[0] == Op.TRY and part == "body"
+    ]
+    return any("builtins.StopIteration" in _caught(flow.view, statement) for statement in tries)
 
 
 def _dataset(view: FrameView, slot: int) -> bool:
@@ -105,6 +138,7 @@ when the graph runs: the handler never does, and the error reaches the caller, t
 `OutOfRangeError`. Put the `try` around the call of the hybrid function. Handlers for errors of Python's and of
 static shapes work.""",
     frame=scan,
+    root=ended_outside,
     bad=(
         Example(
             """\

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE_V, Container, Lit, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, Shape
+from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import Control, control, is_dataset
 from hybridize.rules.kinds import certain
@@ -30,16 +32,25 @@ def scan(view: FrameView) -> Iterator[Hit]:
         invariant = any(
             _OPTIONS in view.names(s.instr[2]) for s in flow.structure.within(site) if s.instr[0] == Op.CALL
         )
+        signed = _has_signature(view)
         for phi in loop.phis:
             entry = next((slot for edge, slot in phi[2] if edge == loop.entry), -1)
             if entry < 0 or phi[1] not in flow.structure.read:
                 continue
             backs = [slot for edge, slot in phi[2] if edge != loop.entry and view.frame.edges[edge]]
-            why = _why(flow, site, phi, entry, backs, invariant)
+            # The shapes of a signature are not those of the calls.
+            free = invariant or (signed and view.mask(entry) & ~OPERATION != 0)
+            why = _why(flow, site, phi, entry, backs, free)
             if why is not None:
                 position = _assigned(view, backs) or site.instr[-1]
                 name = view.code.slot_names.get(phi[1], "a variable")
                 yield Hit(position, f"`{name}` changes in a loop of the graph: {why}", mask)
+
+
+def _has_signature(view: FrameView) -> bool:
+    """Whether a decorator of the function names the types of its arguments."""
+    calls = [d for d in view.code.decorators if isinstance(d, ast.Call)]
+    return any(keyword.arg == "input_signature" for call in calls for keyword in call.keywords)
 
 
 def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], invariant: bool) -> str | None:
@@ -72,7 +83,19 @@ def _asked(flow: Control, site: Site, head: int) -> bool:
         if instr[0] == Op.COMPARE and instr[2] in ("is", "is not", "==", "!="):
             sides = (instr[3], instr[4])
             if any(_is(flow, slot, head, 0) for slot in sides) and any(flow.view.value(s) == NONE_V for s in sides):
-                return True
+                return not _starts_as_zeros(flow, site, instr[1])
+    return False
+
+
+def _starts_as_zeros(flow: Control, site: Site, condition: int) -> bool:
+    """Whether what replaces None is zeros, which is what the graph starts with."""
+    for inner in flow.structure.within(site):
+        if inner.instr[0] == Op.IF and inner.instr[2] == condition:
+            for phi in inner.joins():
+                made = [flow.view.definition(slot) for _, slot in phi[2]]
+                calls = [name for m in made if m is not None and m[0] == Op.CALL for name in flow.view.names(m[2])]
+                if any(name in ("tf.zeros", "tf.zeros_like") for name in calls):
+                    return True
     return False
 
 
