@@ -364,10 +364,32 @@ def unary(engine: Any, frame: Any, op: str, value: Value, pos: int) -> Value:
 
 def compare(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
     """`a op b` for a comparison, identity or membership test."""
+    if len(a) * len(b) > MAX_PAIRS:
+        return _compare_many(engine, frame, op, a, b, pos)
     result = BOTTOM
     for x in a:
         for y in b:
             result = join(result, _compare(engine, frame, op, x, y, pos))
+    return result
+
+
+def _compare_many(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
+    """A comparison of too many alternatives to take them pair by pair: each is asked about all others at once."""
+    result = BOOL_V
+    if op in ("is", "is not"):
+        return result
+    if op in ("in", "not in"):
+        for y in b:
+            result = join(result, _contains(engine, frame, a, y, pos) or BOTTOM)
+        return result
+    for mine, other, name in ((a, b, op), (b, a, _REFLECTED.get(op, op))):
+        found = ask(engine, frame, mine, (f"__{SPECIAL[name]}__", *_INSTEAD.get(name, ())), pos, other)
+        result = join(result, found if op != "!=" else BOTTOM)
+    compare_parts(engine, frame, a, b, pos)
+    for x in _plain(a):
+        for y in _plain(b):
+            if isinstance(x, Tensor) or isinstance(y, Tensor):
+                result = join(result, compare_tensor(Call(engine, frame, pos, op, [x.value, y.value], {}), x, y))
     return result
 
 
@@ -392,7 +414,7 @@ def _compare(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Valu
             found = ask(engine, frame, obj.value, names, pos, other.value)
             if found:
                 return BOOL_V if op == "!=" else found
-    compare_parts(engine, frame, x, y, pos)
+    compare_parts(engine, frame, x.value, y.value, pos)
     if op in ("==", "!="):
         answer = _equal(x, y)
         if answer is not None:
@@ -431,21 +453,29 @@ def _identical(x: Obj, y: Obj) -> bool | None:
     return None
 
 
-def _membership(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+def _contains(engine: Any, frame: Any, wanted: Value, y: Obj, pos: int) -> Value | None:
+    """Looks for a value in a container, which may call methods of instances; what such a method answers, if it does."""
     if isinstance(y, Inst):
-        found = _special(engine, frame, y, "__contains__", [x.value], pos)
+        found = _special(engine, frame, y, "__contains__", [wanted], pos)
         if found is None and engine.find_method(frame, y, "__iter__"):
             engine.elements(frame, y.value, pos)
         return BOOL_V if found is None else found
     if isinstance(y, Container | Tup):
         if isinstance(y, Container) and y.kind in ("dict", "set", "frozenset"):
-            look_up(engine, frame, x.value, pos)
+            look_up(engine, frame, wanted, pos)
         else:
             members = engine.values_of(frame, y) if isinstance(y, Container) else join_items(y.items)
-            equal(engine, frame, x.value, members, pos)
+            equal(engine, frame, wanted, members, pos)
     if getattr(y, "kind", "") in ("generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"):
         engine.elements(frame, y.value, pos)  # looking into an iterator uses it up
         return BOOL_V
+    return None
+
+
+def _membership(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+    found = _contains(engine, frame, x.value, y, pos)
+    if found is not None:
+        return found
     if isinstance(x, Lit):
         known: list[Value] | None = None
         if isinstance(y, Tup):

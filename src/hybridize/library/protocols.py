@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Container, Inst, Obj, Tup, Value
+from hybridize.domain.lattice import join, join_all
+from hybridize.domain.objects import BOTTOM, Container, Inst, Tup, Value
 
 #: What a truth test, a formatted value and a printed one ask for: the first that the class of an object defines.
 TRUTH: Final = ("__bool__", "__len__")
@@ -93,15 +93,21 @@ def order(engine: Any, frame: Any, element: Value, pos: int, depth: int = 0) -> 
                 order(engine, frame, part, pos, depth + 1)
 
 
-def compare_parts(engine: Any, frame: Any, x: Obj, y: Obj, pos: int, depth: int = 0) -> None:
-    """Compares two containers part by part."""
-    if depth >= _DEEPEST or not isinstance(x, Tup | Container) or not isinstance(y, Tup | Container):
+def compare_parts(engine: Any, frame: Any, a: Value, b: Value, pos: int, depth: int = 0) -> None:
+    """Compares containers part by part: tuples item by item, several or longer ones by all of their parts at once."""
+    if depth >= _DEEPEST:
         return
-    for mine, other in zip(_parts(engine, frame, x), _parts(engine, frame, y), strict=False):
-        equal(engine, frame, mine, other, pos)
-        for a in mine:
-            for b in other:
-                compare_parts(engine, frame, a, b, pos, depth + 1)
+    for mine, other in zip(_parts_of(engine, frame, a), _parts_of(engine, frame, b), strict=False):
+        if mine and other:
+            equal(engine, frame, mine, other, pos)
+            compare_parts(engine, frame, mine, other, pos, depth + 1)
+
+
+def _parts_of(engine: Any, frame: Any, value: Value) -> tuple[Value, ...]:
+    holders = [o for o in value if isinstance(o, Tup | Container)]
+    if len(holders) == 1:
+        return _parts(engine, frame, holders[0])
+    return (join_all([part for holder in holders for part in _parts(engine, frame, holder)]),)
 
 
 def _parts(engine: Any, frame: Any, obj: Tup | Container) -> tuple[Value, ...]:
