@@ -40,6 +40,8 @@ class Region:
     tested: frozenset[str]
     block: tuple[Instr, ...]
     slots: frozenset[int] = field(default_factory=frozenset)
+    written: frozenset[str] | None = None
+    answers: dict[Frame, bool] = field(default_factory=dict)
 
 
 _regions: dict[Code, dict[int, tuple[Region, ...]]] = {}
@@ -48,6 +50,7 @@ _regions: dict[Code, dict[int, tuple[Region, ...]]] = {}
 def reset_guards() -> None:
     """Forgets the regions of earlier analyses."""
     _regions.clear()
+    _written.clear()
 
 
 def is_cached(code: Code) -> bool:
@@ -255,13 +258,48 @@ def _named(code: Code, call: Instr) -> Iterator[str]:
 def _sets_what_it_tests(frame: Frame, region: Region) -> bool:
     if not region.tested:
         return False
-    return bool(region.tested & _SET_UP) or any(name in region.tested for name in _writes(frame, region.block))
+    found = region.answers.get(frame)
+    if found is None:
+        found = bool(region.tested & _SET_UP) or not region.tested.isdisjoint(_writes(frame, region))
+        region.answers[frame] = found
+    return found
 
 
-def _writes(frame: Frame, block: tuple[Instr, ...], depth: int = _DEPTH) -> Iterator[str]:
-    """The names of the fields, globals, captured variables and containers that some instructions write."""
-    code = frame.code
-    positions: set[int] = set()
+def _writes(frame: Frame, region: Region) -> set[str]:
+    """The names of the fields, globals, captured variables and containers that a region and its callees write."""
+    if region.written is None:
+        region.written = frozenset(_named_by(frame.code, region.block))
+    found = set(region.written)
+    todo: list[tuple[Frame, int]] = []
+    positions = {instr[-1] for instr in region.block if instr[0] == Op.CALL}
+    for (pos, callee), how in frame.calls.items():
+        if pos in positions and how != "host":
+            todo.append((callee, _DEPTH - 1))
+    seen: set[Code] = set()
+    while todo:
+        callee, depth = todo.pop()
+        if callee.code in seen:
+            continue
+        seen.add(callee.code)
+        found |= _written_by(callee.code)
+        if depth:
+            todo += [(inner, depth - 1) for (_, inner), how in callee.calls.items() if how != "host"]
+    return found
+
+
+_written: dict[Code, frozenset[str]] = {}
+
+
+def _written_by(code: Code) -> frozenset[str]:
+    """What a function's own code writes."""
+    found = _written.get(code)
+    if found is None:
+        found = _written[code] = frozenset(_named_by(code, tuple(instructions(code.body))))
+    return found
+
+
+def _named_by(code: Code, block: tuple[Instr, ...]) -> Iterator[str]:
+    """The names of what some instructions write."""
     for instr in block:
         match instr[0]:
             case Op.SET_ATTR:
@@ -271,15 +309,10 @@ def _writes(frame: Frame, block: tuple[Instr, ...], depth: int = _DEPTH) -> Iter
             case Op.SET_ITEM:
                 yield from _reads(code, instr[2])
             case Op.CALL:
-                positions.add(instr[-1])
                 made = definitions(code).get(instr[2])
                 if made is not None and made[0] == Op.ATTR:
                     yield from _reads(code, made[2])
                 yield from _named(code, instr)
-    if depth:
-        for (pos, callee), how in frame.calls.items():
-            if pos in positions and how != "host":
-                yield from _writes(callee, tuple(instructions(callee.code.body)), depth - 1)
 
 
 def _leaves_only_state(frame: Frame, region: Region) -> bool:

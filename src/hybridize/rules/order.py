@@ -133,6 +133,10 @@ class Order:
             self._relations[frame] = found
         return found
 
+    def matters(self, frame: Frame) -> bool:
+        """Whether a call of a frame leads to any event."""
+        return frame in self._relevant
+
     def run(self, frame: Frame) -> Relation | None:
         """What a call of a frame does; None where it has no part in this."""
         return self._frame(frame) if frame in self._relevant else None
@@ -145,29 +149,33 @@ class _Walk:
         self.order = order
         self.frame = frame
         self.every = order.every
+        self.nothing = identity(order.every)
         self.makes = order.makes(frame)
         self.writes = order.writes.get(frame, {})
         self.callees: dict[int, list[tuple[Frame, str]]] = {}
         for (pos, callee), how in frame.calls.items():
             if how not in _UNORDERED:
                 self.callees.setdefault(pos, []).append((callee, how))
+        self.callees = {p: some for p, some in self.callees.items() if any(order.matters(c) for c, _ in some)}
+        self.events = self.callees.keys() | self.makes.keys() | self.writes.keys()
 
     def block(self, block: Block) -> Relation:
-        found = identity(self.every)
+        """What a block does."""
+        found = nothing = self.nothing
         for instr in block:
-            made = self._instr(instr)
-            if made is not None:
-                found = then(found, made)
+            if instr[-1] in self.events or instr[0] in _NESTED:
+                made = self._instr(instr)
+                if made is not None:
+                    found = made if found is nothing else then(found, made)
         return found
 
     def _instr(self, instr: Instr) -> Relation | None:
         match instr[0]:
             case Op.IF:
-                return either(self.block(instr[3]), self.block(instr[4]))
+                first, second = self.block(instr[3]), self.block(instr[4])
+                return None if first is second is self.nothing else either(first, second)
             case Op.LOOP:
-                loop: Loop = instr[2]
-                once = then(self.block(loop.test), self.block(loop.body))
-                return then(then(repeated(once, self.every), self.block(loop.test)), self.block(loop.orelse))
+                return self._loop(instr[2])
             case Op.TRY:
                 return self._try(instr[2])
             case Op.PHI | Op.COPY | Op.REFINE:
@@ -183,6 +191,12 @@ class _Walk:
             write = written(mask, self.every)
             found = write if found is None else then(found, write)
         return found
+
+    def _loop(self, loop: Loop) -> Relation | None:
+        test, body, after = self.block(loop.test), self.block(loop.body), self.block(loop.orelse)
+        if test is body is after is self.nothing:
+            return None
+        return then(then(repeated(then(test, body), self.every), test), after)
 
     def _try(self, statement: Try) -> Relation:
         found = self.block(statement.body)
@@ -203,6 +217,7 @@ class _Walk:
         return repeated(found, self.every) if found is not None and again else found
 
 
+_NESTED: Final = frozenset({Op.IF, Op.LOOP, Op.TRY})
 #: Instructions that may allocate, and that may write.
 _MAKERS: Final = frozenset({Op.CALL, Op.LIST, Op.DICT, Op.SET, Op.FUNC, Op.UNPACK, Op.GENERATOR, Op.ITEM})
 _WRITERS: Final = frozenset(
