@@ -8,19 +8,20 @@ from typing import Final
 from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView
 
-_OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="})
+OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="})
 #: Functions whose tensors must have one dtype, with the names of those parameters.
-_ALIKE: Final = {
+ALIKE: Final = {
     **{f"tf.{name}": ("x", "y") for name in "add subtract multiply divide maximum minimum pow greater less".split()},
     **{f"tf.math.{name}": ("x", "y") for name in "add subtract multiply divide maximum minimum pow mod".split()},
     **{f"tf.math.{name}": ("x", "y") for name in "squared_difference greater less greater_equal less_equal".split()},
     **{f"tf.math.{name}": ("x", "y") for name in "floordiv floormod atan2 equal not_equal truediv".split()},
     **dict.fromkeys(("tf.matmul", "tf.linalg.matmul", "tf.tensordot"), ("a", "b")),
     "tf.where": ("", "x", "y"),
+    "tf.clip_by_value": ("t", "", "clip_value_max"),
 }
 #: Functions of a list of tensors of one dtype.
 _LISTS: Final = frozenset({"tf.concat", "tf.stack", "tf.add_n"})
@@ -30,17 +31,35 @@ _NUMERIC: Final = ("int", "uint", "float", "bfloat", "complex", "bool")
 
 def operator(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`array * tensor`, with different dtypes."""
-    if instr[2] in _OPERATORS:
+    if instr[2] in OPERATORS:
         found = _pair(view, instr[3], instr[4])
         if found is not None:
             yield _hit(instr, *found)
+        elif instr[0] == Op.BINARY:
+            yield from _narrower(view, instr)
+
+
+def _narrower(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """NumPy promotes (`float32 * float64`, `uint8 / 2`) where TensorFlow keeps the dtype of the tensor."""
+    promoted = {o.dtype for o in view.value(instr[1]) if isinstance(o, Tensor) and o.kind == NDARRAY}
+    for slot, other in ((instr[3], instr[4]), (instr[4], instr[3])):
+        given = {o.dtype for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY}
+        if len(given) != 1 or len(promoted) != 1 or not view.symbolic(slot) or view.symbolic(other):
+            continue
+        dtype, wider = given.pop(), promoted.copy().pop()
+        if dtype == wider or dtype is None or wider is None or not wider.startswith("float"):
+            continue
+        if dtype.startswith("float") or dtype in ("uint8", "int8", "uint16", "int16"):
+            said = f"an array of {dtype} becomes a tensor: the result is not {wider} as in NumPy"
+            yield Hit(instr[-1], said, view.symbolic(slot), outcome=Outcome.DIFFERS, level=Level.WARNING)
+            return
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A function that asks for one dtype; a conversion to another one; an assignment."""
     for name in view.names(instr[2]):
-        if name in _ALIKE:
-            slots = [argument(instr, i, p) for i, p in enumerate(_ALIKE[name]) if p]
+        if name in ALIKE:
+            slots = [argument(instr, i, p) for i, p in enumerate(ALIKE[name]) if p]
             found = _pair(view, *slots) if min(slots) >= 0 else None
         elif name in _LISTS:
             found = _listed(view, argument(instr, 0, "values"))

@@ -15,6 +15,15 @@ from hybridize.rules.views import FrameView
 #: Sequences that Python itself indexes.
 _SEQUENCES: Final = frozenset({"list", "tuple", "deque", "bytearray"})
 _CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
+#: Parameters of TensorFlow's functions that must be Python ints while tracing: place and name.
+_PYTHON_INTS: Final = {
+    "tf.unstack": (1, "num"),
+    "tf.split": (1, "num_or_size_splits"),
+    "tf.stack": (1, "axis"),
+    "tf.nn.softmax": (1, "axis"),
+    "tf.nn.log_softmax": (1, "axis"),
+    "tf.squeeze": (1, "axis"),
+}
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -31,10 +40,20 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
             needs = view.symbolic(given)
             if needs:
                 yield Hit(instr[-1], "converts tensors to Python numbers with `map`", needs)
+    elif any(n in _PYTHON_INTS for n in names):
+        index, name = next(_PYTHON_INTS[n] for n in names if n in _PYTHON_INTS)
+        slot = argument(instr, index, name)
+        needs = tensor_or_number(view, slot) if _is_scalar(view.value(slot)) else 0
+        if needs:
+            yield Hit(instr[-1], f"gives a tensor as `{name}`, which must be a Python int", needs)
     elif any(n in ("builtins.list.pop", "builtins.list.insert") for n in names):
         needs = tensor_or_number(view, argument(instr, 0))
         if needs:
             yield Hit(instr[-1], "uses a tensor as the position in a list", needs)
+
+
+def _is_scalar(value: Value) -> bool:
+    return all(not isinstance(o, Tensor) or not o.shape for o in value)
 
 
 def item(view: FrameView, instr: Instr) -> Iterator[Hit]:

@@ -1,0 +1,191 @@
+"""HY355: Python numbers that become tensors, and then have a dtype of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lit, Prim, Tensor
+from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.incompatibility.array_dtype import ALIKE, OPERATORS
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import argument, number, own
+from hybridize.rules.views import FrameView
+
+_DEPTH: Final = 8
+#: What a Python number of a kind becomes.
+_DTYPES: Final = {"int": "int32", "float": "float32"}
+_PYTHON_FLOAT: Final = "python float"
+
+
+def operator(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`x * int(t)` where x is a float tensor; `int(t) * 0.5`."""
+    if instr[2] in OPERATORS:
+        yield from _check(view, instr, instr[3], instr[4])
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`tf.multiply(x, int(t))`."""
+    for name in view.names(instr[2]):
+        if name in ALIKE:
+            slots = [argument(instr, i, p) for i, p in enumerate(ALIKE[name]) if p]
+            if min(slots) >= 0:
+                yield from _check(view, instr, slots[0], slots[1])
+            return
+
+
+def _check(view: FrameView, instr: Instr, left: int, right: int) -> Iterator[Hit]:
+    for slot, other in ((left, right), (right, left)):
+        needs = number(view, slot)
+        if not needs:
+            continue
+        dtype, against = _dtype(view, slot, _DEPTH), _other(view, other)
+        if dtype is None or against is None or dtype == against:
+            continue
+        if against == _PYTHON_FLOAT and not dtype.startswith("int"):
+            continue
+        yield Hit(instr[-1], f"a number made from a tensor is {dtype} in a graph, and meets {against}", needs)
+        return
+
+
+def _other(view: FrameView, slot: int) -> str | None:
+    """The dtype that an operand insists on."""
+    if number(view, slot):
+        return _dtype(view, slot, _DEPTH)
+    found: set[str] = set()
+    for obj in view.value(slot):
+        if isinstance(obj, Tensor):
+            if obj.dtype is None or obj.kind == SYMBOLIC or (obj.kind == NDARRAY and not view.symbolic(slot)):
+                return None
+            found.add(obj.dtype)
+        elif isinstance(obj, Lit | Prim) and obj.kind == "float":
+            found.add(_PYTHON_FLOAT)
+        else:
+            return None
+    return found.pop() if len(found) == 1 else None
+
+
+def _dtype(view: FrameView, slot: int, depth: int) -> str | None:
+    """The dtype of the tensor that a Python number becomes; None where that cannot be told."""
+    value = view.value(slot)
+    kinds = {o.kind for o in value if isinstance(o, Lit | Prim)}
+    if not depth or len(kinds) != 1 or any(isinstance(o, Tensor) for o in value):
+        return None
+    made = view.definition(slot)
+    if made is None:
+        return None
+    op = made[0]
+    if op == Op.CALL:
+        names = view.names(made[2])
+        if "builtins.int" in names or "builtins.float" in names:
+            return _DTYPES.get(next(iter(kinds)))
+        return None
+    if op in (Op.COPY, Op.REFINE):
+        return _dtype(view, made[2], depth - 1)
+    if op == Op.ITER:
+        return _counted(view, made)
+    if op in (Op.BINARY, Op.INPLACE):
+        return _computed(view, made, depth)
+    if op == Op.PHI:
+        return _DTYPES.get(next(iter(kinds)))
+    return None
+
+
+def _counted(view: FrameView, made: Instr) -> str | None:
+    """The elements of `range(t)`."""
+    ranged = view.definition(made[2])
+    if ranged is None or ranged[0] != Op.CALL or "builtins.range" not in view.names(ranged[2]):
+        return None
+    dtypes = {o.dtype for s, _ in ranged[3] if own(view, s) for o in view.value(s) if isinstance(o, Tensor)}
+    if not dtypes:
+        return "int32"
+    return dtypes.pop() if len(dtypes) == 1 else None
+
+
+def _computed(view: FrameView, made: Instr, depth: int) -> str | None:
+    parts = [s for s in (made[3], made[4]) if number(view, s)]
+    dtypes = {_dtype(view, s, depth - 1) for s in parts}
+    if len(dtypes) != 1:
+        return None
+    dtype = dtypes.pop()
+    if made[2] == "/" and dtype is not None and dtype.startswith("int"):
+        return "float64"
+    return dtype
+
+
+RULE = Rule(
+    code="HY355",
+    name="number-dtype",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="A Python number that becomes a tensor meets a tensor of another dtype.",
+    details="""Python numbers take the dtype of the tensor that they meet. But AutoGraph makes tensors of `int(t)`
+(int32), `float(t)` (float32), of the indices of `range(t)`, and of numbers that a loop or branch on a tensor sets:
+a counter `n` of a `while` loop on a tensor is int32 afterwards, and `x / n` raises if x is a float tensor. Use
+`tf.cast(n, x.dtype)`.""",
+    triggers={Op.BINARY: operator, Op.INPLACE: operator, Op.COMPARE: operator, Op.CALL: call},
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    count = int(tf.math.count_nonzero(x))
+    return tf.reduce_sum(x) / count
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    steps = 0
+    while tf.reduce_sum(x) < 10.0:
+        x = x * 2
+        steps += 1
+    return x / steps
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, n):
+    return x * (int(n) * 0.5)
+r1 = target(tf.constant([1.0, 2.0]), tf.constant(3))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, n):
+    scale = 1.0
+    if tf.reduce_sum(x) < 10.0:
+        scale = 2.0
+    return x * scale * float(n) * (float(n) * 2) + float(int(n) // 2)
+r1 = target(tf.constant([1.0, 2.0]), tf.constant(3))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, n):
+    for i in range(n):
+        x = x + i
+    for k in range(2):
+        x = x * k
+    return x
+r1 = target(tf.constant([1, 2]), tf.constant(3))
+"""
+        ),
+    ),
+    reference="TensorFlow 2.21, measured",
+)
