@@ -57,6 +57,7 @@ _RETURNABLE: Final = (
     "tensorflow_probability.",
 )
 _SEQUENCES: Final = frozenset({"tuple", "list"})
+_ITERATORS: Final = frozenset(f"builtins.{n}" for n in "zip map filter enumerate reversed".split())
 _MAPPINGS: Final = ("dict", "OrderedDict", "defaultdict")
 
 
@@ -75,6 +76,15 @@ def returns(frame: Frame, view: FrameView) -> Iterator[Instr]:
     for instr in view.instructions():
         if instr[0] == Op.RETURN and instr[2] >= 0 and frame.vals[instr[2]]:
             yield instr
+
+
+def iterator(view: FrameView, slot: int) -> str | None:
+    """The function whose result a slot is, where that is an iterator of Python's."""
+    made = view.definition(slot)
+    for name in view.names(made[2]) if made is not None and made[0] == Op.CALL else ():
+        if name in _ITERATORS:
+            return name.removeprefix("builtins.")
+    return None
 
 
 def parts(value: Value, path: tuple[object, ...] = (), depth: int = _DEPTH) -> Iterator[Part]:
@@ -128,7 +138,7 @@ def _container(obj: Container, path: tuple[object, ...], depth: int) -> Iterator
             yield from parts(cell.value, (*path, key), depth - 1)
         if obj.rest is not None:
             yield from parts(obj.rest.value, (*path, None), depth - 1)
-    elif obj.kind in ("set", "frozenset", "deque", "Counter", "bytearray"):
+    elif obj.kind in ("set", "frozenset", "deque", "Counter", "bytearray", "generator", "iterator"):
         yield Part(path, OBJECT, f"a {obj.kind}")
 
 

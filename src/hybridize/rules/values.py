@@ -21,9 +21,12 @@ _NO_OPERANDS: Final = frozenset({Op.TRY, Op.JUMP, Op.GLOBAL, Op.CELL, Op.IMPORT,
 def own(view: FrameView, slot: int, *, arrays: bool = True) -> int:
     """The mask of a slot that holds a tensor itself (with `arrays`, an array too), not only inside a container."""
     value = view.value(slot)
-    if has_tensor(value, arrays=arrays) and not is_dim(value):
-        return view.symbolic(slot)
-    return 0
+    if not has_tensor(value, arrays=arrays) or is_dim(value):
+        return 0
+    made = view.definition(slot)
+    if made is not None and made[0] == Op.REFINE and made[3] == "isinstance" and not has_tensor(value, arrays=False):
+        return 0  # a test of its class kept an array here: the tensor that it becomes goes another way
+    return view.symbolic(slot)
 
 
 def is_dim(value: Value) -> bool:

@@ -130,7 +130,7 @@ def _only_converts(view: FrameView, instr: Instr) -> bool:
         ):
             if isinstance(each, ast.IfExp):
                 return all(isinstance(e, ast.Name) or _converts(view, e) for e in (each.body, each.orelse))
-            return all(_converts(view, _given(s)) for s in (*each.body, *each.orelse) if not _is_text(s))
+            return all(_converts(view, _given(s)) for s in (*each.body, *each.orelse) if not _is_neutral(s))
     return False
 
 
@@ -138,8 +138,9 @@ def _given(node: ast.stmt) -> ast.expr | None:
     return node.value if isinstance(node, ast.Assign | ast.Return) else None
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+def _is_neutral(node: ast.stmt) -> bool:
+    """An exception, which eager code would have raised too, or a comment."""
+    return isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
 def _converts(view: FrameView, node: ast.expr | None) -> bool:

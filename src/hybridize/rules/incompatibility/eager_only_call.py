@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Tensor
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.values import own
 from hybridize.rules.views import FrameView
 
@@ -33,6 +33,8 @@ _ALWAYS: Final = frozenset(
     | {"keras.models.save_model", "keras.models.load_model", "tf.saved_model.save", "tf.saved_model.load"}
     | {"tf.data.Dataset.as_numpy_iterator", "keras.optimizers.Optimizer.set_weights"}
 )
+#: Under Keras 3 these work in a graph in simple cases.
+_SOMETIMES: Final = ("set_weights", "train_on_batch", "test_on_batch", "get_value")
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -61,7 +63,9 @@ def scan(view: FrameView) -> Iterator[Hit]:
     """What library models note as eager-only whatever it is given: Keras' loops, `get_weights` and the like."""
     for effect in view.frame.effects.values():
         if effect.kind == "eager_only" and not isinstance(effect.target, Tensor):
-            yield Hit(effect.position, f"uses `{effect.detail}`, which works only eagerly", OPERATION)
+            mild = view.project.versions.keras >= 3 and effect.detail.endswith(_SOMETIMES)
+            level = Level.WARNING if mild else None
+            yield Hit(effect.position, f"uses `{effect.detail}`, which works only eagerly", OPERATION, level=level)
 
 
 RULE = Rule(

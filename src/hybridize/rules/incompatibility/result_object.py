@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.results import OBJECT, parts, returns
+from hybridize.rules.results import OBJECT, iterator, parts, returns
 from hybridize.rules.views import FunctionView
 
 
@@ -16,6 +16,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     seen: set[int] = set()
     for view in function.views():
         for instr in returns(view.frame, view):
+            made = iterator(view, instr[2])
+            if made is not None and instr[-1] not in seen:
+                seen.add(instr[-1])
+                yield Hit(instr[-1], f"returns a `{made}` object, which a traced function cannot return")
             for part in parts(view.value(instr[2])):
                 if part.what == OBJECT and instr[-1] not in seen:
                     seen.add(instr[-1])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lit, Stream, Tensor
-from hybridize.domain.tensors import NDARRAY, VARIABLE
+from hybridize.domain.tensors import NDARRAY, VARIABLE, is_dynamic
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -189,7 +189,7 @@ def _batch(view: FrameView, stream: int, slot: int) -> int | None:
     if not any(isinstance(o, Stream) and o.kind.startswith("tf.data.") for o in view.value(stream)):
         return None
     tensors = [o for o in view.value(slot) if isinstance(o, Tensor) and o.kind != VARIABLE]
-    return FIRST if any(t.shape and t.shape[0] == -1 for t in tensors) else None
+    return FIRST if any(t.shape and is_dynamic(t.shape[0]) for t in tensors) else None
 
 
 def _is_set(view: FrameView, slot: int) -> bool:
