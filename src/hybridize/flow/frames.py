@@ -33,6 +33,9 @@ from hybridize.program.ir import Code
 #: How many frames a function may have at each of the two finest levels; at the third, so many slots in all its frames
 #: (but at least as many frames): there small functions, such as layers and decorators, afford one for each receiver.
 LEVEL_LIMIT: Final = 4
+#: How many in a program of at most so many functions, where it costs little to tell every call apart.
+SMALL_LIMIT: Final = 24
+SMALL_PROGRAM: Final = 120
 SLOTS_BY_RECEIVER: Final = 400
 #: The coarsest level has no bound: it has one frame for each function object.
 COARSEST: Final = 3
@@ -164,9 +167,10 @@ class Frame:
 class Contexts:
     """The frames of one function's code, and the level at which its contexts are told apart."""
 
-    __slots__ = ("frames", "level", "size")
+    __slots__ = ("frames", "level", "limit", "size")
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, limit: int = LEVEL_LIMIT) -> None:
+        self.limit = limit
         self.frames: dict[Any, Frame] = {}
         self.level = 0
         self.size = code.size
@@ -174,7 +178,7 @@ class Contexts:
     @property
     def full(self) -> bool:
         """Whether one context more is too many at this level."""
-        if len(self.frames) < LEVEL_LIMIT or self.level == COARSEST:
+        if len(self.frames) < self.limit or self.level == COARSEST:
             return False
         return self.level < COARSEST - 1 or len(self.frames) * (self.size + 1) > SLOTS_BY_RECEIVER
 

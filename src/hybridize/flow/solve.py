@@ -24,7 +24,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.flow.engine import Engine
-from hybridize.flow.frames import Frame, reset_kinds
+from hybridize.flow.frames import LEVEL_LIMIT, SMALL_LIMIT, SMALL_PROGRAM, Frame, reset_kinds
 from hybridize.flow.hints import HintReader
 from hybridize.flow.testing import SETUP, Tests
 from hybridize.flow.world import World
@@ -71,7 +71,9 @@ class Solver:
         self.options = options
         names = sorted(program.modules) if order is None else order
         modules = {id_: Mod(id_, program.modules[id_].code.path, program.modules[id_].code) for id_ in names}
-        self.engine = Engine(World(modules, program.imports.resolve))
+        small = len(program.functions()) <= SMALL_PROGRAM
+        limit = SMALL_LIMIT if small else LEVEL_LIMIT
+        self.engine = Engine(World(modules, program.imports.resolve, limit))
         self.hints = HintReader(self.engine)
 
     def solve_entries(self) -> Solution:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Inst, Mod, Obj, Value
-from hybridize.flow.frames import Contexts, Frame
+from hybridize.flow.frames import LEVEL_LIMIT, Contexts, Frame
 from hybridize.program.ir import Code
 
 #: Beyond so many frames, the objects that a site allocates are no longer told apart by frame.
@@ -16,8 +16,11 @@ MAX_HEAP_CONTEXTS = 4
 class World:
     """The state of an analysis."""
 
-    def __init__(self, modules: dict[str, Mod], resolve: Callable[[str, str, int], str | None]) -> None:
+    def __init__(
+        self, modules: dict[str, Mod], resolve: Callable[[str, str, int], str | None], context_limit: int = LEVEL_LIMIT
+    ) -> None:
         self.modules = modules
+        self.context_limit = context_limit
         self.resolve = resolve
         self.frames: list[Frame] = []
         self.frame_count = 0
@@ -47,14 +50,16 @@ class World:
             frames = self._sites[place] = {}
         if frame in frames:
             return frames[frame]
-        name = frames[frame] = (*place, frame) if len(frames) < MAX_HEAP_CONTEXTS else (*place, None)
+        name = frames[frame] = (
+            (*place, frame) if len(frames) < max(MAX_HEAP_CONTEXTS, self.context_limit) else (*place, None)
+        )
         return name
 
     def contexts(self, code: Code) -> Contexts:
         """The frames of a code."""
         found = self.by_code.get(code)
         if found is None:
-            found = self.by_code[code] = Contexts(code)
+            found = self.by_code[code] = Contexts(code, self.context_limit)
         return found
 
     def count_growth(self, cell: Cell) -> int:
