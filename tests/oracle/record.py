@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import signal
 import sys
 import tempfile
@@ -48,7 +49,8 @@ def type_text(item: dict[str, Any]) -> str:
     """`float32[2,3]`, `ragged:int32[2,?]`, `variable:float32[*]`."""
     kind = "dense" if item["kind"] == "keras" else item["kind"]
     dims = "*" if item["shape"] is None else ",".join("?" if dim is None else str(dim) for dim in item["shape"])
-    return ("" if kind == "dense" else kind + ":") + f"{item['dtype']}[{dims}]"
+    dtype = "string" if re.fullmatch(r"(str|bytes)\d*", item["dtype"]) else item["dtype"]  # as TensorFlow takes NumPy's
+    return ("" if kind == "dense" else kind + ":") + f"{dtype}[{dims}]"
 
 
 def in_child(action: Callable[[], Any]) -> int:

@@ -62,6 +62,7 @@ class Calls(HeapAccess):
         depth: int
         phase: int
         rules_open: int
+        turns: int
 
         def enter_context(self, frame: Frame, value: Value, pos: int) -> Value: ...
         def exit_context(self, frame: Frame, value: Value, pos: int) -> None: ...
@@ -165,7 +166,8 @@ class Calls(HeapAccess):
         if explicit & ~callee.explicit:
             callee.explicit |= explicit
         callee.callers[frame] = None
-        callee.incoming[frame, pos] = values
+        earlier = callee.incoming.get((frame, pos)) if self.turns > 1 else None
+        callee.incoming[frame, pos] = values if earlier is None else list(map(join, earlier, values))
         frame.calls[pos, callee] = how
         if callee.rank >= frame.rank and not callee.running:
             frame.rank = min(callee.rank + 1, MAX_RANK)

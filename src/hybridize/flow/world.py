@@ -9,9 +9,6 @@ from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Inst, M
 from hybridize.flow.frames import LEVEL_LIMIT, Contexts, Frame
 from hybridize.program.ir import Code
 
-#: Beyond so many frames, the objects that a site allocates are no longer told apart by frame.
-MAX_HEAP_CONTEXTS = 4
-
 
 class World:
     """The state of an analysis."""
@@ -21,6 +18,8 @@ class World:
     ) -> None:
         self.modules = modules
         self.context_limit = context_limit
+        # Beyond so many frames, the objects that a site allocates are no longer told apart by frame.
+        self._heap_contexts = context_limit // 2 + 2
         self.resolve = resolve
         self.frames: list[Frame] = []
         self.frame_count = 0
@@ -50,10 +49,13 @@ class World:
             frames = self._sites[place] = {}
         if frame in frames:
             return frames[frame]
-        name = frames[frame] = (
-            (*place, frame) if len(frames) < max(MAX_HEAP_CONTEXTS, self.context_limit) else (*place, None)
-        )
+        name = frames[frame] = (*place, frame) if len(frames) < self._heap_contexts else (*place, None)
         return name
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the program is small enough to be followed in detail."""
+        return self.context_limit > LEVEL_LIMIT
 
     def contexts(self, code: Code) -> Contexts:
         """The frames of a code."""
