@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import Value
-from hybridize.domain.tensors import Dim, Shape, blurred
+from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Dim, Shape, blurred, is_dynamic
 from hybridize.library.keras.dense import activated, normal
 from hybridize.library.keras.models import WeightRule, Weights, layer, layer_value, single
 from hybridize.library.keras.settings import LayerCall
@@ -49,6 +49,21 @@ def _windows(it: LayerCall, spatial: Spatial, size: str, *, pooling: bool = Fals
         raise Unsure
     how = "VALID" if padding == "valid" else "SAME"
     return tuple(window(s, k, t, d, how) for s, k, t, d in zip(spatial, kernel, strides, dilation, strict=True))
+
+
+def _ranked(rank: int, rule: Callable[[LayerCall], Shape]) -> Callable[[LayerCall], Shape]:
+    """A rule that keeps the number of dims: where settings are not known, that much still is."""
+
+    def shape(it: LayerCall) -> Shape:
+        try:
+            return rule(it)
+        except Unsure:
+            known = it.x.known
+            if len(known) != rank + 2:
+                raise Impossible from None
+            return (known[0], *(DYNAMIC if is_dynamic(d) else UNRESOLVED for d in known[1:]))
+
+    return shape
 
 
 def _conv_shape(rank: int) -> Callable[[LayerCall], Shape]:
@@ -230,7 +245,8 @@ def _cropping_shape(rank: int) -> Callable[[LayerCall], Shape]:
     def rule(it: LayerCall) -> Shape:
         batch, spatial, channels = split(it, rank)
         dims = [
-            max(s - a - b, 0) if s >= 0 else s for s, (a, b) in zip(spatial, _pairs(it, "cropping", rank), strict=True)
+            max(s - a - b, 0) if s >= 0 else blurred(s)
+            for s, (a, b) in zip(spatial, _pairs(it, "cropping", rank), strict=True)
         ]
         return joined(it, batch, tuple(dims), channels)
 
@@ -274,9 +290,11 @@ def _recurrent_convolution(rank: int) -> Callable[[LayerCall], Value]:
 _ACTIVATED_SETTINGS: Final = "filters kernel_size strides padding dilation_rate use_bias groups data_format"
 
 
-def _convolution(shape: Callable[[LayerCall], Shape], weights: WeightRule, names: str = "kernel bias") -> ClassSpec:
+def _convolution(
+    rank: int, shape: Callable[[LayerCall], Shape], weights: WeightRule, names: str = "kernel bias"
+) -> ClassSpec:
     return layer_value(
-        lambda it: activated(it, single(it, shape, "compute", False)),
+        lambda it: activated(it, single(it, _ranked(rank, shape), "compute", False)),
         weights,
         properties=normal(names, weights, _ACTIVATED_SETTINGS),
     )
@@ -284,21 +302,21 @@ def _convolution(shape: Callable[[LayerCall], Shape], weights: WeightRule, names
 
 def _rank_layers(rank: int) -> dict[str, ClassSpec]:
     """The layers that exist for each number of spatial dims."""
-    pool = layer(_pool_shape(rank), "cast", properties=normal(settings="pool_size strides padding"))
+    pool = layer(_ranked(rank, _pool_shape(rank)), "cast", properties=normal(settings="pool_size strides padding"))
     whole = layer(_global_shape(rank), "cast")
-    adaptive = layer(_adaptive_shape(rank), "cast")
+    adaptive = layer(_ranked(rank, _adaptive_shape(rank)), "cast")
     return {
-        f"keras.layers.Conv{rank}D": _convolution(_conv_shape(rank), _conv_weights(rank)),
-        f"keras.layers.Conv{rank}DTranspose": _convolution(_transposed_shape(rank), _transposed_weights(rank)),
+        f"keras.layers.Conv{rank}D": _convolution(rank, _conv_shape(rank), _conv_weights(rank)),
+        f"keras.layers.Conv{rank}DTranspose": _convolution(rank, _transposed_shape(rank), _transposed_weights(rank)),
         f"keras.layers.MaxPooling{rank}D": pool,
         f"keras.layers.AveragePooling{rank}D": pool,
         f"keras.layers.GlobalMaxPooling{rank}D": whole,
         f"keras.layers.GlobalAveragePooling{rank}D": whole,
         f"keras.layers.AdaptiveMaxPooling{rank}D": adaptive,
         f"keras.layers.AdaptiveAveragePooling{rank}D": adaptive,
-        f"keras.layers.ZeroPadding{rank}D": layer(_padding_shape(rank), "cast"),
-        f"keras.layers.Cropping{rank}D": layer(_cropping_shape(rank), "cast"),
-        f"keras.layers.UpSampling{rank}D": layer(_upsampled(rank), "cast"),
+        f"keras.layers.ZeroPadding{rank}D": layer(_ranked(rank, _padding_shape(rank)), "cast"),
+        f"keras.layers.Cropping{rank}D": layer(_ranked(rank, _cropping_shape(rank)), "cast"),
+        f"keras.layers.UpSampling{rank}D": layer(_ranked(rank, _upsampled(rank)), "cast"),
         f"keras.layers.ConvLSTM{rank}D": layer_value(_recurrent_convolution(rank)),
     }
 
@@ -308,9 +326,11 @@ def _shallow_layers(rank: int) -> dict[str, ClassSpec]:
     separable = "depthwise_kernel pointwise_kernel bias"
     return {
         f"keras.layers.DepthwiseConv{rank}D": _convolution(
-            _depthwise_shape(rank), _depthwise_weights(rank), "depthwise_kernel bias"
+            rank, _depthwise_shape(rank), _depthwise_weights(rank), "depthwise_kernel bias"
         ),
-        f"keras.layers.SeparableConv{rank}D": _convolution(_conv_shape(rank), _separable_weights(rank), separable),
+        f"keras.layers.SeparableConv{rank}D": _convolution(
+            rank, _conv_shape(rank), _separable_weights(rank), separable
+        ),
         f"keras.layers.LocallyConnected{rank}D": layer_value(
             lambda it: activated(it, single(it, _conv_shape(rank), "compute", False))
         ),

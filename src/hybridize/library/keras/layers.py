@@ -13,6 +13,7 @@ from hybridize.library.keras import (
     preprocessing,
     recurrent,
     reshaping,
+    text,
     utilities,
 )
 from hybridize.library.keras.settings import init_layer, make_layer
@@ -23,6 +24,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **losses.FUNCTIONS,
     **functions.FUNCTIONS,
     **utilities.FUNCTIONS,
+    **text.FUNCTIONS,
 }
 CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.layers.Layer": ClassSpec(make=make_layer, methods={"__init__": Spec(init_layer)}),
@@ -34,4 +36,5 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     **preprocessing.CLASSES,
     **losses.CLASSES,
     **utilities.CLASSES,
+    **text.CLASSES,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
@@ -98,9 +98,13 @@ def _enumerate(call: Call) -> Value:
     return stream("enumerate", tup([prim("int", True).value, element]).value, length).value
 
 
+#: `map` over so many items that are known by position is followed for each.
+MAX_MAPPED: Final = 8
+
+
 def _zip(call: Call) -> Value:
     if call.rest:
-        return stream("zip", stream("tuple", call.elements(call.rest)).value).value
+        return _transposed(call) or stream("zip", stream("tuple", call.elements(call.rest)).value).value
     items = [call.elements(a) for a in call.args]
     rows = _rows(call)
     if rows is not None:
@@ -108,6 +112,15 @@ def _zip(call: Call) -> Value:
     if not all(items):
         return stream("zip", BOTTOM).value
     return stream("zip", tup(items).value, shortest(call.engine, call.frame, call.args)).value
+
+
+def _transposed(call: Call) -> Value:
+    """`zip(*rows)` of any number of tuples that have one length: as many columns of unknown length."""
+    rows = [obj for obj in call.rest if isinstance(obj, Tup)]
+    if call.args or len(rows) != len(call.rest) or len({len(row.items) for row in rows}) != 1:
+        return BOTTOM
+    columns = [join_all(list(column)) for column in zip(*(row.items for row in rows), strict=True)]
+    return tup([stream("tuple", column).value for column in columns], "zip").value if all(columns) else BOTTOM
 
 
 def _rows(call: Call) -> list[Value] | None:
@@ -132,6 +145,11 @@ def _map(call: Call) -> Value:
     items = [call.elements(a) for a in call.args[1:]]
     if not items or not all(items):
         return stream("map", BOTTOM).value
+    if len(items) == 1 and len(call.args[1]) == 1:
+        (obj,) = call.args[1]
+        if isinstance(obj, Tup) and 0 < len(obj.items) <= MAX_MAPPED and all(obj.items):
+            results = [call.call(call.arg(0), item) for item in obj.items]
+            return tup(results, "map").value if all(results) else stream("map", BOTTOM).value
     length = shortest(call.engine, call.frame, call.args[1:])
     return stream("map", call.call(call.arg(0), *items), length).value
 
