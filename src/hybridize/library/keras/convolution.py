@@ -38,17 +38,16 @@ def _kernel(it: LayerCall, name: str, rank: int, default: int | None = None) -> 
 
 def _windows(it: LayerCall, spatial: Spatial, size: str, *, pooling: bool = False) -> Spatial:
     rank = len(spatial)
+    stepping = pooling and not it.settings.given("strides")
+    strides = _kernel(it, size, rank, 2) if stepping else it.settings.sizes("strides", rank, 1)
+    if it.settings.word("padding", "valid") in ("same", "causal"):
+        # Padded: the kernel's size and dilation do not matter.
+        return tuple(window(s, 1, t, 1, "SAME") for s, t in zip(spatial, strides, strict=True))
     kernel = _kernel(it, size, rank, 2 if pooling else None)
-    if pooling and not it.settings.given("strides"):
-        strides = kernel
-    else:
-        strides = it.settings.sizes("strides", rank, 1)
     dilation = (1,) * rank if pooling else it.settings.sizes("dilation_rate", rank, 1)
-    padding = it.settings.word("padding", "valid")
-    if padding not in ("valid", "same", "causal"):
+    if it.settings.word("padding", "valid") != "valid":
         raise Unsure
-    how = "VALID" if padding == "valid" else "SAME"
-    return tuple(window(s, k, t, d, how) for s, k, t, d in zip(spatial, kernel, strides, dilation, strict=True))
+    return tuple(window(s, k, t, d, "VALID") for s, k, t, d in zip(spatial, kernel, strides, dilation, strict=True))
 
 
 def _ranked(rank: int, rule: Callable[[LayerCall], Shape]) -> Callable[[LayerCall], Shape]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Value
-from hybridize.domain.tensors import RAGGED, Dim, Shape
+from hybridize.domain.objects import Container, Tensor, Value
+from hybridize.domain.tensors import DYNAMIC, RAGGED, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.keras.models import layer, layer_value
 from hybridize.library.keras.settings import LayerCall
 from hybridize.library.operands import INFER, Impossible, Operand, Unsure
-from hybridize.library.shapes import axis_of, concatenated, product_of, reshaped
+from hybridize.library.shapes import axis_of, concatenated, product_of, replaced, reshaped
 from hybridize.library.spec import Call, ClassSpec, Spec
 
 
@@ -77,13 +77,34 @@ def _finish(it: LayerCall, operands: list[Operand], shape: Shape) -> Value:
 
 
 def _merge(it: LayerCall) -> Value:
-    operands = it.inputs()
+    try:
+        operands = it.inputs()
+    except Unsure:
+        inner = _any_input(it)
+        return _finish(it, [inner], inner.known)
     return _finish(it, operands, _merge_shape(operands))
 
 
+def _any_input(it: LayerCall) -> Operand:
+    """What the inputs have in common, of a list of unknown length."""
+    value = it.input()
+    if len(value) != 1 or not all(isinstance(obj, Container) for obj in value):
+        raise Unsure
+    elements = it.call.elements(value)
+    if not elements or not all(isinstance(obj, Tensor) for obj in elements):
+        raise Unsure
+    return it.args.operand(elements)
+
+
 def _concatenate(it: LayerCall) -> Value:
-    operands = it.inputs()
     axis = it.settings.integer("axis", default=-1)
+    try:
+        operands = it.inputs()
+    except Unsure:
+        inner = _any_input(it)
+        at = axis_of(inner.rank, axis)
+        size = blurred(inner.known[at])
+        return _finish(it, [inner], replaced(inner.known, at, size if size == DYNAMIC else UNRESOLVED))
     return _finish(it, operands, concatenated([o.shape for o in operands], axis))
 
 

@@ -1,4 +1,4 @@
-"""Text and data sets of Keras that give no tensors: tokenizers, word indices, padded sequences."""
+"""What Keras has that gives no tensors: tokenizers, word indices, name scopes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,13 @@ def _from_json(call: Call) -> Value:
     return keep_arguments(call, _TOKENIZER).value
 
 
+def _scope(call: Call) -> Value:
+    return call.engine.library_instance(call.frame, call.pos, "tf.name_scope").value
+
+
 FUNCTIONS: Final[dict[str, Spec]] = {
+    "keras.backend.name_scope": Spec(_scope),
+    "keras.name_scope": Spec(_scope),
     "keras.preprocessing.text.tokenizer_from_json": Spec(_from_json),
     "keras.preprocessing.text.text_to_word_sequence": Spec(_split_words),
     "keras.preprocessing.text.one_hot": Spec(lambda call: call.list_of(_NUMBER, "list", "numbers")),

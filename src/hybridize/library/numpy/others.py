@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import BOOL_V, NONE_V, STR_V, Tensor, Value, tensor, tup, unknown
-from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Shape, blurred
+from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.convert import shape_value
 from hybridize.library.numpy import joining, shaping
 from hybridize.library.numpy.core import on_host
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, fixed, tensor_rule, value_rule
-from hybridize.library.shapes import broadcast_all, product_of, reduced, replaced, swapped, unsized
+from hybridize.library.shapes import axis_of, broadcast_all, product_of, reduced, replaced, swapped, unsized
 from hybridize.library.spec import Call, Rule, Spec
 
 _SCALAR_TYPES: Final = """
@@ -190,7 +190,25 @@ _QUESTIONS: Final = "can_cast issubdtype may_share_memory shares_memory array_eq
 _SETS: Final = "union1d intersect1d setdiff1d setxor1d"
 _FILES: Final = "load loadtxt genfromtxt fromfile memmap"
 
+
+def _bits(packed: Callable[[Dim], Dim]) -> ShapeRule:
+    """`packbits` and `unpackbits`: eight times fewer or more elements, of all or along an axis."""
+
+    def rule(a: Args) -> Shape:
+        shape = a.tensor(a.first).known
+        if a.given("count"):
+            raise Unsure
+        if not a.given("axis"):
+            return (packed(product_of(shape)),)
+        at = axis_of(len(shape), a.integer("axis"))
+        return replaced(shape, at, packed(shape[at]))
+
+    return rule
+
+
 FUNCTIONS: Final[dict[str, Spec]] = {
+    "np.packbits": Spec(tensor_rule(fixed("uint8"), _bits(lambda d: -(-d // 8) if d >= 0 else blurred(d)))),
+    "np.unpackbits": Spec(tensor_rule(fixed("uint8"), _bits(lambda d: d * 8 if d >= 0 else blurred(d)))),
     **{f"np.{name}": _scalar_type(name) for name in _SCALAR_TYPES.split()},
     "np.bool_": _scalar_type("bool"),
     **{f"np.{n}": Spec(on_host(lambda call: BOOL_V)) for n in _QUESTIONS.split()},
