@@ -6,7 +6,7 @@ from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE, NONE_V, Inst, Lib, Lit, Obj, Tensor, Value, tensor
-from hybridize.domain.tensors import DENSE, RAGGED, SYMBOLIC, UNRESOLVED, Shape
+from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SYMBOLIC, UNRESOLVED, Shape
 from hybridize.library.convert import dtype_of, shape_of
 from hybridize.library.keras.settings import Settings, init_layer, is_float, layer_class, make_layer
 from hybridize.library.operands import Args, Impossible, Operand, Unsure, expand, group, op
@@ -121,12 +121,42 @@ def _loss_dtype(call: Call, a: Args) -> str | None:
     return "float32" if predicted.dtype == "float32" else None
 
 
+def seen_dtype(dtype: str | None) -> str | None:
+    """The dtype in which a project's loss sees a tensor: Keras 3 converts to floats, Keras 2 keeps integers."""
+    return dtype if dtype == "float32" else None
+
+
+def _seen(value: Value) -> Value:
+    """An argument of a project's loss object: Keras 3 converts it, Keras 2 leaves it as it is."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tensor):
+            for kind in {obj.kind, DENSE} if obj.kind == NDARRAY else {obj.kind}:
+                result = join(result, tensor(kind, seen_dtype(obj.dtype), obj.shape).value)
+        else:
+            result = join(result, obj.value)
+    return result
+
+
+def _loss_call(call: Call) -> Value:
+    """`super().call(y_true, y_pred)`: one loss for each example."""
+
+    def one(inner: Call) -> Value:
+        a = Args(inner, "", ("y_true", "y_pred"))
+        try:
+            return tensor(DENSE, _loss_dtype(inner, a), _loss_shape(inner, a)).value
+        except (Unsure, Impossible):
+            return tensor(DENSE).value
+
+    return expand(call, one)
+
+
 def _loss(call: Call) -> Value:
     """`loss(y_true, y_pred)`: reduced to a scalar unless told otherwise."""
     receiver = call.receiver
     made = BOTTOM
     if isinstance(receiver, Inst):
-        made = call.method(receiver, "call", *call.args[:2], how="keras")
+        made = call.method(receiver, "call", *map(_seen, call.args[:2]), how="keras")
 
     def one(inner: Call) -> Value:
         a = Args(inner, "", ("y_true", "y_pred"))
@@ -246,7 +276,11 @@ def _is_string(obj: Obj) -> bool:
 _RESULT: Final[Rule] = _metric_value
 
 CLASSES: Final[dict[str, ClassSpec]] = {
-    "keras.losses.Loss": ClassSpec(make=make_layer, methods={"__init__": Spec(init_layer)}, call=Spec(_loss, op=True)),
+    "keras.losses.Loss": ClassSpec(
+        make=make_layer,
+        methods={"__init__": Spec(init_layer), "call": Spec(_loss_call, op=True)},
+        call=Spec(_loss, op=True),
+    ),
     "keras.metrics.Metric": ClassSpec(
         make=make_layer,
         methods={

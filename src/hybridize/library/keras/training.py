@@ -25,6 +25,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, UNRESOLVED, Dim, blurred
 from hybridize.library.keras.core import batch_size, call_layer, call_library_model, nothing
+from hybridize.library.keras.losses import seen_dtype
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
@@ -190,7 +191,29 @@ def _losses(call: Call, truth: Value, predicted: Value, how: str) -> None:
             if isinstance(obj, Container | Tup):
                 todo += list(call.elements(obj.value) if not _is_dict(obj) else call.engine.values_of(call.frame, obj))
             elif not isinstance(obj, Lit | LibInst) and truth and predicted:
-                call.engine.call_value(call.frame, call.pos, obj.value, [truth, predicted], {}, how)
+                matched = _matched(truth, predicted, isinstance(obj, Inst))
+                call.engine.call_value(call.frame, call.pos, obj.value, [matched, predicted], {}, how)
+
+
+def _matched(truth: Value, predicted: Value, instance: bool) -> Value:
+    """What losses and metrics see as truth: floats of the prediction's dtype; Keras 2 keeps integers, Keras 3 does not.
+
+    Labels of rank 1 get a last dim beside predictions of rank 2: in Keras 2 always, in Keras 3
+    for functions, if it is 1.
+    """
+    shapes = [o.shape for o in predicted if isinstance(o, Tensor)]
+    result = BOTTOM
+    for obj in truth:
+        if not isinstance(obj, Tensor):
+            result = join(result, obj.value)
+            continue
+        shape = obj.shape
+        pairs = [p for p in shapes if p is None or shape is None or (len(shape) == 1 and len(p) == 2)]
+        if pairs:
+            one = all(p is not None and p[-1] == 1 for p in pairs) and len(pairs) == len(shapes) and not instance
+            shape = (*shape, 1) if one and shape is not None else None
+        result = join(result, tensor(obj.kind, seen_dtype(obj.dtype), shape).value)
+    return result
 
 
 def _is_dict(obj: Container | Tup) -> TypeGuard[Container]:
@@ -237,24 +260,6 @@ def _train_on_batch(call: Call) -> Value:
     if isinstance(obj, Inst | LibInst):
         rule(call)
     return tensor(NDARRAY).value if "predict" in call.name else prim("float", True).value
-
-
-def _scalar_loss(call: Call) -> Value:
-    """A loss object called on (y_true, y_pred): the project's `call` for a subclass."""
-    obj = call.receiver
-    if isinstance(obj, Inst):
-        made = call.method(obj, "call", *call.args[:2], how="keras")
-        if made:
-            return made
-    reduction = call.engine.read(call.frame, obj.cell("reduction")) if isinstance(obj, LibInst) else BOTTOM
-    none = any(
-        getattr(o, "const", None) in ("none", None) or getattr(o, "name", "").endswith("NONE") for o in reduction
-    )
-    dtype = None
-    for t in call.arg(1, "y_pred"):
-        if isinstance(t, Tensor) and t.kind != NDARRAY:
-            dtype = t.dtype
-    return tensor(DENSE, dtype or ("float32" if not call.arg(1, "y_pred") else None), None if none else ()).value
 
 
 def _metric_call(call: Call) -> Value:
@@ -424,8 +429,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     ),
     "tf.compat.v1.train.Optimizer": ClassSpec(methods=_OPTIMIZER),
     "keras.losses.Loss": ClassSpec(
-        methods={"__init__": Spec(nothing), "call": Spec(lambda call: tensor(DENSE).value, op=True)},
-        call=Spec(_scalar_loss, op=True),
+        methods={"__init__": Spec(nothing)},
     ),
     "keras.metrics.Metric": ClassSpec(methods=_METRIC, call=Spec(_metric_call, op=True)),
     "keras.optimizers.schedules.LearningRateSchedule": ClassSpec(
