@@ -30,7 +30,7 @@ scalars = st.one_of(
     st.sampled_from(["x", "y", "z"]).map(unknown),
     st.sampled_from(["np.sum", "tf.add"]).map(lib),
 )
-shapes = st.one_of(st.none(), st.lists(st.sampled_from([-2, -1, 0, 1, 2, 3]), max_size=3).map(tuple))
+shapes = st.one_of(st.none(), st.lists(st.sampled_from([-12, -8, -2, -1, 0, 1, 2, 3]), max_size=3).map(tuple))
 tensors = st.builds(tensor, st.sampled_from(["dense", "ndarray"]), st.sampled_from(DTYPES), shapes)
 leaves: st.SearchStrategy[Obj] = st.one_of(scalars, tensors, st.sampled_from(HEAP))
 
