@@ -90,6 +90,7 @@ def _external() -> frozenset[str]:
 def _functions(
     program: Program, config: Config, root: Path, progress: Progress | None
 ) -> tuple[list[FunctionReport], list[Finding]]:
+    from hybridize.decide.plan import Basis, plan
     from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
     from hybridize.facts.model import Mode, Ternary
@@ -98,7 +99,7 @@ def _functions(
     from hybridize.rules.views import FunctionView
 
     options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
-    decisions = Options(config.strict_literals, config.all_safe)
+    decisions = Options(config.strict_literals)
     solver = Solver(program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
     if progress is not None:
         progress("solving", 0, 0)
@@ -130,8 +131,12 @@ def _functions(
                 h for h in scanner.project_hits() if not suppressions.silences(h.path, h.line, h.rule.code, h.rule.name)
             ]
             found += [finding(hit, None) for hit in rest]
+    codes = [code for _, code in pairs]
+    basis = Basis.of(solved, collector.computation.order)
+    planned = plan(codes, [reports[i] for i in sorted(reports)], basis, all_safe=config.all_safe)
+    functions = [suppressions.apply(report) for report in planned.reports]
     found += suppressions.unused()
-    return [reports[i] for i in sorted(reports)], _distinct(found)
+    return functions, _distinct(found)
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:

@@ -67,7 +67,11 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
     ),
     "HY007": Doc("no-primitive-parameter", "No literal retraces this hybrid function: it stays hybrid.", Severity.INFO),
     "HY010": Doc(
-        "covered", "Every known caller is a graph already: nothing to gain from a decorator of its own.", Severity.INFO
+        "covered",
+        "Its calls run as part of graphs: nothing to gain from a decorator of its own.",
+        Severity.INFO,
+        "The callers are hybrid, or become so, or a `tf.data` pipeline or `fit` traces the function. Where some calls "
+        "are still eager, they are few. `--all-safe` converts the function all the same.",
     ),
     "HY014": Doc("abstract-function", "The function only raises.", Severity.INFO),
     "HY018": Doc(
@@ -81,6 +85,15 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         Severity.WARNING,
         "What it silenced is gone, or it stands on the wrong line: behind code it holds for its line, on the line of a "
         "`def` or decorator for the function, alone for the next line, before the first statement for the file.",
+    ),
+    "HY021": Doc(
+        "not-worth-it",
+        "A graph of this function would gain nothing: too few operations per call, or too many to trace.",
+        Severity.INFO,
+        "Calling a graph costs about as much as a dozen small TensorFlow operations. A function of fewer is slower as "
+        "a graph, unless its tensors are large; one whose Python loops unroll to tens of thousands of operations takes "
+        "minutes to trace. The estimate counts operations, loops, callees, layers and known sizes. `--all-safe` "
+        "converts the function all the same.",
     ),
     "HY016": Doc(
         "graph-dependants",

@@ -23,7 +23,6 @@ class Options:
     """What the user can switch about decisions."""
 
     strict_literals: bool = False
-    all_safe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +110,11 @@ def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ())
             blocked = _blocked(facts, row, hits)
             if blocked:
                 return _report(facts, Decision(Action.KEEP), blocked)
-            return _passed(facts, row, options)
+            return _report(facts, Decision(row.action, row.name), [])
         failures += [_failure(facts, condition) for condition in failed]
     if facts.mode is Mode.EAGER:
         return _report(facts, Decision(Action.KEEP), failures + _hazards(facts) + _hit_statuses(facts, hits))
     return _report(facts, Decision(Action.KEEP), _hybrid_failures(failures))
-
-
-def _passed(facts: FunctionFacts, row: Precondition, options: Options) -> FunctionReport:
-    if row.name == "P1" and facts.covered_by_hybrid_callers.value is YES and not options.all_safe:
-        status = _status(facts, "covered", facts.covered_by_hybrid_callers.evidence, "every caller is a graph already")
-        return _report(facts, Decision(Action.KEEP, row.name), [status])
-    return _report(facts, Decision(row.action, row.name), [])
 
 
 def findings(facts: FunctionFacts, hits: Sequence[RuleHit]) -> list[Finding]:

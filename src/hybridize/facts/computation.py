@@ -27,7 +27,8 @@ class Computation:
     def __init__(self, solution: Solution) -> None:
         self.ops: dict[Frame, Evidence | None] = {}
         self.opaque: dict[Frame, bool] = {}
-        for component in components([f for group in solution.frames.values() for f in group]):
+        self.order = components([f for group in solution.frames.values() for f in group])
+        for component in self.order:
             self._summarize(component)
 
     def _summarize(self, component: list[Frame]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hybridize.decide.model import FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts, Ternary
 from hybridize.report.style import PLAIN, Style, one_line
+from hybridize.report.summary import ranking
 from hybridize.report.words import change, rests_on, tensor_type, verdict
 
 _FACTS = (
@@ -26,7 +27,7 @@ def explain(report: Report, function: FunctionReport, display: Callable[[str], s
     """The verdict, the change, every fact with its evidence, parameters, statuses, assumptions and findings."""
     writer = _Explainer(display, style)
     sections: list[Iterator[str]] = [
-        writer.head(function),
+        writer.head(report, function),
         writer.facts(function.facts),
         writer.parameters(function.facts),
         writer.statuses(function.statuses),
@@ -41,8 +42,8 @@ class _Explainer:
     display: Callable[[str], str]
     style: Style
 
-    def head(self, function: FunctionReport) -> Iterator[str]:
-        """Name, place, verdict and change."""
+    def head(self, report: Report, function: FunctionReport) -> Iterator[str]:
+        """Name, place, verdict, change and rank in the plan."""
         facts = function.facts
         known = ("candidate" if facts.candidate else "no candidate", "reached" if facts.reached else "unreached")
         yield self.style.paint(one_line(facts.id), "bold")
@@ -52,12 +53,21 @@ class _Explainer:
         described = change(function)
         if described:
             yield f"  change: {described}"
+        if function.decision.benefit is not None:
+            yield f"  benefit: {self._benefit(report, function, function.decision.benefit)}"
         hybridization = facts.hybridization
         if hybridization:
             how = "decorated" if hybridization.is_decorator else "made hybrid by a call of `tf.function`"
             arguments = ", ".join(f"{name}={value}" for name, value in hybridization.arguments)
             line = f"  hybrid: {how} at {self._place(facts.path, hybridization.line)}"
             yield one_line(line + (f" with {arguments}" if arguments else ""))
+
+    def _benefit(self, report: Report, function: FunctionReport, benefit: float) -> str:
+        text = f"about {benefit:.1f} times as fast as a graph, by estimate"
+        ranked = [each.facts.id for each in ranking(report)]
+        if function.facts.id in ranked:
+            text += f"; number {ranked.index(function.facts.id) + 1} of {len(ranked)} in the plan"
+        return text
 
     def facts(self, facts: FunctionFacts) -> Iterator[str]:
         """The six facts, each with its chain."""

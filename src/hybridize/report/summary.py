@@ -67,6 +67,16 @@ def summarize(report: Report) -> Summary:
     )
 
 
+def ranking(report: Report) -> list[FunctionReport]:
+    """The plan: the functions to make hybrid whose benefit is known, the greatest first."""
+    chosen = [
+        function
+        for function in report.functions
+        if function.decision.action is Action.CONVERT_TO_HYBRID and function.decision.benefit is not None
+    ]
+    return sorted(chosen, key=lambda f: (-(f.decision.benefit or 0.0), f.facts.path, f.facts.line))
+
+
 def reasons(function: FunctionReport) -> tuple[Status, ...]:
     """The statuses that say why: the serious ones, or all where none is serious."""
     serious = tuple(status for status in function.statuses if status.severity in SERIOUS)

@@ -10,12 +10,13 @@ from hybridize.decide.model import Action, Finding, FunctionReport, Report, Stat
 from hybridize.facts.model import Evidence
 from hybridize.report.paths import read_errors
 from hybridize.report.style import PLAIN, Style, one_line
-from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, summarize
+from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, ranking, summarize
 from hybridize.report.words import counted, reason, rests_on, speed, verdict
 
 _VERDICT_WIDTH = len("keep hybrid")
 _NAME_WIDTH = 40
 _INDENT = " " * 9
+_MOST_RANKED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ def full(report: Report, display: Callable[[str], str], options: TextOptions) ->
     if errors:
         blocks.append(errors)
     if not options.quiet:
+        plan = writer.plan(report)
+        blocks += [plan] if plan else []
         blocks.append(writer.summary(report))
     return "\n".join(blocks)
 
@@ -79,6 +82,22 @@ class _Writer:
             place = self.display(error.path) + (f":{error.line}" if error.line else "")
             lines.append(f"{label}: {one_line(place)}: {one_line(error.message)}\n")
         return "".join(lines)
+
+    def plan(self, report: Report) -> str:
+        """The functions to make hybrid in order of their expected benefit; a single one needs no order."""
+        ranked = ranking(report)
+        if len(ranked) < 2:
+            return ""
+        lines = [self.options.style.paint("the plan, by expected benefit:", "bold")]
+        shown = ranked if self.options.everything or self.options.verbose else ranked[:_MOST_RANKED]
+        width = min(max(len(f.facts.qualname) for f in shown), _NAME_WIDTH)
+        for function in shown:
+            place = f"{one_line(self.display(function.facts.path))}:{function.facts.line}"
+            name = one_line(function.facts.qualname).ljust(width)
+            lines.append(f"{function.decision.benefit or 0.0:>6.1f}x  {name}  {place}")
+        if len(ranked) > len(shown):
+            lines.append(f"{'':9}and {len(ranked) - len(shown):,} more")
+        return "".join(f"{line}\n" for line in lines)
 
     def summary(self, report: Report) -> str:
         """The counts, in a few lines; longer tables only where there is something to count."""

@@ -67,7 +67,7 @@ def grounds(function: FunctionReport) -> str:
     benefit = function.decision.benefit
     text = summary_of_facts(function.facts)
     if benefit is not None and function.decision.action is Action.CONVERT_TO_HYBRID:
-        text += f", about {benefit:.1f} times faster"
+        text += f", about {benefit:.1f} times faster" if benefit >= 1 else ", slower as a graph"
     return text
 
 

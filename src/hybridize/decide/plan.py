@@ -1,0 +1,153 @@
+"""The plan: which of the functions that are safe to convert are worth it, over the whole project (design.md §5).
+
+From callers to callees: a function that runs as part of graphs gains nothing of its own; one with too little work per
+call loses; the rest is chosen, so that the outermost safe functions cover the work. What is left out says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hybridize.decide.documentation import CODES, STATUS_DOCS
+from hybridize.decide.model import Action, FunctionReport, Severity, Status
+from hybridize.facts.benefit import Benefits, Work
+from hybridize.facts.frequency import Call, Frequency
+from hybridize.facts.model import Evidence, FunctionFacts, Mode, Ternary
+from hybridize.facts.work import Counts
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
+from hybridize.library import costs
+from hybridize.program.ir import Code
+
+#: A function that is called from graphs for this share of its calls needs no graph of its own.
+_MOSTLY: Final = 0.66
+_WHOLLY: Final = 0.999
+#: Python runs what these calls reach even where the caller is a graph.
+_OUTSIDE: Final = frozenset({"host", "callback"})
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What the plan rests on: frames and calls of the whole solution, and the work in them."""
+
+    frames: Mapping[Code, list[Frame]]
+    frequency: Frequency
+    benefits: Benefits
+
+    @classmethod
+    def of(cls, solution: Solution, order: list[list[Frame]]) -> Basis:
+        """That of a solved program; `order` are the components of its call graph, callees first."""
+        counts = Counts()
+        frequency = Frequency(solution, order, counts)
+        return cls(solution.frames, frequency, Benefits(set(solution.world.hybrids), counts))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The planned reports, and the share of its calls for which each function runs as (part of) a graph."""
+
+    reports: list[FunctionReport]
+    graphs: Mapping[Code, float]
+
+
+def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, *, all_safe: bool) -> Plan:
+    """The reports (in the order of `codes`) with the expected benefit; what is not worth it is kept, with a reason.
+
+    With `all_safe` every conversion stays as it is.
+    """
+    chooser = _Chooser(basis, all_safe)
+    planned = dict(zip(codes, reports, strict=True))
+    for code in basis.frequency.codes:
+        report = planned.get(code)
+        if report is None:
+            chooser.graphs[code] = chooser.share(code)
+        else:
+            planned[code] = chooser.visit(code, report)
+    return Plan([planned[code] for code in codes], chooser.graphs)
+
+
+class _Chooser:
+    def __init__(self, basis: Basis, all_safe: bool) -> None:
+        self.basis = basis
+        self.all_safe = all_safe
+        self.graphs: dict[Code, float] = {}
+
+    def visit(self, code: Code, report: FunctionReport) -> FunctionReport:
+        """Decides about a function after all its callers."""
+        share = self.share(code)
+        if report.decision.action is Action.CONVERT_TO_HYBRID:
+            work = self.basis.benefits.work(self.basis.frames.get(code, []))
+            benefit = work.benefit if work is not None else None
+            decision = replace(report.decision, benefit=benefit)
+            reason = None if self.all_safe else self._against(code, report.facts, share, work)
+            if reason is None:
+                self.graphs[code] = 1.0
+                return replace(report, decision=decision)
+            decision = replace(decision, action=Action.KEEP)
+            report = replace(report, decision=decision, statuses=(*report.statuses, reason))
+        stays_hybrid = report.facts.mode is Mode.HYBRID and report.decision.action is not Action.CONVERT_TO_EAGER
+        self.graphs[code] = 1.0 if stays_hybrid else share
+        return report
+
+    def share(self, code: Code) -> float:
+        """For which share of its calls a function runs inside of a graph."""
+        total = inside = 0.0
+        for call in self.basis.frequency.calls.get(code, {}).values():
+            if call.how not in _OUTSIDE and call.how != "graph" and call.caller not in self.graphs:
+                continue  # a recursion: its caller is decided later
+            total += call.weight
+            inside += call.weight * self._inside(call)
+        if code in self.basis.frequency.escaped:
+            total *= 2
+        return inside / total if total else 0.0
+
+    def _inside(self, call: Call) -> float:
+        if call.how in _OUTSIDE:
+            return 0.0
+        return 1.0 if call.how == "graph" else self.graphs.get(call.caller, 0.0)
+
+    def _against(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
+        """Why a function that is safe to convert is left as it is."""
+        covered = facts.covered_by_hybrid_callers
+        if covered.value is Ternary.YES and share >= _MOSTLY:
+            return _status(facts, "covered", "every caller is a graph already", covered.evidence)
+        if share >= _MOSTLY:
+            return self._covered(code, facts, share)
+        if work is None:
+            return None
+        if work.nodes > costs.LARGEST_GRAPH:
+            message = f"tracing unrolls its Python loops: about {work.nodes:,.0f} operations"
+            return _status(facts, "not-worth-it", message)
+        if work.updates > costs.MOST_UPDATES:
+            message = "tracing unrolls a training loop: a graph of one step is what gains"
+            return _status(facts, "not-worth-it", message)
+        if work.benefit < 1:
+            number = round(work.operations)
+            counted = "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
+            message = f"about {counted} per call: the call of a graph costs more ({work.benefit:.2g} times as fast)"
+            return _status(facts, "not-worth-it", message)
+        return None
+
+    def _covered(self, code: Code, facts: FunctionFacts, share: float) -> Status:
+        callers = sorted(
+            (c for c in self.basis.frequency.calls[code].values() if self._inside(c) > 0),
+            key=lambda c: (-c.weight, c.caller.path, c.position),
+        )
+        evidence = tuple(
+            Evidence(f"`{c.caller.qualname}` calls it as part of a graph", c.caller.path, c.position >> 16)
+            for c in callers[:_SHOWN]
+        )
+        names = ", ".join(f"`{name}`" for name in dict.fromkeys(c.caller.qualname for c in callers[:_SHOWN]))
+        if share >= _WHOLLY:
+            return _status(facts, "covered", f"runs as part of the graph of {names}", evidence)
+        message = f"mostly runs as part of the graph of {names} (about {share:.0%} of its calls)"
+        return _status(facts, "covered", message, evidence)
+
+
+def _status(facts: FunctionFacts, name: str, message: str, evidence: tuple[Evidence, ...] = ()) -> Status:
+    code = CODES[name]
+    severity = STATUS_DOCS[code].severity or Severity.INFO
+    return Status(code, name, severity, message, facts.path, facts.line, facts.column, evidence)

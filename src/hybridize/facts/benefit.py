@@ -1,0 +1,204 @@
+"""What a graph would gain: operations, sizes and contractions of one call, callees included, and the times they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.domain.objects import Bound, Lib, LibInst, Tensor, Value
+from hybridize.domain.tensors import UNRESOLVED, arrived
+from hybridize.facts.callgraph import components, reachable
+from hybridize.facts.work import Counts
+from hybridize.flow.frames import Frame
+from hybridize.library import costs
+from hybridize.program.ir import Code, Instr, Op
+
+#: Calls that are no part of what a function computes: set-up, or Python that a host runs.
+_SKIPPED: Final = frozenset({"build", "class", "callback", "host", "construction"})
+#: What a dim of unknown size counts as, and a tensor of unknown shape.
+_DIM: Final = 32
+_ELEMENTS: Final = 1000.0
+_MOST: Final = 1e9
+
+
+@dataclass(slots=True)
+class Work:
+    """One call: operations (in dispatches), elements written, multiplications of contractions, trained variables.
+
+    `nodes` are the operations of the graph: a loop over Python values is unrolled, one over tensors is traced once.
+    `updates` are how often that graph applies gradients.
+    """
+
+    operations: float = 0.0
+    elements: float = 0.0
+    flops: float = 0.0
+    variables: float = 0.0
+    nodes: float = 0.0
+    updates: float = 0.0
+
+    def add(self, other: Work, times: float, copies: float) -> None:
+        """Adds work that is done so often, in so many copies; the variables are the same each time."""
+        self.operations = min(self.operations + times * other.operations, _MOST)
+        self.elements += times * other.elements
+        self.flops += times * other.flops
+        self.variables += other.variables
+        self.nodes = min(self.nodes + copies * other.nodes, _MOST)
+        self.updates = min(self.updates + copies * other.updates, _MOST)
+
+    @property
+    def eager(self) -> float:
+        """Microseconds of an eager call."""
+        return costs.eager_time(self.operations, self.elements, self.flops)
+
+    @property
+    def graph(self) -> float:
+        """Microseconds of a call as a graph."""
+        return costs.graph_time(self.operations, self.elements, self.flops)
+
+    @property
+    def benefit(self) -> float:
+        """The eager time divided by the graph's."""
+        return self.eager / self.graph
+
+
+class Benefits:
+    """The work of frames, computed when first asked for. Calls of `hybrid` functions cost what a graph's call does."""
+
+    def __init__(self, hybrid: set[Code], counts: Counts) -> None:
+        self.hybrid = hybrid
+        self.counts = counts
+        self._work: dict[Frame, Work] = {}
+
+    def work(self, frames: list[Frame]) -> Work | None:
+        """The work of a function: that of the context that does most; None where it was never run."""
+        found = [self._of(frame) for frame in frames]
+        return max(found, key=lambda w: (w.benefit, w.operations), default=None)
+
+    def _of(self, frame: Frame) -> Work:
+        found = self._work.get(frame)
+        if found is None:
+            missing = sorted((f for f in reachable(frame) if f not in self._work), key=lambda f: f.uid)
+            for component in components(missing):
+                for each in sorted(component, key=lambda f: f.uid):
+                    if each not in self._work:
+                        self._work[each] = self._summed(each)
+            found = self._work[frame]
+        return found
+
+    def _summed(self, frame: Frame) -> Work:
+        """Own operations and those of callees; calls within a recursion count once."""
+        total = Work()
+        gradients = updates = 0.0
+        for pos in frame.ops:
+            times, copies = self.counts.runs(frame, pos), self.counts.copies(frame, pos)
+            for instr in self.counts.places(frame.code).instructions.get(pos, ()):
+                for name in _names(frame, instr):
+                    if costs.differentiates(name):
+                        gradients = 1.0
+                    if costs.applies(name):
+                        updates += times
+                        total.updates += copies
+                    total.add(_own(frame, instr, name), times, copies)
+        for (pos, callee), how in frame.calls.items():
+            times = self._times(frame, pos, how)
+            inner = self._work.get(callee)
+            if times and inner is not None:
+                total.add(self._as_called(callee, inner), times, self.counts.copies(frame, pos))
+        if gradients:
+            times = costs.GRADIENT
+            total = Work(
+                times * total.operations,
+                times * total.elements,
+                times * total.flops,
+                total.variables,
+                times * total.nodes,
+                total.updates,
+            )
+        total.operations += updates * (costs.APPLY + costs.APPLY_VARIABLE * max(total.variables, 2.0))
+        return total
+
+    def _times(self, frame: Frame, pos: int, how: str) -> float:
+        if how in _SKIPPED:
+            return 0.0
+        times = self.counts.runs(frame, pos)
+        if how == "graph":
+            if pos not in frame.ops:
+                return 0.0  # a pipeline or `fit` runs it, as a graph
+            times *= costs.ITERATIONS if frame.ops[pos] in costs.REPEATING else 1
+        return times
+
+    def _as_called(self, callee: Frame, inner: Work) -> Work:
+        if callee.code not in self.hybrid:
+            return inner
+        return Work(inner.graph / costs.EAGER_OPERATION, 0.0, 0.0, inner.variables, inner.nodes, inner.updates)
+
+
+def _names(frame: Frame, instr: Instr) -> list[str]:
+    """The library operations that an instruction runs on tensors."""
+    if instr[0] == Op.CALL:
+        return _called(frame, instr)
+    value = frame.vals[instr[1]] if instr[1] >= 0 else None
+    is_tensor = any(isinstance(o, Tensor) and o.kind != "ndarray" for o in value or ())
+    if not is_tensor:
+        return []
+    return ["tf.getitem"] if instr[0] == Op.ITEM else [f"tf.math.{instr[2]}"]
+
+
+def _called(frame: Frame, instr: Instr) -> list[str]:
+    noted = frame.ops[instr[-1]]
+    for obj in frame.vals[instr[2]] or ():
+        if isinstance(obj, Lib):
+            return [obj.name] if obj.name.startswith(("tf.", "keras.")) else []
+        if isinstance(obj, LibInst):
+            return ["keras.Sequential" if obj.cls == "keras.Model" else obj.cls]
+        if isinstance(obj, Bound) and isinstance(obj.func, str):
+            name = obj.func.rpartition(":")[2]
+            if noted.endswith(f".{name}"):
+                return [noted]
+            # Several calls of one chain share a position, which notes only the last.
+            return [_METHODS.get(name, f"tf.{name}")] if name in _METHODS or isinstance(obj.receiver, Tensor) else []
+    return [noted] if noted.startswith("keras.") else []
+
+
+_METHODS: Final = {
+    "gradient": "tf.GradientTape.gradient",
+    "apply_gradients": "keras.optimizers.Optimizer.apply_gradients",
+    "minimize": "keras.optimizers.Optimizer.minimize",
+}
+
+
+def _own(frame: Frame, instr: Instr, name: str) -> Work:
+    result = frame.vals[instr[1]] if instr[1] >= 0 else None
+    written = _elements(result)
+    count = costs.operations(name)
+    given = frame.vals[instr[3][0][0]] if instr[0] == Op.CALL and instr[3] else None
+    if instr[0] == Op.BINARY:
+        given = frame.vals[instr[3]]
+    steps = costs.per_step(name)
+    if steps:
+        count += steps * _dim(given, 1, costs.STEPS)
+    factor = costs.contraction(name)
+    flops = factor * written * _dim(given, -1, _DIM) if factor else 0.0
+    return Work(count, written, flops, costs.variables(name), count)
+
+
+def _elements(value: Value | None) -> float:
+    for obj in value or ():
+        if isinstance(obj, Tensor):
+            shape = arrived(obj.shape)
+            if shape is None or UNRESOLVED in shape:
+                return _ELEMENTS
+            count = 1.0
+            for dim in shape:
+                count *= dim if dim >= 0 else _DIM
+            return count
+    return 0.0
+
+
+def _dim(value: Value | None, axis: int, default: int) -> int:
+    for obj in value or ():
+        if isinstance(obj, Tensor):
+            shape = arrived(obj.shape)
+            if shape is not None and -len(shape) <= axis < len(shape) and shape[axis] >= 0:
+                return shape[axis]
+    return default

@@ -1,0 +1,166 @@
+"""How often each place of a function runs in one call of it: loops multiply, branches divide."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import Container, Lib, Lit, Stream, Tensor, Tup
+from hybridize.domain.tensors import arrived
+from hybridize.facts.origins import definitions
+from hybridize.flow.frames import Frame
+from hybridize.library.costs import BATCHES, ITERATIONS
+from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
+
+#: The share of the runs in which a branch is taken: one of two, and one without alternative inside of a loop (which is
+#: mostly "now and then").
+_HALF: Final = 0.5
+_NOW_AND_THEN: Final = 0.2
+_MOST: Final = 1e6
+_STEPS: Final = 6
+_CALCULATES: Final = frozenset({Op.CALL, Op.BINARY, Op.INPLACE, Op.UNARY, Op.COMPARE, Op.ITEM})
+
+
+class Places:
+    """Of one function's body: the instructions that may compute, by position, with the loops and branches around."""
+
+    __slots__ = ("around", "instructions", "share")
+
+    def __init__(self, code: Code) -> None:
+        self.instructions: dict[int, list[Instr]] = {}
+        self.around: dict[int, tuple[Loop, ...]] = {}
+        self.share: dict[int, float] = {}
+        self._block(code.body, (), 1.0)
+
+    def _block(self, block: Block, loops: tuple[Loop, ...], share: float) -> None:
+        for instr in block:
+            op = instr[0]
+            if op in _CALCULATES:
+                self._note(instr, loops, share)
+            elif op == Op.IF:
+                both = bool(instr[3]) and bool(instr[4])
+                inner = share * (_HALF if both or not loops else _NOW_AND_THEN)
+                self._block(instr[3], loops, inner)
+                self._block(instr[4], loops, inner)
+            elif op == Op.LOOP:
+                loop: Loop = instr[2]
+                inside = (*loops, loop)
+                self._block(loop.test, inside, share)
+                self._block(loop.body, inside, share)
+                self._block(loop.orelse, loops, share)
+            elif op == Op.TRY:
+                self._try(instr[2], loops, share)
+            elif loops or share != 1.0:
+                self._surround(instr[-1], loops, share)
+
+    def _try(self, statement: Try, loops: tuple[Loop, ...], share: float) -> None:
+        for part in (statement.body, statement.orelse, statement.join, statement.final):
+            self._block(part, loops, share)
+        for handler in statement.handlers:
+            self._block(handler.body, loops, share * _NOW_AND_THEN)
+
+    def _note(self, instr: Instr, loops: tuple[Loop, ...], share: float) -> None:
+        pos = instr[-1]
+        known = self.instructions.get(pos)
+        if known is None:
+            self.instructions[pos] = [instr]
+        else:
+            known.append(instr)
+        self._surround(pos, loops, share)
+
+    def _surround(self, pos: int, loops: tuple[Loop, ...], share: float) -> None:
+        if loops:
+            self.around[pos] = loops
+        if share != 1.0:
+            self.share[pos] = share
+
+
+class Counts:
+    """How often places run; what is known of each function's body is kept."""
+
+    def __init__(self) -> None:
+        self._places: dict[Code, Places] = {}
+        self._trips: dict[tuple[Frame, int], float] = {}
+
+    def places(self, code: Code) -> Places:
+        """The places of a function."""
+        found = self._places.get(code)
+        if found is None:
+            found = self._places[code] = Places(code)
+        return found
+
+    def runs(self, frame: Frame, pos: int) -> float:
+        """How often a place runs in one call of its function."""
+        places = self.places(frame.code)
+        result = places.share.get(pos, 1.0)
+        for loop in places.around.get(pos, ()):
+            result *= self._trip(frame, loop)
+        return min(result, _MOST)
+
+    def copies(self, frame: Frame, pos: int) -> float:
+        """How often a place stands in the graph: loops over Python values are unrolled."""
+        result = 1.0
+        for loop in self.places(frame.code).around.get(pos, ()):
+            if loop.is_for and not _staged(frame, loop.iterable):
+                result *= self._trip(frame, loop)
+        return min(result, _MOST)
+
+    def _trip(self, frame: Frame, loop: Loop) -> float:
+        key = (frame, loop.entry)
+        found = self._trips.get(key)
+        if found is None:
+            found = self._trips[key] = _trips(frame, loop)
+        return found
+
+
+def _trips(frame: Frame, loop: Loop) -> float:
+    """How often a loop runs; a default where that is not known."""
+    return _length(frame, loop.iterable, _STEPS) if loop.is_for else ITERATIONS
+
+
+def _staged(frame: Frame, slot: int) -> bool:
+    """Whether AutoGraph makes one loop of the graph of a `for` loop: over tensors and datasets."""
+    value = frame.vals[slot] or () if slot >= 0 else ()
+    return any(isinstance(o, Tensor) or (isinstance(o, Stream) and o.kind.startswith("tf.data")) for o in value)
+
+
+def _length(frame: Frame, slot: int, steps: int) -> float:
+    for obj in frame.vals[slot] or () if slot >= 0 else ():
+        if isinstance(obj, Stream):
+            if obj.count is not None:
+                return float(obj.count)
+            inner = _iterated(frame, slot, steps)
+            return inner or float(BATCHES if obj.kind.startswith("tf.data") else ITERATIONS)
+        if isinstance(obj, Tup):
+            return float(len(obj.items))
+        if isinstance(obj, Container) and obj.exact and obj.rest is None:
+            return float(len(obj.fields))
+        if isinstance(obj, Tensor):
+            shape = arrived(obj.shape)
+            return float(shape[0]) if shape and shape[0] >= 0 else ITERATIONS
+    return _iterated(frame, slot, steps) or ITERATIONS
+
+
+def _iterated(frame: Frame, slot: int, steps: int) -> float:
+    """The length by how the iterable is made: `range(10)`, `enumerate(dataset)`, a progress bar around one; else 0."""
+    made = definitions(frame.code).get(slot)
+    while made is not None and made[0] in (Op.COPY, Op.REFINE):
+        made = definitions(frame.code).get(made[2])
+    if made is None or made[0] != Op.CALL or not made[3] or steps == 0:
+        return 0.0
+    if any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made[2]] or ()):
+        return _range(frame, [arg for arg, starred in made[3] if not starred])
+    first, starred = made[3][0]
+    return 0.0 if starred else _length(frame, first, steps - 1)
+
+
+def _range(frame: Frame, slots: list[int]) -> float:
+    numbers: list[int] = []
+    for slot in slots:
+        constants = [o.const for o in frame.vals[slot] or () if isinstance(o, Lit) and isinstance(o.const, int)]
+        if len(constants) != 1:
+            return 0.0
+        numbers += constants
+    try:
+        return float(len(range(*numbers)))
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
