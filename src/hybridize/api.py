@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from hybridize.flow.solve import Solution
     from hybridize.program.build import Program
 
+#: The rule that suggests functions to extract: not from code that becomes a graph as a whole.
+_SUGGESTED = "HY110"
 #: Called with a phase, how much of it is done, and how much there is (0: not known).
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -136,6 +138,7 @@ def _functions(
     planned = plan(codes, [reports[i] for i in sorted(reports)], basis, all_safe=config.all_safe)
     functions = [suppressions.apply(report) for report in planned.reports]
     found += suppressions.unused()
+    found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]
     return functions, _distinct(found)
 
 

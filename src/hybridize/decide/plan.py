@@ -52,6 +52,13 @@ class Plan:
     reports: list[FunctionReport]
     graphs: Mapping[Code, float]
 
+    def in_graph(self, path: str, line: int) -> bool:
+        """Whether a place is in a function that runs as a graph, or mostly as part of one."""
+        return any(
+            share >= _MOSTLY and code.path == path and code.line <= line <= code.end_line and code.kind == "function"
+            for code, share in self.graphs.items()
+        )
+
 
 def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, *, all_safe: bool) -> Plan:
     """The reports (in the order of `codes`) with the expected benefit; what is not worth it is kept, with a reason.

@@ -1,4 +1,4 @@
-"""What a graph would gain: operations, sizes and contractions of one call, callees included, and the times they cost."""
+"""What a graph would gain: operations, sizes and contractions of a call, callees included, and what they cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often functions are called, and by whom: call sites weighted by the loops around them, from the program's start."""
+"""How often functions are called, and by whom: call sites weighted by the loops around them."""
 
 from __future__ import annotations
 

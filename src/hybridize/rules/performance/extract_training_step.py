@@ -1,0 +1,201 @@
+"""HY110: a training step written into a loop of code that cannot become a graph as a whole."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.facts.model import Evidence
+from hybridize.flow.frames import Frame
+from hybridize.library.costs import applies, differentiates
+from hybridize.rules.loops import looped_positions
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import ProjectView
+
+_UPDATES: Final = (".assign", ".assign_sub", ".assign_add")
+_MOST_NAMES: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The statements of a training step: lines, what they need from the loop around, what later code uses of them."""
+
+    first: int
+    last: int
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
+
+
+def scan(project: ProjectView) -> Iterator[Hit]:
+    """Gradients that are computed and applied by a loop's own body; which functions stay eager, the plan knows."""
+    seen: set[tuple[str, int]] = set()
+    for code, frames in project.solution.frames.items():
+        if code.kind == "class" or code in project.solution.world.hybrids:
+            continue
+        for frame in frames:
+            for start in _gradients(frame):
+                if (code.path, start) not in seen:
+                    seen.add((code.path, start))
+                    yield from _hit(project, frame, start)
+
+
+def _gradients(frame: Frame) -> list[int]:
+    """The positions in loops where gradients are computed, in functions that update variables in loops, too."""
+    looped = looped_positions(frame.code) if frame.ops else frozenset()
+    inside = [(pos, name) for pos, name in frame.ops.items() if pos in looped]
+    if not any(applies(name) or name.endswith(_UPDATES) for _, name in inside):
+        return []
+    return sorted(pos for pos, name in inside if differentiates(name))
+
+
+def _hit(project: ProjectView, frame: Frame, pos: int) -> Iterator[Hit]:
+    tree = project.module(frame.code.path)
+    updates = [p >> 16 for p, name in frame.ops.items() if applies(name) or name.endswith(_UPDATES)]
+    step = _step(tree, pos >> 16, updates) if tree is not None else None
+    if step is None:
+        return
+    lines = f"line {step.first}" if step.first == step.last else f"lines {step.first} to {step.last}"
+    signature = f"train_step({', '.join(step.takes[:_MOST_NAMES])})"
+    returned = f" and returns `{', '.join(step.gives[:_MOST_NAMES])}`" if step.gives else ""
+    message = f"a training step runs eagerly: move {lines} into a hybrid function `{signature}`"
+    said = Evidence(
+        f"`{signature}` holds {lines}{returned}; decorate it with `tf.function`", frame.code.path, step.first
+    )
+    yield Hit(step.first << 16, message, evidence=(said,), path=frame.code.path, end=step.last << 16)
+
+
+def _step(tree: ast.Module, line: int, updates: Sequence[int]) -> Step | None:
+    """The statements around a gradient, in the innermost loop that also updates variables."""
+    found: Step | None = None
+    outer: list[ast.For | ast.While] = []
+    for node in ast.walk(tree):  # outer loops come before inner ones
+        if isinstance(node, ast.For | ast.While) and _holds(node, line):
+            inside = [u for u in updates if _holds(node, u) and u >= line]
+            if inside:
+                outer.append(node)
+                found = _cut(node, outer, line, min(inside), tree) or found
+    return found
+
+
+def _cut(
+    loop: ast.For | ast.While, loops: list[ast.For | ast.While], line: int, update: int, tree: ast.Module
+) -> Step | None:
+    first = next((i for i, s in enumerate(loop.body) if _holds(s, line)), None)
+    last = next((i for i, s in enumerate(loop.body) if _holds(s, update)), None)
+    if first is None or last is None:
+        return None
+    while first > 0 and not any(_records(s) for s in loop.body[first : last + 1]):
+        first -= 1
+    block = loop.body[first : last + 1]
+    if not any(map(_records, block)):
+        return None
+    stored = _names(block, ast.Store)
+    begin, end = block[0].lineno, block[-1].end_lineno or block[-1].lineno
+    around = dict.fromkeys(
+        name.id
+        for each in loops
+        for name in ast.walk(each)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and not begin <= name.lineno <= end
+    )
+    takes = tuple(name for name in _names(block, ast.Load) if name in around)
+    later = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.lineno > end}
+    return Step(begin, end, takes, tuple(name for name in stored if name in later))
+
+
+def _names(block: Sequence[ast.stmt], context: type[ast.expr_context]) -> dict[str, None]:
+    names = [n for s in block for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, context)]
+    return dict.fromkeys(n.id for n in sorted(names, key=lambda n: (n.lineno, n.col_offset)))
+
+
+def _holds(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _records(statement: ast.stmt) -> bool:
+    """Whether a statement opens a gradient tape or hands the loss to an optimizer."""
+    return any(
+        isinstance(n, ast.Attribute) and n.attr in ("GradientTape", "minimize") for n in ast.walk(statement)
+    ) or any(isinstance(n, ast.Name) and n.id == "GradientTape" for n in ast.walk(statement))
+
+
+RULE = Rule(
+    code="HY110",
+    name="extract-training-step",
+    category=Category.PERFORMANCE,
+    outcome=Outcome.SLOWS,
+    summary="A training step is written into a loop at module level or in a function that cannot become a graph.",
+    details="""The training step is where a graph gains most: forward pass, gradients and updates are many small
+operations. In the body of a loop, among printing and logging, nothing can be decorated. Move the lines into a
+function of their own that takes the batch and returns the loss, decorate that function, and call it in the loop.
+This is a suggestion: it is shown, never applied.""",
+    level=Level.INFO,
+    blocks=frozenset(),
+    project=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+w = tf.Variable(1.0)
+optimizer = tf.keras.optimizers.SGD(0.1)
+for x in tf.data.Dataset.range(3):
+    x = tf.cast(x, tf.float32)
+    with tf.GradientTape() as tape:
+        loss = tf.square(w * x - 1.0)
+    gradients = tape.gradient(loss, [w])
+    optimizer.apply_gradients(zip(gradients, [w]))
+    print(float(loss))
+""",
+            line=6,
+            outcome=Outcome.SLOWS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def main(steps):
+    w = tf.Variable(1.0)
+    for step in range(steps):
+        with tf.GradientTape() as tape:
+            loss = tf.square(w - 1.0)
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+        print(step, float(loss))
+main(3)
+""",
+            target="train_step",
+            line=5,
+            outcome=Outcome.SLOWS,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+w = tf.Variable(1.0)
+def target(x):
+    with tf.GradientTape() as tape:
+        loss = tf.square(w * x - 1.0)
+    w.assign_sub(0.1 * tape.gradient(loss, w))
+    return loss
+for x in tf.data.Dataset.range(3):
+    print(float(target(tf.cast(x, tf.float32))))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x):
+    w = x
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch(w)
+            loss = tf.square(w - 1.0)
+        w = w - 0.1 * tape.gradient(loss, w)
+    return w
+r = target(tf.constant(3.0))
+"""
+        ),
+    ),
+    reference="semantics.md, What is worth decorating",
+)

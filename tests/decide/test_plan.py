@@ -1,0 +1,205 @@
+"""The plan: which of the safe functions are chosen, and why the others are left out."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import Action, FunctionReport
+
+TUTORIAL = """\
+import numpy as np
+import tensorflow as tf
+
+x_train = np.random.rand(1000, 784).astype("float32")
+y_train = np.random.randint(0, 10, 1000)
+data = tf.data.Dataset.from_tensor_slices((x_train, y_train)).repeat().batch(64)
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.first = tf.keras.layers.Dense(128, activation="relu")
+        self.second = tf.keras.layers.Dense(10)
+
+    def call(self, x):
+        return self.second(self.first(x))
+
+
+net = Net()
+optimizer = tf.keras.optimizers.SGD(0.1)
+
+
+def cross_entropy(logits, labels):
+    labels = tf.cast(labels, tf.int64)
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+
+
+def accuracy(logits, labels):
+    return tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), tf.cast(labels, tf.int64)), tf.float32))
+
+
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = cross_entropy(net(x), y)
+    gradients = tape.gradient(loss, net.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+
+
+for step, (batch_x, batch_y) in enumerate(data.take(500), 1):
+    train_step(batch_x, batch_y)
+    if step % 50 == 0:
+        logits = net(batch_x)
+        print(step, float(cross_entropy(logits, batch_y)), float(accuracy(logits, batch_y)))
+"""
+
+
+def functions(source: str, tmp_path: Path, **options: bool) -> dict[str, FunctionReport]:
+    (tmp_path / "program.py").write_text(textwrap.dedent(source))
+    report = analyze([tmp_path], Config(**options))  # type: ignore[arg-type]  # only Booleans are given
+    return {f.facts.qualname: f for f in report.functions}
+
+
+def chosen(found: dict[str, FunctionReport]) -> list[str]:
+    """The functions that become hybrid, by expected benefit."""
+    wanted = [f for f in found.values() if f.decision.action is Action.CONVERT_TO_HYBRID]
+    return [f.facts.qualname for f in sorted(wanted, key=lambda f: -(f.decision.benefit or 0))]
+
+
+def codes(function: FunctionReport) -> set[str]:
+    return {s.code for s in function.statuses}
+
+
+def test_the_training_step_of_a_tutorial_is_chosen_alone(tmp_path: Path) -> None:
+    found = functions(TUTORIAL, tmp_path)
+    assert chosen(found) == ["train_step"]
+    assert (found["train_step"].decision.benefit or 0) > 2
+    # Called now and then outside of the step, and small.
+    assert codes(found["cross_entropy"]) == {"HY010"}
+    assert codes(found["accuracy"]) == {"HY021"}
+    assert {f.decision.precondition for n, f in found.items() if n in ("cross_entropy", "accuracy")} == {"P1"}
+
+
+def test_all_safe_leaves_nothing_out(tmp_path: Path) -> None:
+    found = functions(TUTORIAL, tmp_path, all_safe=True)
+    assert {"train_step", "cross_entropy", "accuracy"} <= set(chosen(found))
+    assert not codes(found["accuracy"])
+    assert (found["accuracy"].decision.benefit or 1) < 1
+
+
+CHAIN = "\n    ".join(f"x = tf.sin(x) * {i}.0 + 1.0" for i in range(20))
+
+
+def test_a_function_of_few_operations_is_left_out(tmp_path: Path) -> None:
+    source = f"import tensorflow as tf\ndef one(x):\n    return x * 2.0\ndef many(x):\n    {CHAIN}\n    return x\n"
+    found = functions(source + "for i in range(100):\n    one(tf.ones(3)), many(tf.ones(3))\n", tmp_path)
+    assert chosen(found) == ["many"]
+    (status,) = found["one"].statuses
+    assert (status.code, status.name, status.severity.value) == ("HY021", "not-worth-it", "info")
+    assert found["one"].decision.precondition == "P1"
+    assert (found["one"].decision.benefit or 1) == pytest.approx(0.23, abs=0.05)
+
+
+def test_few_operations_on_large_tensors_gain(tmp_path: Path) -> None:
+    source = "import tensorflow as tf\ndef f(x):\n    return tf.exp(x) * 2.0 + tf.sin(x) - x\nf(tf.ones([{0}, {0}]))\n"
+    assert chosen(functions(source.format(10), tmp_path)) == []
+    assert chosen(functions(source.format(2000), tmp_path)) == ["f"]
+
+
+@pytest.mark.parametrize(("count", "expected"), [("2", []), ("30", ["f"])])
+def test_loops_multiply(count: str, expected: list[str], tmp_path: Path) -> None:
+    source = f"""
+        import tensorflow as tf
+        def f(x):
+            for _ in range({count}):
+                x = tf.sin(x) + 1.0
+            return x
+        f(tf.ones(3))
+        """
+    assert chosen(functions(source, tmp_path)) == expected
+
+
+def test_the_outermost_function_covers_what_it_calls(tmp_path: Path) -> None:
+    source = f"""\
+import tensorflow as tf
+def inner(x):
+    {CHAIN}
+    return x
+def middle(x):
+    return inner(x) + inner(2.0 * x)
+def outer(x):
+    return middle(x) - 1.0
+for i in range(100):
+    outer(tf.ones(3))
+"""
+    found = functions(source, tmp_path)
+    assert chosen(found) == ["outer"]
+    assert "`outer`" in found["middle"].statuses[0].message
+    assert codes(found["inner"]) == codes(found["middle"]) == {"HY010"}
+
+
+def test_an_unsafe_caller_leaves_the_work_to_what_it_calls(tmp_path: Path) -> None:
+    source = f"""\
+import tensorflow as tf
+losses = []
+def inner(x):
+    {CHAIN}
+    return x
+def outer(x):
+    losses.append(1)
+    return inner(x)
+for i in range(100):
+    outer(tf.ones(3))
+"""
+    assert chosen(functions(source, tmp_path)) == ["inner"]
+
+
+def test_pipelines_and_hybrid_callers_cover(tmp_path: Path) -> None:
+    source = f"""\
+import tensorflow as tf
+def mapped(x):
+    {CHAIN}
+    return x
+def called(x):
+    {CHAIN}
+    return x
+@tf.function
+def step(x):
+    return called(x)
+for x in tf.data.Dataset.from_tensor_slices(tf.ones([10, 3])).map(mapped):
+    step(x)
+"""
+    found = functions(source, tmp_path)
+    assert chosen(found) == []
+    assert codes(found["mapped"]) == codes(found["called"]) == {"HY010"}
+
+
+def test_a_training_loop_is_not_unrolled(tmp_path: Path) -> None:
+    source = """
+        import tensorflow as tf
+        w = tf.Variable([1.0, 2.0])
+        b = tf.Variable([1.0, 2.0])
+        optimizer = tf.keras.optimizers.Adam()
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(tf.tanh(x * w + b) - tf.sin(x)))
+            optimizer.apply_gradients(zip(tape.gradient(loss, [w, b]), [w, b]))
+            return loss
+        def train(x):
+            for _ in range(1000):
+                loss = step(x)
+            return loss
+        train(tf.ones(2))
+        """
+    found = functions(source, tmp_path)
+    assert chosen(found) == ["step"]
+    assert codes(found["train"]) == {"HY021"}
+
+
+def test_a_library_function_without_callers_is_chosen_on_its_own(tmp_path: Path) -> None:
+    source = f"import tensorflow as tf\ndef f(x: tf.Tensor):\n    {CHAIN}\n    return x\n"
+    assert chosen(functions(source, tmp_path)) == ["f"]
