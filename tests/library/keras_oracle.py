@@ -54,6 +54,7 @@ class Scale(keras.layers.Layer):
     def call(self, inputs):
         return tf.matmul(inputs, self.w)
 
+@keras.utils.register_keras_serializable("tests")
 class Seven(keras.layers.Dense):
     def __init__(self):
         super().__init__(7)

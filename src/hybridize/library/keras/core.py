@@ -391,9 +391,9 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.backend.is_keras_tensor": Spec(lambda call: BOOL_V),
     "keras.backend.ndim": Spec(lambda call: prim("int").value),
     "keras.utils.register_keras_serializable": Spec(
-        lambda call: lib("builtins.identity").value, parameters=("package", "name")
+        lambda call: lib("keras.utils.registered").value, parameters=("package", "name")
     ),
-    "builtins.identity": Spec(lambda call: call.arg(0)),
+    "keras.utils.registered": Spec(lambda call: call.arg(0)),  # what the decorator above gives
     "keras.utils.plot_model": Spec(nothing, effects=("io",)),
     "keras.utils.set_random_seed": Spec(nothing, effects=("random",)),
     "keras.utils.to_categorical": Spec(lambda call: tensor(NDARRAY, "float32", _one_more(call)).value),

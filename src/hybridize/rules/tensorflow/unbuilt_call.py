@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Class, Inst, LibInst
+from hybridize.domain.objects import Class, Inst, LibInst, Unknown
 from hybridize.facts.callgraph import reachable
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Op
@@ -104,30 +104,42 @@ def _lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
         if instr[0] != Op.CALL:
             continue
         for obj in frame.vals[instr[2]] or ():
-            if isinstance(obj, LibInst) and _owns_weights(obj) and not _is_built(project, obj):
-                return instr[-1], obj.cls.rpartition(".")[2]
-        for (pos, callee), how in frame.calls.items():
-            if pos == instr[-1] and how == "build":
-                return pos, callee.code.qualname.rpartition(".")[0]
-    for (pos, callee), _ in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+            if isinstance(obj, LibInst | Inst) and _owns_weights(project, obj) and not _is_built(project, obj):
+                return instr[-1], _class_name(obj)
+            if isinstance(obj, Unknown) and frame.code.name == "call":
+                return instr[-1], "what it calls there"  # a sublayer, as far as anybody can tell
+    for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+        if how == "build":
+            return pos, callee.code.qualname.rpartition(".")[0]
         for inner in reachable(callee):
-            for name in inner.ops.values():
-                if name.startswith("keras.layers.") and name not in _NO_WEIGHTS and _unbuilt_there(project, inner):
-                    return pos, name.rpartition(".")[2]
+            name = _built_there(project, inner)
+            if name:
+                return pos, name
     return None
 
 
-def _unbuilt_there(project: ProjectView, frame: Frame) -> bool:
+def _built_there(project: ProjectView, frame: Frame) -> str:
+    """A layer that a frame itself calls and that builds its weights then; empty where there is none."""
+    if any(how == "build" for how in frame.calls.values()):
+        return next(c.code.qualname.rpartition(".")[0] for (_, c), how in frame.calls.items() if how == "build")
     for instr in project.symbolic.instructions(frame.code):
         if instr[0] == Op.CALL and instr[-1] in frame.ops:
             for obj in frame.vals[instr[2]] or ():
-                if isinstance(obj, LibInst) and _owns_weights(obj) and not _is_built(project, obj):
-                    return True
-    return False
+                if isinstance(obj, LibInst | Inst) and _owns_weights(project, obj) and not _is_built(project, obj):
+                    return _class_name(obj)
+    return ""
 
 
-def _owns_weights(obj: LibInst) -> bool:
-    return obj.cls == "keras.Sequential" or (obj.cls.startswith("keras.layers.") and obj.cls not in _NO_WEIGHTS)
+def _class_name(obj: LibInst | Inst) -> str:
+    return obj.cls.name if isinstance(obj, Inst) else obj.cls.rpartition(".")[2]
+
+
+def _owns_weights(project: ProjectView, obj: LibInst | Inst) -> bool:
+    names = project.solution.engine.library_bases(obj.cls) if isinstance(obj, Inst) else [obj.cls]
+    return any(
+        name == "keras.Sequential" or (name.startswith("keras.layers.") and name != _LAYER and name not in _NO_WEIGHTS)
+        for name in names
+    )
 
 
 def _own_weights(project: ProjectView, frame: Frame) -> str | None:
