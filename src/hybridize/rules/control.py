@@ -48,15 +48,18 @@ class Syntax:
     def __init__(self, tree: ast.Module | None) -> None:
         self.ifs: dict[int, ast.If] = {}
         self.choices: dict[int, ast.IfExp] = {}
+        self.nested: set[int] = set()  # conditional expressions inside others
         self.ends: dict[int, int] = {}  # the last line of the `with` statement that an `if` stands in
         for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.If):
                 self.ifs[position_of(node)] = node
             elif isinstance(node, ast.IfExp):
                 self.choices[position_of(node)] = node
+                inside = [n for part in ast.iter_child_nodes(node) for n in ast.walk(part)]
+                self.nested.update(position_of(n) for n in inside if isinstance(n, ast.IfExp))
             elif isinstance(node, ast.With):
-                inside = [position_of(each) for each in node.body if isinstance(each, ast.If)]
-                self.ends.update(dict.fromkeys(inside, node.end_lineno or node.lineno))
+                places = [position_of(each) for each in node.body if isinstance(each, ast.If)]
+                self.ends.update(dict.fromkeys(places, node.end_lineno or node.lineno))
 
 
 def syntax(project: ProjectView, path: str) -> Syntax:
@@ -254,6 +257,15 @@ class Control:
     def _holds_dataset(self, slot: int) -> bool:
         return any(isinstance(o, Stream) and is_dataset(o) for o in self.view.value(slot))
 
+    def is_over_dataset(self, site: Site) -> bool:
+        """Whether a loop goes through a dataset itself (not an iterator over one)."""
+        slot = site.instr[2].iterable
+        made = self.view.definition(slot)
+        slots = [slot]
+        if made is not None and made[0] == Op.CALL and _OVER_DATASETS.intersection(self.view.names(made[2])):
+            slots += [s for s, _ in made[3]]
+        return any(isinstance(o, Stream) and o.kind == DATASET for s in slots for o in self.view.value(s))
+
     def is_comprehension(self, site: Site) -> bool:
         """Whether a loop is that of a comprehension or generator expression."""
         if site.instr[0] != Op.LOOP or not site.instr[2].is_for:
@@ -336,6 +348,10 @@ class Control:
             len(block) == 1 and block[0][0] == Op.REFINE and block[0][3] == "truth" and block[0][-1] == site.instr[-1]
             for block in (site.instr[3], site.instr[4])
         )
+
+
+#: The kind of the streams that are datasets.
+DATASET: Final = "tf.data.Dataset"
 
 
 def is_dataset(obj: Stream) -> bool:

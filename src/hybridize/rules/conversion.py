@@ -54,6 +54,8 @@ def _refused(project: ProjectView, code: Code) -> str | None:
         return "it is a coroutine"
     if code.is_generator:
         return "it is a generator"
+    if code.kind == "lambda" and _is_ambiguous(project, code):
+        return "another lambda with the same parameters stands on its line"
     lines = project.text(code.path).split("\n")[code.line - 1 : code.end_line]
     text = "\n".join(lines)
     if not any(word in text for word in ("match", "else", ":=", "yield", "async", "__")):
@@ -64,6 +66,15 @@ def _refused(project: ProjectView, code: Code) -> str | None:
         if reason is not None:
             return f"{reason} (line {getattr(each, 'lineno', code.line)})"
     return None
+
+
+def _is_ambiguous(project: ProjectView, code: Code) -> bool:
+    """Whether AutoGraph cannot tell the source of a lambda: those of a converted function come with its source."""
+    if code.parent is None or (code.parent.kind == "function" and code.parent.name != "__init__"):
+        return False
+    names = tuple(param.name for param in code.params)
+    alike = [c for c in code.parent.children if c.kind == "lambda" and c.line == code.line]
+    return sum(1 for c in alike if tuple(param.name for param in c.params) == names) > 1
 
 
 def _refusal(project: ProjectView, node: ast.AST) -> str | None:
@@ -89,9 +100,9 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
     """None where AutoGraph converts the callee of a call too; else why it does not."""
     if how in _APART:
         return None
-    name = _unconverting(callee.code)
-    if name is not None:
-        return f"`{name}` switches AutoGraph off"
+    decorator = _unconverting(callee.code)
+    if decorator is not None:
+        return f"`{decorator}` switches AutoGraph off"
     if how == "keras":
         return "Keras 3 calls it as it is" if view.project.versions.keras >= 3 else None
     if how in ("operator", "construction"):
@@ -102,8 +113,11 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
     if any(_is_direct(view, call, callee) for call in calls):
         return None
     known = [n for call in calls for n in view.names(call[2]) if "." in n]
-    if callee.code.name == "__init__" and not known:
+    name = callee.code.name
+    if name == "__init__" and not known:
         return "AutoGraph does not convert constructors"
+    if name.startswith("__") and name.endswith("__") and name != "__call__":
+        return f"AutoGraph does not convert `{name}`"
     if known and not any(n in CONVERTS or n.startswith(("tf.data.", "tf.distribute.")) for n in known):
         return f"`{known[0].removeprefix('builtins.')}` calls it as it is"
     return None

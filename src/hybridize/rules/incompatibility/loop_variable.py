@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Container, Lit, Stream, Tensor, Tup, Value
+from hybridize.domain.objects import NONE_V, Container, Lit, Tensor, Tup, Value
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, Shape
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.control import Control, control, is_dataset
+from hybridize.rules.control import Control, control
 from hybridize.rules.kinds import certain
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView
 
@@ -33,18 +33,25 @@ def scan(view: FrameView) -> Iterator[Hit]:
             _OPTIONS in view.names(s.instr[2]) for s in flow.structure.within(site) if s.instr[0] == Op.CALL
         )
         signed = _has_signature(view)
+        dataset = flow.is_over_dataset(site)
         for phi in loop.phis:
             entry = next((slot for edge, slot in phi[2] if edge == loop.entry), -1)
-            if entry < 0 or phi[1] not in flow.structure.read:
+            if phi[1] not in flow.structure.read or (entry < 0 and not dataset):
+                continue
+            if dataset and (entry < 0 or view.value(entry) == NONE_V):
+                name = view.code.slot_names.get(phi[1], "a variable")
+                yield Hit(site.instr[-1], f"`{name}` has no value before a loop over a dataset", mask)
                 continue
             backs = [slot for edge, slot in phi[2] if edge != loop.entry and view.frame.edges[edge]]
             # The shapes of a signature are not those of the calls.
-            free = invariant or (signed and view.mask(entry) & ~OPERATION != 0)
+            free = invariant or dataset or (signed and view.mask(entry) & ~OPERATION != 0)
             why = _why(flow, site, phi, entry, backs, free)
             if why is not None:
                 position = _assigned(view, backs) or site.instr[-1]
                 name = view.code.slot_names.get(phi[1], "a variable")
-                yield Hit(position, f"`{name}` changes in a loop of the graph: {why}", mask)
+                # What replaces None may be as good as zeros.
+                level = Level.WARNING if view.value(entry) == NONE_V else Level.ERROR
+                yield Hit(position, f"`{name}` changes in a loop of the graph: {why}", mask, level=level)
 
 
 def _has_signature(view: FrameView) -> bool:
@@ -55,8 +62,6 @@ def _has_signature(view: FrameView) -> bool:
 
 def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], invariant: bool) -> str | None:
     before = flow.view.value(entry)
-    if before == NONE_V and _over_dataset(flow, site):
-        return "it is None before a loop over a dataset"
     if before == NONE_V:
         if _asked(flow, site, phi[1]):
             return "it is None before, and `is None` is never true in the graph"
@@ -70,10 +75,6 @@ def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], in
         if why is not None:
             return why
     return None
-
-
-def _over_dataset(flow: Control, site: Site) -> bool:
-    return any(isinstance(o, Stream) and is_dataset(o) for o in flow.view.value(site.instr[2].iterable))
 
 
 def _asked(flow: Control, site: Site, head: int) -> bool:

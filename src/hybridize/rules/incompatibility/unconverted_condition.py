@@ -44,6 +44,9 @@ def scan(view: FrameView) -> Iterator[Hit]:
             yield Hit(
                 site.instr[-1], "filters a comprehension by a symbolic tensor, which AutoGraph leaves alone", mask
             )
+        elif site.instr[-1] in flow.syntax.nested and not flow.is_short_circuit(site):
+            text = "a conditional expression inside another asks a symbolic tensor: AutoGraph converts only the outer"
+            yield Hit(site.instr[-1], text, mask)
     yield from _folds(view)
     yield from _keys(view)
 
@@ -98,9 +101,10 @@ RULE = Rule(
     details="""AutoGraph turns `if`, `while` and `for` on tensors into graph operations, in the traced function
 and in what it calls. It gives up whole functions (those with `match`, `else` on a loop, `yield`, `async`, and
 since TensorFlow 2.16 `:=`), says so in a warning only, and runs them as plain Python, with all that they call.
-It does not follow calls that library code makes (`sorted` keys, `map`, `functools.reduce`, `tf.scan`,
-`tf.nest.map_structure`, Keras 3 layers), nor constructors, properties and operators. There a tensor's truth
-raises. Use `tf.cond`, `tf.where` or a plain function without the construct.""",
+It leaves a conditional expression inside another alone, and does not follow calls that library code makes
+(`sorted` keys, `map`, `functools.reduce`, `tf.scan`, `tf.nest.map_structure`, Keras 3 layers), nor
+constructors, properties and operators. There a tensor's truth raises. Use `tf.cond`, `tf.where` or a plain
+function without the construct.""",
     frame=scan,
     bad=(
         Example(
