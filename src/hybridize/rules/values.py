@@ -6,7 +6,21 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Container, Lit, Prim, Stream, Tensor, Tup, Value
+from hybridize.domain.objects import (
+    BOTTOM,
+    Bound,
+    Class,
+    Container,
+    Func,
+    Inst,
+    LibInst,
+    Lit,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+)
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import control
@@ -18,15 +32,37 @@ _DEPTH: Final = 12
 _NO_OPERANDS: Final = frozenset({Op.TRY, Op.JUMP, Op.GLOBAL, Op.CELL, Op.IMPORT, Op.IMPORT_FROM, Op.IMPORT_STAR})
 
 
-def own(view: FrameView, slot: int, *, arrays: bool = True) -> int:
-    """The mask of a slot that holds a tensor itself (with `arrays`, an array too), not only inside a container."""
+def own(view: FrameView, slot: int, *, arrays: bool = True, certain: bool = True) -> int:
+    """The mask of a slot that holds a tensor itself (with `arrays`, an array too), not only inside a container.
+
+    Where it may be something else as well, calls were merged, and only one kind of them may come this way: with
+    `certain` that is no tensor.
+    """
     value = view.value(slot)
     if not has_tensor(value, arrays=arrays) or is_dim(value):
+        return 0
+    if certain and any(isinstance(o, _OTHERS) for o in value):
         return 0
     made = view.definition(slot)
     if made is not None and made[0] == Op.REFINE and made[3] == "isinstance" and not has_tensor(value, arrays=False):
         return 0  # a test of its class kept an array here: the tensor that it becomes goes another way
+    if made is not None and made[0] in (Op.ITEM, Op.UNPACK) and _dims(value) and _is_shape(view, made[2]):
+        return 0
     return view.symbolic(slot)
+
+
+def _dims(value: Value) -> bool:
+    return all(o.shape == () and o.dtype in ("int32", "int64") for o in value if isinstance(o, Tensor))
+
+
+def _is_shape(view: FrameView, slot: int) -> bool:
+    """Whether a list is a shape as helpers give it: dims that are known while tracing are Python ints in it."""
+    value = view.value(slot)
+    if any(isinstance(o, Tensor) for o in value):
+        return False
+    made = view.definition(slot)
+    given = made is not None and made[0] == Op.CALL and bool(view.callees(made[-1]))
+    return given or is_dim(elements(value))
 
 
 def is_dim(value: Value) -> bool:
@@ -168,6 +204,8 @@ def uses(view: FrameView, slot: int) -> list[Instr]:
     return found
 
 
+#: What a value that also holds a tensor may be.
+_OTHERS: Final = (Container, Tup, Stream, Inst, LibInst, Func, Class, Bound)
 #: Calls whose arguments are messages to people.
 _MESSAGES: Final = ("builtins.print", "logging.", "warnings.", "absl.", "tf.get_logger", "tf.name_scope", "tf.device")
 

@@ -42,7 +42,7 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     func = instr[2]
     made = view.definition(func)
     if made is not None and made[0] == Op.ATTR and made[3] in _METHODS:
-        needs = own(view, made[2], arrays=False)
+        needs = own(view, made[2], arrays=False, certain=False)
         if needs:
             yield Hit(instr[-1], f"uses `.{made[3]}()`, which works only eagerly", needs, end=made[-1])
         return
