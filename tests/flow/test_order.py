@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +51,16 @@ def test_the_order_of_modules_changes_nothing(root: Path) -> None:
     for seed in range(3):
         shuffled = random.Random(seed).sample(names, len(names))
         assert verdicts(program, shuffled) == expected
+
+
+def test_reports_do_not_depend_on_hashes() -> None:
+    """The same bytes come out whatever the hash seed and the addresses of objects."""
+    project = Path(__file__).parents[2] / "examples" / "image_classifier"
+    outputs = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-m", "hybridize", "check", str(project), "--all-safe", "--output-format", "json"]
+        result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        assert result.returncode == 1, result.stderr
+        outputs.add(re.sub(r'"seconds": [\d.e-]+', "", result.stdout))
+    assert len(outputs) == 1

@@ -8,17 +8,30 @@ frame (function and context) that executes it; an immutable one (a literal, a tu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, TypeAlias, TypeVar
+from itertools import count
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from hybridize.domain.tensors import Shape
 
 Value: TypeAlias = "frozenset[Obj]"
 
 
-class Obj:
-    """The base of all abstract objects. `value` is the set that holds just this one."""
+#: Numbers of objects in the order they are made; halves, so that none equals an integer that is a key beside them.
+_serial = count(0.5)
+
+
+class Obj(float):
+    """The base of all abstract objects. `value` is the set that holds just this one.
+
+    An object is equal to itself alone. It is a number only so that sets of objects hash and iterate in the order of
+    their making, at the speed of C: with hashes by address, the order of a set would differ from run to run.
+    """
 
     __slots__ = ("value",)
+
+    def __new__(cls, *_: object) -> Self:
+        """A new object with the next number."""
+        return float.__new__(cls, next(_serial))
 
     def __init__(self) -> None:
         self.value: Value = frozenset((self,))
