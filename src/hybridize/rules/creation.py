@@ -22,7 +22,7 @@ _CLASSES: Final = re.compile(r"keras\.(optimizers|metrics|applications)\.[A-Z]\w
 _FUNCTIONS: Final = re.compile(
     r"tf\.Variable|keras\.Variable|tf\.compat\.v1\.get_variable|tf\.random\.Generator(\.from_\w+)?"
     r"|tf\.random\.experimental\.Generator(\.from_\w+)?|keras\.backend\.variable|keras\.optimizers\.get"
-    r"|\S+\.add_weight|\S+\.add_variable"
+    r"|\S+\.add_weight|\S+\.add_variable|tf\.summary\.create_file_writer"
 )
 _QUEUES: Final = re.compile(r"tf\.queue\.\w*Queue")
 _TABLES: Final = re.compile(r"tf\.lookup\.experimental\.(MutableHashTable|DenseHashTable)")

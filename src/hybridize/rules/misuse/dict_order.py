@@ -1,0 +1,171 @@
+"""HY255: the order of a dictionary that came as an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Container
+from hybridize.facts.origins import definitions, instructions
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Instr, Loop, Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView
+
+_VIEWS: Final = frozenset({"items", "keys", "values"})
+_KEEPS: Final = frozenset({"list", "tuple", "enumerate", "iter", "zip"})
+_JOINS: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack"})
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Loops over a dictionary that arrives with its keys now in one order, now in another, where the order matters."""
+    mixed = {param.slot: param.name for i, param in enumerate(function.code.params) if _orders(function, i)}
+    if not mixed:
+        return
+    for frame in function.frames:
+        for instr in instructions(frame.code.body):
+            if instr[0] != Op.LOOP or not instr[2].is_for or not instr[2].test:
+                continue
+            loop: Loop = instr[2]
+            fetch = loop.test[-1]
+            name = mixed.get(_iterated(frame, fetch[2])) if fetch[0] == Op.ITER else None
+            if name is not None and _order_matters(frame, loop):
+                yield Hit(fetch[-1], f"depends on the order of `{name}`, and a graph keeps the first call's order")
+
+
+def _orders(function: FunctionView, index: int) -> bool:
+    """Whether dictionaries with the same keys arrive at a parameter in more than one order."""
+    seen: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for frame in function.frames:
+        for obj in frame.args[index]:
+            if isinstance(obj, Container) and obj.kind in ("dict", "collections.OrderedDict") and obj.exact:
+                keys = tuple(map(str, obj.fields))
+                if seen.setdefault(tuple(sorted(keys)), keys) != keys:
+                    return True
+    return False
+
+
+def _iterated(frame: Frame, slot: int) -> int:
+    """The slot of the dictionary that a loop runs over, through its views and what keeps the order."""
+    for _ in range(4):
+        made = definitions(frame.code).get(slot)
+        if made is None:
+            return slot
+        if made[0] in (Op.COPY, Op.REFINE):
+            slot = made[2]
+        elif made[0] == Op.CALL:
+            func = definitions(frame.code).get(made[2])
+            if func is not None and func[0] == Op.ATTR and func[3] in _VIEWS:
+                slot = func[2]
+            elif func is not None and func[0] == Op.GLOBAL and func[2] in _KEEPS and made[3]:
+                slot = made[3][0][0]
+            else:
+                return -1
+        else:
+            return slot
+    return slot
+
+
+def _order_matters(frame: Frame, loop: Loop) -> bool:
+    """Whether the loop carries a value on by more than sums, or its parts are joined in their order."""
+    inside = list(instructions(loop.body))
+    operators = {i[2] for i in inside if i[0] in (Op.BINARY, Op.INPLACE)}
+    if loop.phis and operators - {"+", "+="}:
+        return True
+    gathers = any(i[0] == Op.APPEND or (i[0] == Op.CALL and _method(frame, i) == "append") for i in inside)
+    return gathers and any(i[0] == Op.CALL and _method(frame, i) in _JOINS for i in instructions(frame.code.body))
+
+
+def _method(frame: Frame, call: Instr) -> str:
+    made = definitions(frame.code).get(call[2])
+    return str(made[3]) if made is not None and made[0] == Op.ATTR else ""
+
+
+RULE = Rule(
+    code="HY255",
+    name="dict-order",
+    category=Category.MISUSE,
+    outcome=Outcome.DIFFERS,
+    summary="The result depends on the order of a dictionary argument; a graph keeps the order of its trace.",
+    details="""Two dictionaries with the same keys share a trace, in whatever order the keys were put in. A loop over
+the argument was unrolled in the order of the first call, and later calls follow it. Loop over `sorted(d)`, or pass a
+list of pairs.""",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(d):
+    s = tf.constant(0)
+    for k in d:
+        s = s * 10 + d[k]
+    return s
+r1 = target({"a": tf.constant(1), "b": tf.constant(2)})
+r2 = target({"b": tf.constant(2), "a": tf.constant(1)})
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(parts):
+    found = []
+    for name, part in parts.items():
+        found.append(part)
+    return tf.concat(found, 0)
+r1 = target({"a": tf.constant([1]), "b": tf.constant([2])})
+r2 = target({"b": tf.constant([2]), "a": tf.constant([1])})
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(d):
+    s = tf.constant(0)
+    for k in d:
+        s = s + d[k]
+    return s
+r1 = target({"a": tf.constant(1), "b": tf.constant(2)})
+r2 = target({"b": tf.constant(2), "a": tf.constant(1)})
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(d):
+    s = tf.constant(0)
+    for k in sorted(d):
+        s = s * 10 + d[k]
+    return s
+r1 = target({"a": tf.constant(1), "b": tf.constant(2)})
+r2 = target({"b": tf.constant(2), "a": tf.constant(1)})
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(d):
+    s = tf.constant(0)
+    for k in d:
+        s = s * 10 + d[k]
+    return s
+r1 = target({"b": tf.constant(1), "a": tf.constant(2)})
+r2 = target({"b": tf.constant(2), "a": tf.constant(1)})
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(d):
+    return {k: v * 2 for k, v in d.items()}
+r1 = target({"b": tf.constant(2), "a": tf.constant(1)})["a"]
+"""
+        ),
+    ),
+    reference="semantics.md R21",
+)

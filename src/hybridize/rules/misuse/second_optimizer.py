@@ -1,0 +1,146 @@
+"""HY256: more than one optimizer comes as an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Inst, LibInst, Obj
+from hybridize.facts.callgraph import reachable
+from hybridize.facts.model import Evidence
+from hybridize.facts.origins import instructions
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView, ProjectView
+
+_STEPS: Final = frozenset({"apply_gradients", "minimize", "apply"})
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Parameters that receive several optimizers, none of which has its variables yet."""
+    for i, param in enumerate(function.code.params):
+        found = {o for f in function.frames for o in f.args[i] if _is_optimizer(function.project, o)}
+        unbuilt = [o for o in found if not _is_built(function.project, o)]
+        if len(found) < 2 or not unbuilt:
+            continue
+        for frame in sorted({f for each in function.frames for f in reachable(each)}, key=lambda f: f.uid):
+            pos = _step(frame, found)
+            if pos is not None:
+                said = f"`{param.name}` is now one optimizer, now another: the second one makes its variables too late"
+                here = Evidence(said, function.code.path, function.code.line)
+                used = Evidence("its variables are made here", frame.code.path, pos >> 16)
+                calls = sorted({(c.code.path, p >> 16) for c, p, _, how in function.callers() if how != "root"})
+                called = [Evidence("called here", *place) for place in calls[:3]]
+                yield Hit(function.code.position, said, evidence=(here, used, *called))
+                break
+
+
+def _is_optimizer(project: ProjectView, obj: Obj) -> bool:
+    if not isinstance(obj, Inst | LibInst):
+        return False
+    return any(n.startswith("keras.optimizers.") for n in project.solution.engine.mro_names(obj))
+
+
+def _step(frame: Frame, optimizers: set[Obj]) -> int | None:
+    """The position where a frame lets one of the optimizers take a step."""
+    for instr in instructions(frame.code.body):
+        if instr[0] == Op.ATTR and instr[3] in _STEPS and optimizers & (frame.vals[instr[2]] or frozenset()):
+            return int(instr[-1])
+    return None
+
+
+def _is_built(project: ProjectView, obj: Obj) -> bool:
+    """Whether the program builds an optimizer before."""
+    every = (frame for frames in project.solution.frames.values() for frame in frames)
+    return any(_calls_build(frame, obj) for frame in every)
+
+
+def _calls_build(frame: Frame, obj: Obj) -> bool:
+    for instr in instructions(frame.code.body):
+        if instr[0] == Op.ATTR and instr[3] == "build" and obj in (frame.vals[instr[2]] or ()):
+            return True
+    return False
+
+
+RULE = Rule(
+    code="HY256",
+    name="second-optimizer",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="A second optimizer arrives as an argument and would make its variables at a later trace.",
+    details="""An optimizer makes its slot variables at its first step. A hybrid function may make variables only at
+its first trace: for a second optimizer TensorFlow raises. Make a hybrid function for each optimizer, or call
+`optimizer.build(variables)` before.""",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+def target(opt, x):
+    with tf.GradientTape() as tape:
+        loss = (v * x) ** 2
+    opt.apply_gradients([(tape.gradient(loss, v), v)])
+    return loss
+o1 = tf.keras.optimizers.Adam(0.1)
+o2 = tf.keras.optimizers.Adam(0.2)
+r1 = target(o1, tf.constant(1.0))
+r2 = target(o2, tf.constant(1.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+def apply(opt, grad):
+    opt.apply_gradients([(grad, v)])
+def target(opt, x):
+    with tf.GradientTape() as tape:
+        loss = (v * x) ** 2
+    apply(opt, tape.gradient(loss, v))
+    return loss
+r1 = target(tf.keras.optimizers.Adam(0.1), tf.constant(1.0))
+r2 = target(tf.keras.optimizers.SGD(0.1, momentum=0.5), tf.constant(1.0))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+opt = tf.keras.optimizers.Adam(0.1)
+def target(opt, x):
+    with tf.GradientTape() as tape:
+        loss = (v * x) ** 2
+    opt.apply_gradients([(tape.gradient(loss, v), v)])
+    return loss
+r1 = target(opt, tf.constant(1.0))
+r2 = target(opt, tf.constant(1.0))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+o1 = tf.keras.optimizers.Adam(0.1)
+o2 = tf.keras.optimizers.Adam(0.2)
+o1.build([v])
+o2.build([v])
+def target(opt, x):
+    with tf.GradientTape() as tape:
+        loss = (v * x) ** 2
+    opt.apply_gradients([(tape.gradient(loss, v), v)])
+    return loss
+r1 = target(o1, tf.constant(1.0))
+r2 = target(o2, tf.constant(1.0))
+"""
+        ),
+    ),
+    reference="semantics.md R7",
+)
