@@ -84,11 +84,20 @@ def repeatable(frame: Frame, effect: Effect) -> str:
     if effect.detail.rpartition(".")[2] in _TAKES:
         return ""
     slots = stored(frame, effect.position)
+    cell = _cell_of(frame, effect)
+    if effect.kind == "attribute" and cell is not None and _is_read(frame, effect):  # a cached property keeps its value
+        return "" if holds_plain_tensor(cell.value) else SET_UP
     if any(holds_plain_tensor(frame.vals[slot] or _NO_VALUE) for slot in slots):
         return ""
     if set_up_once(frame, effect.position):
         return SET_UP
     return CONSTANT if _same_constant(frame, effect, slots) else ""
+
+
+def _is_read(frame: Frame, effect: Effect) -> bool:
+    """Whether the code only reads the attribute that it writes."""
+    found = [i for i in instructions(frame.code.body) if i[-1] == effect.position and i[0] in (Op.ATTR, Op.SET_ATTR)]
+    return any(i[0] == Op.ATTR and i[3] == effect.detail for i in found) and all(i[0] == Op.ATTR for i in found)
 
 
 def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor
 from hybridize.facts.guards import guarded
-from hybridize.facts.origins import definitions, instructions, slots_of
+from hybridize.facts.origins import call_at, definitions, instructions, slots_of
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Instr, Loop, Op
@@ -19,7 +19,13 @@ Place: TypeAlias = "Cell | Container"
 
 #: Methods that fill the object that is being made.
 CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build", "__init_subclass__"})
-_CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure"})
+_CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "io"})
+#: The places that stand for the environment's variables and for what is in files.
+ENVIRONMENT: Final = Cell()
+FILES: Final = Cell()
+_FILE_WRITES: Final = frozenset(
+    "write writelines write_text write_bytes write_file savetxt save dump copy copyfile move replace rename".split()
+)
 
 
 @dataclass(slots=True)
@@ -75,6 +81,8 @@ def _variable(frame: Frame, instr: Instr) -> Cell | None:
 
 def _places(frame: Frame, effect: Effect) -> list[tuple[Place, Heap | None]]:
     target = effect.target
+    if effect.kind == "io":
+        return [(ENVIRONMENT, None)] if effect.detail.startswith("os.environ") else _files(frame, effect)
     if effect.kind == "closure":
         return [(effect.cell, None)] if effect.cell is not None else []
     if effect.kind == "global":
@@ -87,8 +95,27 @@ def _places(frame: Frame, effect: Effect) -> list[tuple[Place, Heap | None]]:
         return [(target, target)]
     if isinstance(target, Tensor):
         slots = [effect.slot] if effect.slot >= 0 else slots_of(frame, effect.kind, target, effect.position)
-        return [(cell, owner) for slot in slots for cell, owner in cells_read(frame, definitions(frame.code).get(slot))]
+        return [each for slot in slots for each in _holders(frame, slot)]
     return []
+
+
+def _files(frame: Frame, effect: Effect) -> list[tuple[Place, Heap | None]]:
+    """What a call writes to a file: by its name, or by the mode in which it opens one."""
+    name = effect.detail.rpartition(".")[2]
+    call = call_at(frame.code, effect.position)
+    modes = [*call[3][1:2], *[(slot, False) for key, slot in call[4] if key == "mode"]] if call is not None else []
+    opens = any(isinstance(o, Lit) and set("wax+") & set(str(o.const)) for s, _ in modes for o in frame.vals[s] or ())
+    return [(FILES, None)] if name in _FILE_WRITES or (name == "open" and opens) else []
+
+
+def _holders(frame: Frame, slot: int) -> list[tuple[Place, Heap | None]]:
+    """The variables and fields that hold the array in a slot, as far as the function's own code says."""
+    found: list[tuple[Place, Heap | None]] = list(cells_read(frame, definitions(frame.code).get(slot)))
+    for instr in instructions(frame.code.body):
+        if instr[0] in (Op.SET_GLOBAL, Op.SET_CELL) and instr[3] == slot:
+            cell = frame.module.fields.get(instr[2]) if instr[0] == Op.SET_GLOBAL else frame.cells.get(instr[2])
+            found += [(cell, None)] if cell is not None else []
+    return found
 
 
 def cells_read(frame: Frame, instr: Instr | None) -> list[tuple[Cell, Heap | None]]:
@@ -124,13 +151,16 @@ def _fields(owners: frozenset[Obj], name: str) -> list[tuple[Cell, Heap | None]]
 
 def _may_be_late(place: Place, found: dict[tuple[Frame, int], None]) -> bool:
     """Whether the writes are more than one straight write of a module body, or those of constructors."""
+    if place is ENVIRONMENT or place is FILES:
+        return True
     if isinstance(place, Cell) and len(place.value) == 1 and isinstance(next(iter(place.value)), Lit):
         return False
     if isinstance(place, Container):
         return any(not _is_early(frame, pos) for frame, pos in found)
     plain = {(frame.code, pos) for frame, pos in found if frame.code.kind == "module" and not in_loop(frame, pos)}
     rest = [(frame, pos) for frame, pos in found if (frame.code, pos) not in plain and not _is_early(frame, pos)]
-    return bool(rest) or len(plain) > 1
+    others = any((frame.code, pos) not in plain for frame, pos in found)
+    return bool(rest) or len(plain) > 1 or (bool(plain) and others)
 
 
 def _is_early(frame: Frame, pos: int) -> bool:

@@ -63,12 +63,16 @@ def _fresh(frame: Frame, slot: int, depth: int) -> bool:
     callees = [c for c in callees if c.ret & (frame.vals[slot] or frozenset()) and c.code.name != "__init__"]
     if not depth or not callees:
         return False
-    return all(_returns_fresh(callee, depth - 1) for callee in callees)
+    owner = definitions(frame.code).get(made[2])
+    fluent = owner is not None and owner[0] == Op.ATTR and _fresh(frame, owner[2], depth - 1)
+    return all(_returns_fresh(callee, depth - 1, fluent) for callee in callees)
 
 
-def _returns_fresh(frame: Frame, depth: int) -> bool:
+def _returns_fresh(frame: Frame, depth: int, fluent: bool) -> bool:
+    """Whether a function returns what it makes (or, in a chain of calls on a temporary object, that object)."""
+    own = frame.code.params[0].slot if fluent and frame.code.params else -1
     returns = [i[2] for i in instructions(frame.code.body) if i[0] == Op.RETURN and frame.vals[i[2]]]
-    return bool(returns) and all(_fresh(frame, slot, depth) for slot in returns)
+    return bool(returns) and all(slot == own or _fresh(frame, slot, depth) for slot in returns)
 
 
 RULE = Rule(

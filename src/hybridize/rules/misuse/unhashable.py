@@ -15,6 +15,7 @@ from hybridize.rules.views import FunctionView, ProjectView
 
 #: Containers that `tf.function` does not take apart and Python does not hash.
 _UNHASHABLE: Final = frozenset({"set", "deque", "collections.deque", "bytearray"})
+_TAKEN_APART: Final = frozenset({"builtins.list", "builtins.dict"})
 _TUPLES: Final = frozenset({"typing.NamedTuple", "builtins.tuple", "builtins.int", "builtins.str", "builtins.float"})
 _PROPERTIES: Final = frozenset({"property", "cached_property", "setter", "getter"})
 _DEPTH: Final = 3
@@ -52,8 +53,10 @@ def _problems(
     for obj in value:
         if isinstance(obj, Inst):
             cause = unhashable(obj.cls)
-            if cause is None and receiver:
-                cause = unreferable(project, obj.cls)
+            if receiver:
+                cause = cause or unreferable(project, obj.cls)
+            elif any(isinstance(b, Lib) and b.name in _TAKEN_APART for b in obj.cls.mro):
+                cause = None
             if cause is not None:
                 yield f"is a `{obj.cls.name}`, which {cause.message}", (cause,)
         elif isinstance(obj, Container) and obj.kind in _UNHASHABLE and not receiver:

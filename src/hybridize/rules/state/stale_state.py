@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Func, Inst, Lib, Lit, Mod, Obj
+from hybridize.domain.objects import Cell, Class, Container, Func, Inst, Lib, Lit, Mod, Obj, Tensor
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -15,7 +15,7 @@ from hybridize.rules.effects import _within
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.order import Order
 from hybridize.rules.views import FrameView, FunctionView
-from hybridize.rules.writes import CONSTRUCTORS, Place, cells_read, writes_of
+from hybridize.rules.writes import CONSTRUCTORS, ENVIRONMENT, FILES, Place, cells_read, writes_of
 
 #: Functions that set things up: where nothing calls them, they are taken to run before everything else.
 _SETS_UP: Final = re.compile(
@@ -33,6 +33,22 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     for place in dict.fromkeys(places):
         what = instr[3] if instr[0] == Op.ATTR else instr[2] if instr[0] in (Op.GLOBAL, Op.CELL) else "an element"
         yield Hit(instr[-1], f"reads `{what}`, which changes between calls", subject=place)
+
+
+def scan_call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A read of the environment or of a file whose path is no tensor."""
+    late = writes_of(view.project).late
+    if ENVIRONMENT not in late and FILES not in late:
+        return
+    names = view.names(instr[2])
+    if ENVIRONMENT in late and not _ENVIRONMENT_READS.isdisjoint(names):
+        yield Hit(instr[-1], "reads the environment, which changes between calls", subject=ENVIRONMENT)
+    path = view.value(instr[3][0][0]) if "tf.io.read_file" in names and instr[3] else ()
+    if FILES in late and path and not any(isinstance(o, Tensor) for o in path):
+        yield Hit(instr[-1], "reads a file of a constant path, which changes between calls", subject=FILES)
+
+
+_ENVIRONMENT_READS: Final = frozenset({"os.getenv", "os.environ.get", "os._Environ.get"})
 
 
 def _is_fixed(cell: Cell) -> bool:
@@ -151,7 +167,7 @@ RULE = Rule(
 graph when the function is traced. Where the program writes it between two calls, the later call still uses what the
 first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a tensor, or keep it in one `tf.Variable`
 and `assign` to it.""",
-    triggers={Op.GLOBAL: scan, Op.CELL: scan, Op.ATTR: scan, Op.ITEM: scan},
+    triggers={Op.GLOBAL: scan, Op.CELL: scan, Op.ATTR: scan, Op.ITEM: scan, Op.CALL: scan_call},
     confirm=confirm,
     bad=(
         Example(
@@ -198,6 +214,36 @@ r = []
 for i in range(3):
     r.append(target(tf.constant(2.0)))
     weights.append(float(i))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Model:
+    def __init__(self):
+        self.act = tf.sin
+    def target(self, x):
+        return self.act(x)
+m = Model()
+r1 = m.target(tf.constant(2.0))
+m.act = tf.cos
+r2 = m.target(tf.constant(2.0))
+""",
+            target="Model.target",
+            line=6,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+_n = open("scale.txt", "w").write("1")
+def target(x):
+    return x * tf.strings.to_number(tf.io.read_file("scale.txt"))
+r1 = target(tf.constant(1.0))
+_n = open("scale.txt", "w").write("5")
+r2 = target(tf.constant(1.0))
 """,
             line=4,
             outcome=Outcome.DIFFERS,

@@ -1,0 +1,151 @@
+"""HY257: variables of Keras 3 as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Inst, LibInst, Obj
+from hybridize.facts.causes import argument_slot
+from hybridize.facts.model import Evidence
+from hybridize.facts.origins import definitions, instructions
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.views import FunctionView, ProjectView
+
+#: Attributes of layers, models and optimizers that give their variables.
+_VARIABLES: Final = frozenset(
+    "variables trainable_variables non_trainable_variables weights trainable_weights non_trainable_weights kernel bias "
+    "embeddings gamma beta".split()
+)
+_ASSIGNS: Final = frozenset({"assign", "assign_add", "assign_sub", "apply_gradients", "apply"})
+_STEPS: Final = 8
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Calls that pass variables of a Keras object, where the function assigns to them or a graph calls it."""
+    if function.project.versions.keras < 3:
+        return
+    changes = any(_assigns(frame) for frame in function.frames)
+    hybrid = function.project.solution.world.hybrids
+    for caller, pos, frame, how in function.callers():
+        if how not in ("call", "hybrid") or not (changes or caller.code in hybrid):
+            continue
+        bound = bool(frame.args) and frame.code.parent is not None and frame.code.parent.kind == "class"
+        for i, param in enumerate(frame.code.params):
+            slot = argument_slot(caller, pos, i, param.name, bound=bound)
+            if slot >= 0 and _from_keras(function.project, caller, slot):
+                said = f"`{param.name}` receives variables of Keras 3: in a graph they are only their values"
+                here = Evidence(said, frame.code.path, frame.code.line)
+                called = Evidence("called here", caller.code.path, pos >> 16)
+                yield Hit(frame.code.position, said, evidence=(here, called))
+                return
+
+
+def _assigns(frame: Frame) -> bool:
+    return any(i[0] == Op.ATTR and i[3] in _ASSIGNS for i in instructions(frame.code.body))
+
+
+def _from_keras(project: ProjectView, frame: Frame, slot: int) -> bool:
+    known = definitions(frame.code)
+    for _ in range(_STEPS):
+        instr = known.get(slot)
+        if instr is None:
+            return _stored_from_keras(project, frame, slot)
+        match instr[0]:
+            case Op.COPY | Op.REFINE | Op.ITEM | Op.ITER:
+                slot = instr[2]
+            case Op.GLOBAL:
+                return _stored_from_keras(project, frame, slot, instr[2])
+            case Op.ATTR:
+                owners = frame.vals[instr[2]] or ()
+                return instr[3] in _VARIABLES and any(_is_keras(project, o) for o in owners)
+            case _:
+                return False
+    return False
+
+
+def _stored_from_keras(project: ProjectView, frame: Frame, slot: int, name: str = "") -> bool:
+    """Whether the function stores variables of a Keras object in the global that it reads."""
+    for instr in instructions(frame.code.body) if name else ():
+        if instr[0] == Op.SET_GLOBAL and instr[2] == name and instr[3] != slot:
+            made = definitions(frame.code).get(instr[3])
+            if made is not None and made[0] == Op.ATTR and made[3] in _VARIABLES:
+                return any(_is_keras(project, o) for o in frame.vals[made[2]] or ())
+    return False
+
+
+def _is_keras(project: ProjectView, obj: Obj) -> bool:
+    if not isinstance(obj, Inst | LibInst):
+        return False
+    return any(name.startswith("keras.") for name in project.solution.engine.mro_names(obj))
+
+
+RULE = Rule(
+    code="HY257",
+    name="keras-variable-argument",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="A variable of Keras 3 as an argument is only its value within the graph.",
+    details="""`tf.function` knows the variables of TensorFlow; those of Keras 3 (`layer.kernel`,
+`model.trainable_variables`) it turns into tensors. `assign` on one raises, so does `apply_gradients`, and so does
+passing them from one graph to another. Pass the layer or model, or use the variables from outside.""",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+layer = tf.keras.layers.Dense(1)
+layer.build((None, 2))
+def target(v):
+    v.assign_add(tf.ones_like(v))
+    return tf.reduce_sum(v) * 0.0
+r1 = target(layer.kernel)
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+            needs="keras>=3",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+layer = tf.keras.layers.Dense(1)
+layer.build((None, 2))
+def target(variables, x):
+    for v in variables:
+        v.assign(v * x)
+    return x
+def main():
+    return target(layer.trainable_variables, tf.constant(2.0))
+r1 = main()
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+            needs="keras>=3",
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+def target(v):
+    v.assign_add(1.0)
+    return v + 0.0
+r1 = target(v)
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+layer = tf.keras.layers.Dense(1, kernel_initializer="ones")
+layer.build((None, 2))
+def target(variables):
+    return tf.add_n([tf.nn.l2_loss(v) for v in variables])
+r1 = target(layer.trainable_variables)
+"""
+        ),
+    ),
+    reference="semantics.md R7; Keras 3",
+)
