@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Inst, LibInst, Obj
 from hybridize.facts.causes import argument_slot
-from hybridize.facts.model import Evidence
+from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions, instructions
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Op
@@ -32,8 +32,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for caller, pos, frame, how in function.callers():
         if how not in ("call", "hybrid") or not (changes or caller.code in hybrid):
             continue
-        bound = bool(frame.args) and frame.code.parent is not None and frame.code.parent.kind == "class"
+        bound = function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
         for i, param in enumerate(frame.code.params):
+            if bound and i == 0:
+                continue
             slot = argument_slot(caller, pos, i, param.name, bound=bound)
             if slot >= 0 and _from_keras(function.project, caller, slot):
                 said = f"`{param.name}` receives variables of Keras 3: in a graph they are only their values"
