@@ -101,11 +101,15 @@ class SideEffects:
     ) -> None:
         """Takes over a callee's effects, as far as they are effects of the caller too."""
         count = 0
+        once_here: bool | None = None
         for key, reason in self.summaries.get(callee, {}).items():
             effect = reason.effect
             once = reason.once
-            if not once and effect.kind in CHANGES and set_up_once(frame, pos) and not _stores_tensor(reason):
-                once, key = SET_UP, _key(effect, SET_UP)
+            if not once and effect.kind in CHANGES:
+                if once_here is None:
+                    once_here = set_up_once(frame, pos)
+                if once_here and not _stores_tensor(reason):
+                    once, key = SET_UP, _key(effect, SET_UP)
             if key in gathered:
                 continue
             origin = reason.roots
@@ -306,10 +310,11 @@ def _is_unclear(reason: Reason) -> bool:
 
 #: Where `log` in a name is the logarithm.
 _LOGARITHM: Final = re.compile(r"_?log_?(prob|dens|lik|det|sum|prior|post|soft|pdf|norm|marg|evid|space|scale|var)")
-_HARMFUL: Final = (
+_HARMFUL_WORDS: Final = (
     "write save dump log print append extend insert update push add pop remove delete clear set_ register seed shuffle "
     "send emit notify close flush record store put open exec run train fit step reset next sleep plot show upload"
 ).split()
+_HARMFUL: Final = re.compile(f"(?:^|_)(?:{'|'.join(_HARMFUL_WORDS)})")
 
 
 def _sounds_harmless(reason: Reason) -> bool:
@@ -317,7 +322,7 @@ def _sounds_harmless(reason: Reason) -> bool:
     text = reason.effect.detail.lower()
     quoted = text.rpartition("`")[0].rpartition("`")[2] or text
     names = (quoted.rpartition(".")[2], _LOGARITHM.sub("", _called_name(reason).lower()))
-    return not any(name.startswith(word) or f"_{word}" in name for word in _HARMFUL for name in names)
+    return not any(map(_HARMFUL.search, names))
 
 
 def kind_of(effect: Effect) -> str:

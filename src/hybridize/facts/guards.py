@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from hybridize.domain.objects import NONE, Cell, Container, Inst, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.origins import definitions, instructions
+from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Effect, Frame
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
 
 #: Changes that come out the same: state that is made when it is not there yet; a constant that is always the same.
@@ -33,15 +35,33 @@ _DEPTH: Final = 3
 _NO_VALUE: Final[Value] = frozenset()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Region:
-    """Code that runs under a condition: what the condition reads, and the instructions."""
+    """Code that runs under a condition: what the condition reads, and the code."""
 
     tested: frozenset[str]
-    block: tuple[Instr, ...]
-    slots: frozenset[int] = field(default_factory=frozenset)
-    written: frozenset[str] | None = None
-    answers: dict[Frame, bool] = field(default_factory=dict)
+    code: Block
+    answers: dict[Frame, bool] = field(default_factory=dict)  # of `_sets_what_it_tests`
+    tidy: dict[Frame, bool] = field(default_factory=dict)  # of `_leaves_only_state`
+
+    @cached_property
+    def block(self) -> list[Instr]:
+        """All its instructions."""
+        return list(instructions(self.code))
+
+    @cached_property
+    def slots(self) -> frozenset[int]:
+        """The slots that it defines."""
+        every = (s for i in self.block for s in (i[1] if isinstance(i[1], tuple) else (i[1],)))
+        return frozenset(s for s in every if s >= 0)
+
+    def written(self, code: Code) -> frozenset[str]:
+        """The names that its own instructions write."""
+        if self._written is None:
+            self._written = frozenset(_named_by(code, self.block))
+        return self._written
+
+    _written: frozenset[str] | None = None
 
 
 _regions: dict[Code, dict[int, tuple[Region, ...]]] = {}
@@ -131,7 +151,7 @@ def _cell_of(frame: Frame, effect: Effect) -> Cell | None:
 
 def stored(frame: Frame, position: int) -> list[int]:
     """The slots whose values the instructions at a position put away."""
-    found = [slot for i in instructions(frame.code.body) if i[-1] == position for slot in _put(i)]
+    found = [slot for i in index_of(frame.code).at(position) for slot in _put(i)]
     return [slot for slot in found if slot >= 0]
 
 
@@ -175,19 +195,13 @@ def regions(code: Code) -> dict[int, tuple[Region, ...]]:
     found = _regions.get(code)
     if found is None:
         found = _regions[code] = {}
-        if any(i[0] == Op.IF for i in instructions(code.body)) or _has_handlers(code):
+        if index_of(code).of(Op.IF) or _has_handlers(code):
             _walk(code, code.body, (), found)
     return found
 
 
 def _has_handlers(code: Code) -> bool:
-    return any(i[0] == Op.TRY and i[2].handlers for i in instructions(code.body))
-
-
-def _region(tested: frozenset[str], block: Block) -> Region:
-    flat = tuple(instructions(block))
-    slots = {s for i in flat for s in (i[1] if isinstance(i[1], tuple) else (i[1],)) if s >= 0}
-    return Region(tested, flat, frozenset(slots))
+    return any(i[2].handlers for i in index_of(code).of(Op.TRY))
 
 
 def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, tuple[Region, ...]]) -> None:
@@ -198,9 +212,9 @@ def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, 
         if op == Op.IF:
             tested = frozenset(_reads(code, instr[2]))
             for branch in (instr[3], instr[4]):
-                _walk(code, branch, (*stack, _region(tested, branch)), found)
+                _walk(code, branch, (*stack, Region(tested, branch)), found)
             if any(branch and branch[-1][0] in _ENDS for branch in (instr[3], instr[4])):
-                stack = (*stack, _region(tested, block[i + 1 :]))
+                stack = (*stack, Region(tested, block[i + 1 :]))
         elif op == Op.LOOP:
             loop: Loop = instr[2]
             for part in (loop.test, loop.body, loop.orelse):
@@ -212,7 +226,7 @@ def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, 
             for part in (statement.body, statement.orelse, statement.final):
                 _walk(code, part, stack, found)
             for handler in statement.handlers:
-                _walk(code, handler.body, (*stack, _region(tried, handler.body)), found)
+                _walk(code, handler.body, (*stack, Region(tried, handler.body)), found)
 
 
 def _item_owner(code: Code, instr: Instr) -> Iterator[str]:
@@ -276,9 +290,7 @@ def _sets_what_it_tests(frame: Frame, region: Region) -> bool:
 
 def _writes(frame: Frame, region: Region) -> set[str]:
     """The names of the fields, globals, captured variables and containers that a region and its callees write."""
-    if region.written is None:
-        region.written = frozenset(_named_by(frame.code, region.block))
-    found = set(region.written)
+    found = set(region.written(frame.code))
     todo: list[tuple[Frame, int]] = []
     positions = {instr[-1] for instr in region.block if instr[0] == Op.CALL}
     for (pos, callee), how in frame.calls.items():
@@ -303,11 +315,11 @@ def _written_by(code: Code) -> frozenset[str]:
     """What a function's own code writes."""
     found = _written.get(code)
     if found is None:
-        found = _written[code] = frozenset(_named_by(code, tuple(instructions(code.body))))
+        found = _written[code] = frozenset(_named_by(code, index_of(code).flat))
     return found
 
 
-def _named_by(code: Code, block: tuple[Instr, ...]) -> Iterator[str]:
+def _named_by(code: Code, block: list[Instr]) -> Iterator[str]:
     """The names of what some instructions write."""
     for instr in block:
         match instr[0]:
@@ -326,12 +338,19 @@ def _named_by(code: Code, block: tuple[Instr, ...]) -> Iterator[str]:
 
 def _leaves_only_state(frame: Frame, region: Region) -> bool:
     """Whether nothing computed in a region is used after it but objects that it also stores."""
+    found = region.tidy.get(frame)
+    if found is None:
+        found = region.tidy[frame] = _is_tidy(frame, region)
+    return found
+
+
+def _is_tidy(frame: Frame, region: Region) -> bool:
     kept = {slot for instr in region.block if instr[0] != Op.CALL for slot in _put(instr)}
     for instr in region.block:
         if instr[0] == Op.RETURN and not _is_object(frame.vals[instr[2]] or _NO_VALUE):
             return False
-    for instr in instructions(frame.code.body):
-        if instr[0] == Op.PHI and instr[1] not in region.slots:
+    for instr in index_of(frame.code).of(Op.PHI):
+        if instr[1] not in region.slots:
             for _, slot in instr[2]:
                 if slot in region.slots and slot not in kept and not _is_object(frame.vals[slot] or _NO_VALUE):
                     return False

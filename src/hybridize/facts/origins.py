@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Bound, Cell, Class, Func, Heap, Lib, Mod, Obj
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
 
-_definitions: dict[Code, dict[int, Instr]] = {}
-_calls: dict[Code, dict[int, tuple[Instr, ...]]] = {}
+_callees: dict[Frame, dict[int, list[tuple[Frame, str]]]] = {}
 
 _FRESH: Final = frozenset({Op.BINARY, Op.UNARY, Op.COMPARE, Op.TUPLE, Op.LIST, Op.SET, Op.DICT, Op.FORMAT, Op.SLICE})
 #: Methods and functions whose result may share memory with their receiver or argument.
@@ -34,52 +33,14 @@ _VIEWS: Final = frozenset(
 )
 
 
-def instructions(block: Block) -> Iterator[Instr]:
-    """All instructions of a block, nested ones included."""
-    for instr in block:
-        yield instr
-        op = instr[0]
-        if op == Op.IF:
-            yield from instructions(instr[3])
-            yield from instructions(instr[4])
-        elif op == Op.LOOP:
-            loop: Loop = instr[2]
-            for part in (loop.phis, loop.test, loop.body, loop.orelse):
-                yield from instructions(part)
-        elif op == Op.TRY:
-            statement: Try = instr[2]
-            yield from instructions(statement.body)
-            for handler in statement.handlers:
-                yield from _handler(handler)
-            for part in (statement.orelse, statement.join, statement.final):
-                yield from instructions(part)
-
-
-def _handler(handler: Handler) -> Iterator[Instr]:
-    for part in (handler.phis, handler.catches, handler.body):
-        yield from instructions(part)
-
-
 def definitions(code: Code) -> dict[int, Instr]:
     """The instruction that defines each slot of a code."""
-    found = _definitions.get(code)
-    if found is None:
-        found = {}
-        for instr in instructions(code.body):
-            dst: Any = instr[1]
-            if isinstance(dst, tuple):
-                for slot in dst:
-                    found[slot] = instr
-            elif dst >= 0:
-                found[dst] = instr
-        _definitions[code] = found
-    return found
+    return index_of(code).definitions
 
 
 def reset_origins() -> None:
-    """Forgets the definitions of earlier analyses."""
-    _definitions.clear()
-    _calls.clear()
+    """Forgets what was called where in an earlier solution."""
+    _callees.clear()
 
 
 def call_at(code: Code, position: int) -> Instr | None:
@@ -89,21 +50,23 @@ def call_at(code: Code, position: int) -> Instr | None:
 
 def calls_at(code: Code, position: int) -> tuple[Instr, ...]:
     """The call instructions at a position: all calls of a chain `f(x).g(y)` stand at its start."""
-    found = _calls.get(code)
+    return index_of(code).calls.get(position, ())
+
+
+def callees_at(frame: Frame, position: int) -> list[tuple[Frame, str]]:
+    """The frames that a solved frame calls at a position, and how."""
+    found = _callees.get(frame)
     if found is None:
-        found = _calls[code] = {}
-        for instr in instructions(code.body):
-            if instr[0] == Op.CALL:
-                found[instr[-1]] = (*found.get(instr[-1], ()), instr)
-    return found.get(position, ())
+        found = _callees[frame] = {}
+        for (pos, callee), how in frame.calls.items():
+            found.setdefault(pos, []).append((callee, how))
+    return found.get(position) or []
 
 
 def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:
     """The slots that hold what an effect at a position changes; none where no operand there holds it."""
     found: list[int] = []
-    for instr in instructions(frame.code.body):
-        if instr[-1] != position:
-            continue
+    for instr in index_of(frame.code).at(position):
         op = instr[0]
         if op == Op.CALL:
             found += _operands(frame, kind, target, instr)
@@ -187,8 +150,8 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
 
 def _trace_cell(frame: Frame, name: str, seen: set[tuple[int, int]], found: set[Root]) -> None:
     """A captured variable of the frame itself: what its own code puts there."""
-    for instr in instructions(frame.code.body):
-        if instr[0] == Op.SET_CELL and instr[2] == name:
+    for instr in index_of(frame.code).of(Op.SET_CELL):
+        if instr[2] == name:
             _trace(frame, instr[3], seen, found)
 
 
@@ -215,12 +178,13 @@ def _trace_field(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found: 
 
 def _trace_result(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found: set[Root]) -> None:
     """A view of an outer array is outer, and so is what a function hands out; results of library code are fresh."""
-    for (pos, callee), how in list(frame.calls.items()):
-        if pos != instr[-1] or how not in ("call", "hybrid") or callee.code.is_generator or callee is frame:
+    pos = instr[-1]
+    for callee, how in callees_at(frame, pos):
+        if how not in ("call", "hybrid") or callee.code.is_generator or callee is frame:
             continue
         inner: set[Root] = set()
-        for each in instructions(callee.code.body):
-            if each[0] == Op.RETURN and each[2] >= 0:
+        for each in index_of(callee.code).of(Op.RETURN):
+            if each[2] >= 0:
                 _trace(callee, each[2], seen, inner)
         for root in inner:
             if not isinstance(root, int):

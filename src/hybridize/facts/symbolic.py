@@ -24,8 +24,9 @@ from hybridize.domain.objects import (
     Value,
 )
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.origins import instructions, passed_slots
+from hybridize.facts.origins import callees_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 
 OPERATION: Final = 1
@@ -89,14 +90,11 @@ class Symbolic:
     def __init__(self) -> None:
         self._masks: dict[Frame, dict[int, int]] = {}
         self._returns: dict[Frame, int] = {}
-        self._flat: dict[Code, list[Instr]] = {}
+        self._transfers: dict[Code, list[tuple[Any, Instr]]] = {}
 
     def instructions(self, code: Code) -> list[Instr]:
         """All instructions of a code in order, nested ones included."""
-        found = self._flat.get(code)
-        if found is None:
-            found = self._flat[code] = list(instructions(code.body))
-        return found
+        return index_of(code).flat
 
     def mask(self, frame: Frame, slot: int) -> int:
         """Where the value of a slot came from, whatever kind of value it is."""
@@ -121,8 +119,8 @@ class Symbolic:
             self._returns[frame] = 0  # of a recursive call
             masks = self._frame(frame)
             found = 0
-            for instr in self.instructions(frame.code):
-                if instr[0] in (Op.RETURN, Op.YIELD):
+            for op in (Op.RETURN, Op.YIELD):
+                for instr in index_of(frame.code).of(op):
                     found |= masks.get(instr[2], 0)
             self._returns[frame] = found
         return found
@@ -150,8 +148,8 @@ class Symbolic:
             return CLOSURE
         found = 0
         masks = self._frame(frame)
-        for instr in self.instructions(frame.code):
-            if instr[0] == Op.SET_CELL and instr[2] in callee.code.free:
+        for instr in index_of(frame.code).of(Op.SET_CELL):
+            if instr[2] in callee.code.free:
                 found |= masks.get(instr[3], 0)
         for index, param in enumerate(frame.code.params):
             if param.name in callee.code.free:
@@ -164,13 +162,15 @@ class Symbolic:
             found = self._masks[frame] = {}
             for i, param in enumerate(frame.code.params):
                 found[param.slot] = parameter_bit(i)
-            flat = self.instructions(frame.code)
+            transfers = self._transfers.get(frame.code)
+            if transfers is None:
+                flat = index_of(frame.code).flat
+                transfers = [(_TRANSFER[instr[0]], instr) for instr in flat if instr[0] in _TRANSFER]
+                self._transfers[frame.code] = transfers
             for _ in range(_SWEEPS):
                 before = sum(found.values())
-                for instr in flat:
-                    handler = _TRANSFER.get(instr[0])
-                    if handler is not None:
-                        handler(self, frame, found, instr)
+                for handler, instr in transfers:
+                    handler(self, frame, found, instr)
                 if sum(found.values()) == before:
                     break
         return found
@@ -189,8 +189,8 @@ class Symbolic:
             found = 0
             for i, param in enumerate(frame.code.params):
                 found |= parameter_bit(i) if param.name == instr[2] else 0
-            for other in self.instructions(frame.code):
-                if other[0] == Op.SET_CELL and other[2] == instr[2]:
+            for other in index_of(frame.code).of(Op.SET_CELL):
+                if other[2] == instr[2]:
                     found |= masks.get(other[3], 0)
             _add(masks, instr[1], found)
         else:
@@ -203,8 +203,8 @@ class Symbolic:
         objects = frame.vals[owner] or ()
         if objects and all(isinstance(o, Inst | Class | Mod | Lib | LibInst) for o in objects):
             # A field is as concrete as it was before, unless this very function has stored a tensor in it.
-            for other in self.instructions(frame.code):
-                if other[0] == Op.SET_ATTR and other[3] == name:
+            for other in index_of(frame.code).of(Op.SET_ATTR):
+                if other[3] == name:
                     _add(masks, dst, masks.get(other[4], 0))
             return
         _add(masks, dst, masks.get(owner, 0))
@@ -254,7 +254,7 @@ class Symbolic:
 
     def _call(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
         _, dst, func, args, kwargs, pos = instr
-        callees = [callee for (at, callee), how in frame.calls.items() if at == pos and how in ("call", "hybrid")]
+        callees = [callee for callee, how in callees_at(frame, pos) if how in ("call", "hybrid")]
         given = 0
         on_host = any(isinstance(o, Lib) and o.name.startswith("np.") for o in frame.vals[func] or ())
         for slot in (*(slot for slot, _ in args), *(slot for _, slot in kwargs)):
@@ -278,8 +278,6 @@ class Symbolic:
 
     def _receiver(self, frame: Frame, slot: int) -> int:
         """The slot of a method's receiver, or -1."""
-        from hybridize.facts.origins import definitions
-
         made = definitions(frame.code).get(slot)
         return made[2] if made is not None and made[0] == Op.ATTR else -1
 
@@ -300,7 +298,6 @@ _TRANSFER: Final[dict[Op, Any]] = {
     Op.CELL: Symbolic._cell,
     Op.ATTR: Symbolic._attribute,
     Op.ITEM: Symbolic._item,
-    Op.SLICE: lambda self, frame, masks, instr: None,
     Op.BINARY: Symbolic._two,
     Op.INPLACE: Symbolic._two,
     Op.COMPARE: Symbolic._compare,

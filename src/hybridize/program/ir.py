@@ -169,6 +169,7 @@ class Code:
     occurrence: int = 1
     bound: frozenset[str] = frozenset()
     fields: tuple[str, ...] = ()
+    index: Any = None  # program.index: made when first asked for
 
     def __repr__(self) -> str:
         return f"<code {self.path}:{self.qualname}>"

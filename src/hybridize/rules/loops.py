@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from hybridize.facts.origins import instructions
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Block, Code, Loop, Op, Try
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code
 
 _DEPTH = 6
 
 
-@cache
 def looped_positions(code: Code) -> frozenset[int]:
     """The positions of instructions inside a loop of a function's own body."""
-    found: set[int] = set()
-    _collect(code.body, found)
-    return frozenset(found)
-
-
-def _collect(block: Block, found: set[int]) -> None:
-    for instr in block:
-        op = instr[0]
-        if op == Op.IF:
-            _collect(instr[3], found)
-            _collect(instr[4], found)
-        elif op == Op.LOOP:
-            loop: Loop = instr[2]
-            for part in (loop.test, loop.body):
-                found.update(inner[-1] for inner in instructions(part))
-            _collect(loop.orelse, found)
-        elif op == Op.TRY:
-            statement: Try = instr[2]
-            for part in (statement.body, statement.orelse, statement.join, statement.final):
-                _collect(part, found)
-            for handler in statement.handlers:
-                _collect(handler.body, found)
+    return index_of(code).looped
 
 
 def runs_often(frame: Frame, pos: int, depth: int = _DEPTH) -> bool:

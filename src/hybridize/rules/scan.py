@@ -11,6 +11,7 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION, Symbolic
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.model import Hit, Level, Rule, RuleHit, Trigger
 from hybridize.rules.registry import all_rules
@@ -126,7 +127,7 @@ class Scanner:
     def _own(self, frame: Frame) -> Iterator[Carried]:
         watched = self._watched.get(frame.code)
         if watched is None:
-            flat = self.project.symbolic.instructions(frame.code)
+            flat = index_of(frame.code).flat
             watched = self._watched[frame.code] = [i for i in flat if i[0] in self._triggers]
         if frame.code.kind in ("module", "class"):
             return

@@ -101,19 +101,32 @@ def number(view: FrameView, slot: int) -> int:
     """
     if slot < 0 or not any(isinstance(o, Prim | Lit) for o in view.value(slot)):
         return 0
-    return _number(view, slot, _DEPTH) | control(view).tensor(slot)
+    return _number(view, slot) | control(view).tensor(slot)
 
 
-def _number(view: FrameView, slot: int, depth: int) -> int:
-    made = view.definition(slot)
-    if made is None or not depth:
-        return 0
-    op = made[0]
-    if op == Op.CALL:
-        return _called(view, made, depth)
+def _number(view: FrameView, slot: int) -> int:
+    """Breadth first, each slot once: what numbers come from is a graph, whose paths are too many to walk."""
     found = 0
-    for part in _parts(view, made):
-        found |= _number(view, part, depth - 1)
+    seen = {slot}
+    todo = [slot]
+    for _ in range(_DEPTH):
+        following: list[int] = []
+        for each in todo:
+            made = view.definition(each)
+            if made is None:
+                continue
+            if made[0] == Op.CALL:
+                mask, more = _called(view, made)
+                found |= mask
+            else:
+                more = _parts(view, made)
+            for part in more:
+                if part not in seen:
+                    seen.add(part)
+                    following.append(part)
+        if not following:
+            break
+        todo = following
     return found
 
 
@@ -135,16 +148,18 @@ def _parts(view: FrameView, made: Instr) -> list[int]:
     return []
 
 
-def _called(view: FrameView, made: Instr, depth: int) -> int:
+def _called(view: FrameView, made: Instr) -> tuple[int, list[int]]:
+    """The mask of what a call makes a number of, and the slots that its result comes from."""
     names = view.names(made[2])
     found = 0
+    slots: list[int] = []
     if "builtins.range" in names or any(n in _NUMBERS for n in names):
-        for slot in arguments(made):
-            found |= own(view, slot) | _number(view, slot, depth - 1)
+        slots = list(arguments(made))
+        for slot in slots:
+            found |= own(view, slot)
     elif any(n in _ARITHMETIC for n in names):
-        for slot in arguments(made):
-            found |= _number(view, slot, depth - 1)
-    return found
+        slots = list(arguments(made))
+    return found, slots
 
 
 def tensor_or_number(view: FrameView, slot: int) -> int:

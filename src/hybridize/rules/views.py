@@ -11,12 +11,13 @@ from typing import Any, Final, TypeVar
 from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Tensor, Value, Wrapper
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.model import FunctionFacts
-from hybridize.facts.origins import definitions
+from hybridize.facts.origins import callees_at
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import registry_class
 from hybridize.flow.solve import Solution
 from hybridize.library import registry
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.source.versions import Versions
 
@@ -142,15 +143,15 @@ class FrameView:
 
     def definition(self, slot: int) -> Instr | None:
         """The instruction that makes a slot's value."""
-        return definitions(self.code).get(slot)
+        return index_of(self.frame.code).definitions.get(slot)
 
     def instructions(self) -> list[Instr]:
         """All instructions of the function in order, nested ones included."""
-        return self.project.symbolic.instructions(self.code)
+        return index_of(self.frame.code).flat
 
     def callees(self, pos: int) -> list[tuple[Frame, str]]:
         """The project functions that a call at a position runs, and how."""
-        return [(callee, how) for (at, callee), how in self.frame.calls.items() if at == pos]
+        return callees_at(self.frame, pos)
 
     def names(self, slot: int) -> tuple[str, ...]:
         """The canonical names of the library functions and methods in a slot: `tf.add`, `tensor.dense.numpy`."""

@@ -8,10 +8,11 @@ from weakref import WeakKeyDictionary
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor
 from hybridize.facts.guards import guarded
-from hybridize.facts.origins import call_at, definitions, instructions, slots_of
+from hybridize.facts.origins import call_at, definitions, slots_of
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
-from hybridize.program.ir import Instr, Loop, Op
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr, Op
 from hybridize.rules.views import ProjectView
 
 #: A field, global or captured variable; or a container, for what is in it.
@@ -61,11 +62,12 @@ def _gather(solution: Solution) -> Writes:
                     for place, owner in _places(frame, effect):
                         every.setdefault(place, {})[frame, effect.position] = None
                         owners.setdefault(place, owner)
-            for instr in instructions(frame.code.body):
-                cell = _variable(frame, instr)
-                if cell is not None:
-                    every.setdefault(cell, {})[frame, instr[-1]] = None
-                    owners.setdefault(cell, None)
+            for op in (Op.SET_GLOBAL, Op.SET_CELL):
+                for instr in index_of(frame.code).of(op):
+                    cell = _variable(frame, instr)
+                    if cell is not None:
+                        every.setdefault(cell, {})[frame, instr[-1]] = None
+                        owners.setdefault(cell, None)
     late = {place: found for place, found in every.items() if _may_be_late(place, found)}
     return Writes(late, owners)
 
@@ -169,9 +171,4 @@ def _is_early(frame: Frame, pos: int) -> bool:
 
 def in_loop(frame: Frame, pos: int) -> bool:
     """Whether an instruction at a position stands in a loop of its function."""
-    for instr in instructions(frame.code.body):
-        if instr[0] == Op.LOOP:
-            loop: Loop = instr[2]
-            if any(each[-1] == pos for part in (loop.test, loop.body) for each in instructions(part)):
-                return True
-    return False
+    return pos in index_of(frame.code).looped

@@ -42,7 +42,7 @@ def _places(frame: Frame) -> Iterator[tuple[int, str, Level]]:
         for beginning, text in _SAYS.items():
             if name == beginning or (beginning.endswith((".", "_")) and name.startswith(beginning)):
                 yield pos, text.format(name), Level.WARNING
-    from hybridize.facts.origins import instructions
+    from hybridize.program.index import instructions
 
     for instr in instructions(frame.code.body):
         if instr[0] == Op.BINARY and instr[2] in ("//", "%"):

@@ -7,8 +7,8 @@ from typing import Final
 
 from hybridize.domain.objects import Class, Func, Inst, Value
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import instructions
 from hybridize.flow.frames import Frame
+from hybridize.program.index import instructions
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FunctionView

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Class
 from hybridize.facts.model import Evidence, FunctionKind
-from hybridize.facts.origins import call_at, definitions, instructions
+from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
+from hybridize.program.index import instructions
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.misuse.unhashable import _is_property
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Class, Func, Lit
 from hybridize.facts.guards import guarded, is_cached
-from hybridize.facts.origins import instructions
 from hybridize.flow.frames import Frame
+from hybridize.program.index import instructions
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.creation import makes_queue, makes_variables
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule

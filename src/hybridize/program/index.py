@@ -1,0 +1,115 @@
+"""What is asked of a code again and again, gathered once: its instructions in order, by operation and by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
+
+_NESTED = frozenset({Op.IF, Op.LOOP, Op.TRY})
+
+
+class Index:
+    """The instructions of one code, nested ones included. Made by `index_of`; nothing in it may be changed."""
+
+    def __init__(self, code: Code) -> None:
+        self.flat: list[Instr] = []
+        _flatten(code.body, self.flat)
+        self._body = code.body
+
+    @cached_property
+    def definitions(self) -> dict[int, Instr]:
+        """The instruction that defines each slot."""
+        found: dict[int, Instr] = {}
+        for instr in self.flat:
+            dst = instr[1]
+            if isinstance(dst, tuple):
+                for slot in dst:
+                    found[slot] = instr
+            elif dst >= 0:
+                found[dst] = instr
+        return found
+
+    @cached_property
+    def by_op(self) -> dict[Op, list[Instr]]:
+        """The instructions of each operation, in order."""
+        found: dict[Op, list[Instr]] = {}
+        for instr in self.flat:
+            found.setdefault(instr[0], []).append(instr)
+        return found
+
+    def of(self, op: Op) -> list[Instr]:
+        """The instructions of an operation, in order."""
+        return self.by_op.get(op) or []
+
+    @cached_property
+    def _by_position(self) -> dict[int, list[Instr]]:
+        found: dict[int, list[Instr]] = {}
+        for instr in self.flat:
+            found.setdefault(instr[-1], []).append(instr)
+        return found
+
+    def at(self, position: int) -> list[Instr]:
+        """The instructions at a position, in order."""
+        return self._by_position.get(position) or []
+
+    @cached_property
+    def calls(self) -> dict[int, tuple[Instr, ...]]:
+        """The call instructions at each position: all calls of a chain `f(x).g(y)` stand at its start."""
+        found: dict[int, tuple[Instr, ...]] = {}
+        for instr in self.of(Op.CALL):
+            found[instr[-1]] = (*found.get(instr[-1], ()), instr)
+        return found
+
+    @cached_property
+    def looped(self) -> frozenset[int]:
+        """The positions of the instructions inside a loop of the code itself."""
+        found: set[int] = set()
+        for instr in self.of(Op.LOOP):
+            loop: Loop = instr[2]
+            for part in (loop.test, loop.body):
+                found.update(inner[-1] for inner in instructions(part))
+        return frozenset(found)
+
+
+def index_of(code: Code) -> Index:
+    """The index of a code, made when first asked for."""
+    found: Index | None = code.index
+    if found is None:
+        found = code.index = Index(code)
+    return found
+
+
+def instructions(block: Block) -> Iterator[Instr]:
+    """All instructions of a block, nested ones included."""
+    found: list[Instr] = []
+    _flatten(block, found)
+    return iter(found)
+
+
+def _flatten(block: Block, found: list[Instr]) -> None:
+    for instr in block:
+        found.append(instr)
+        if instr[0] in _NESTED:
+            for part in blocks_of(instr):
+                _flatten(part, found)
+
+
+def blocks_of(instr: Instr) -> tuple[Block, ...]:
+    """The blocks inside an instruction, in order."""
+    op = instr[0]
+    if op == Op.IF:
+        return instr[3], instr[4]
+    if op == Op.LOOP:
+        loop: Loop = instr[2]
+        return loop.phis, loop.test, loop.body, loop.orelse
+    if op == Op.TRY:
+        statement: Try = instr[2]
+        handled = [block for handler in statement.handlers for block in _of_handler(handler)]
+        return statement.body, *handled, statement.orelse, statement.join, statement.final
+    return ()
+
+
+def _of_handler(handler: Handler) -> tuple[Block, Block, Block]:
+    return handler.phis, handler.catches, handler.body
