@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from hybridize.domain.objects import (
@@ -246,18 +247,27 @@ class Parameters:
         if param.has_default and not any(frame.explicit >> index & 1 for frame in self.frames):
             return []  # its default is never overridden
         found: list[Evidence] = []
-        for frame in self.frames:
-            for (caller, pos), args in sorted(
-                frame.incoming.items(), key=lambda c: (c[0][0].code.path if c[0][0] else "", c[0][1])
-            ):
-                if caller is None or frame.started_by(caller, pos):
-                    continue
+        answers: dict[Value, bool] = {}
+        for calls in self._sites:
+            for caller, pos, args in calls:
                 value = args[index]
-                if value and all(self._is_literal(o, 0) for o in value):
+                literal = answers.get(value)
+                if literal is None:
+                    literal = answers[value] = bool(value) and all(self._is_literal(o, 0) for o in value)
+                if literal:
                     text = ", ".join(sorted(map(_literal_text, value)))
                     found.append(Evidence(f"`{param.name}` receives the literal {text}", caller.code.path, pos >> 16))
                     held = [e for e in map(literal_field, value) if e is not None]
                     found += held[:1] or self._cause(caller, pos, index)
+        return found
+
+    @cached_property
+    def _sites(self) -> list[list[tuple[Frame, int, list[Value]]]]:
+        """The calls of each frame, in the order of the files and lines they stand in."""
+        found = []
+        for frame in self.frames:
+            calls = [(c, p, a) for (c, p), a in frame.incoming.items() if c is not None and not frame.started_by(c, p)]
+            found.append(sorted(calls, key=lambda call: (call[0].code.path, call[1])))
         return found
 
     def _is_literal(self, obj: Obj, depth: int) -> bool:

@@ -86,6 +86,7 @@ class Order:
         calls: for frames of the function, the places that their extent reads.
         writes: for a frame and a position in it, the places that are written there.
         makes: for a frame and a position in it, the places that are made there; position -1: when the frame starts.
+        sites: what is known of the program's calls already.
     """
 
     def __init__(
@@ -94,8 +95,11 @@ class Order:
         calls: dict[Frame, int],
         writes: dict[Frame, dict[int, int]],
         makes: Callable[[Frame], dict[int, int]],
+        sites: Sites | None = None,
     ) -> None:
         self.every = every
+        self.nothing = identity(every)
+        self.sites = sites or Sites()
         self.calls = calls
         self.writes = writes
         self.makes = makes
@@ -107,6 +111,10 @@ class Order:
         if frame not in self._relevant:
             return 0
         return self._frame(frame)[0][3]
+
+    def concerned(self, frames: Iterable[Frame]) -> list[Frame]:
+        """Those of some frames that lead to any event."""
+        return [frame for frame in frames if frame in self._relevant]
 
     def _leading_to(self, frames: Iterable[Frame]) -> set[Frame]:
         found = set(frames)
@@ -125,7 +133,7 @@ class Order:
             if mask:
                 found = called(mask, self.every)
             else:
-                self._relations[frame] = identity(self.every)  # of a recursive call
+                self._relations[frame] = self.nothing  # of a recursive call
                 found = _Walk(self, frame).block(frame.code.body)
                 start = self.makes(frame).get(-1, 0)
                 if start:
@@ -142,6 +150,33 @@ class Order:
         return self._frame(frame) if frame in self._relevant else None
 
 
+class Sites:
+    """Which callees each call of a frame runs, in their order: the same for every question about a solution."""
+
+    def __init__(self) -> None:
+        self._frames: dict[Frame, dict[int, list[tuple[Frame, str]]]] = {}
+        self._run: dict[tuple[Frame, int], list[tuple[Frame, str]]] = {}
+
+    def of(self, frame: Frame) -> dict[int, list[tuple[Frame, str]]]:
+        """The calls of a frame that stand in an order, by position: callees, and how they are called."""
+        found = self._frames.get(frame)
+        if found is None:
+            found = self._frames[frame] = {}
+            for (pos, callee), how in frame.calls.items():
+                if how not in _UNORDERED:
+                    found.setdefault(pos, []).append((callee, how))
+        return found
+
+    def run_by(self, frame: Frame, instr: Instr, pos: int) -> list[tuple[Frame, str]]:
+        """What an instruction at a position runs."""
+        key = (frame, id(instr))  # instructions live as long as their code
+        found = self._run.get(key)
+        if found is None:
+            some = self.of(frame).get(pos, ())
+            found = self._run[key] = [(callee, how) for callee, how in some if _is_callee(frame, instr, callee)]
+        return found
+
+
 class _Walk:
     """One frame's code."""
 
@@ -149,14 +184,11 @@ class _Walk:
         self.order = order
         self.frame = frame
         self.every = order.every
-        self.nothing = identity(order.every)
+        self.nothing = order.nothing
         self.makes = order.makes(frame)
         self.writes = order.writes.get(frame, {})
-        self.callees: dict[int, list[tuple[Frame, str]]] = {}
-        for (pos, callee), how in frame.calls.items():
-            if how not in _UNORDERED:
-                self.callees.setdefault(pos, []).append((callee, how))
-        self.callees = {p: some for p, some in self.callees.items() if any(order.matters(c) for c, _ in some)}
+        every = order.sites.of(frame)
+        self.callees = {p: some for p, some in every.items() if any(order.matters(c) for c, _ in some)}
         self.events = self.callees.keys() | self.makes.keys() | self.writes.keys()
 
     def block(self, block: Block) -> Relation:
@@ -209,11 +241,13 @@ class _Walk:
     def _calls(self, instr: Instr, pos: int) -> Relation | None:
         found: Relation | None = None
         again = False
-        for callee, how in self.callees[pos]:
-            if _is_callee(self.frame, instr, callee):
-                does = self.order.run(callee) or identity(self.every)
+        joined: set[int] = set()
+        for callee, how in self.order.sites.run_by(self.frame, instr, pos):
+            does = self.order.run(callee) or self.nothing
+            if id(does) not in joined:
+                joined.add(id(does))
                 found = does if found is None else either(found, does)
-                again = again or how in _REPEATED
+            again = again or how in _REPEATED
         return repeated(found, self.every) if found is not None and again else found
 
 

@@ -10,10 +10,11 @@ from hybridize.domain.objects import Cell, Class, Container, Func, Inst, Lib, Li
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.effects import _within
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.order import Order
+from hybridize.rules.order import Order, Sites
 from hybridize.rules.views import FrameView, FunctionView
 from hybridize.rules.writes import CONSTRUCTORS, ENVIRONMENT, FILES, Place, cells_read, writes_of
 
@@ -99,11 +100,10 @@ def _stale(
     """The places that are written between two calls, in some run that the program shows or that it leaves open."""
     solution = function.project.solution
     makers = _Makers(function, places)
-    order = Order((1 << len(places)) - 1, calls, writes, makers.of)
-    bodies = list(solution.world.module_frames.values())
-    roots = {callee for body in bodies for (_, callee), how in body.calls.items() if how == "root"}
+    sites, starts = function.project.shared("order", lambda: (Sites(), _starts(solution)))
+    order = Order((1 << len(places)) - 1, calls, writes, makers.of, sites)
     stale = 0
-    for frame in (*bodies, *roots):
+    for frame in order.concerned(starts):
         stale |= order.stale(frame)
     if function.facts.reached or any(how != "root" for _, _, _, how in function.callers()):
         return stale
@@ -112,6 +112,13 @@ def _stale(
             for mask in row.values():
                 stale |= mask
     return stale
+
+
+def _starts(solution: Solution) -> list[Frame]:
+    """Where runs of the program begin: module bodies, and what nothing calls."""
+    bodies = list(solution.world.module_frames.values())
+    roots = {callee: None for body in bodies for (_, callee), how in body.calls.items() if how == "root"}
+    return [*bodies, *roots]
 
 
 def _is_argument(place: Place, frame: Frame) -> bool:
