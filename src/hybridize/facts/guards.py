@@ -116,7 +116,7 @@ def repeatable(frame: Frame, effect: Effect) -> str:
 
 def _is_read(frame: Frame, effect: Effect) -> bool:
     """Whether the code only reads the attribute that it writes."""
-    found = [i for i in instructions(frame.code.body) if i[-1] == effect.position and i[0] in (Op.ATTR, Op.SET_ATTR)]
+    found = [i for i in index_of(frame.code).at(effect.position) if i[0] in (Op.ATTR, Op.SET_ATTR)]
     return any(i[0] == Op.ATTR and i[3] == effect.detail for i in found) and all(i[0] == Op.ATTR for i in found)
 
 

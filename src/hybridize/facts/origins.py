@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from hybridize.domain.objects import Bound, Cell, Class, Func, Heap, Lib, Mod, Obj
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
+from hybridize.program.index import instructions as instructions  # for those who ask for both
 from hybridize.program.ir import Code, Instr, Op
 
 _callees: dict[Frame, dict[int, list[tuple[Frame, str]]]] = {}

@@ -113,7 +113,7 @@ def _files(frame: Frame, effect: Effect) -> list[tuple[Place, Heap | None]]:
 def _holders(frame: Frame, slot: int) -> list[tuple[Place, Heap | None]]:
     """The variables and fields that hold the array in a slot, as far as the function's own code says."""
     found: list[tuple[Place, Heap | None]] = list(cells_read(frame, definitions(frame.code).get(slot)))
-    for instr in instructions(frame.code.body):
+    for instr in index_of(frame.code).flat:
         if instr[0] in (Op.SET_GLOBAL, Op.SET_CELL) and instr[3] == slot:
             cell = frame.module.fields.get(instr[2]) if instr[0] == Op.SET_GLOBAL else frame.cells.get(instr[2])
             found += [(cell, None)] if cell is not None else []

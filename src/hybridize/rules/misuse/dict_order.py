@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container
-from hybridize.facts.origins import definitions, instructions
+from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Loop, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -23,7 +24,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not mixed:
         return
     for frame in function.frames:
-        for instr in instructions(frame.code.body):
+        for instr in index_of(frame.code).flat:
             if instr[0] != Op.LOOP or not instr[2].is_for or not instr[2].test:
                 continue
             loop: Loop = instr[2]
@@ -73,7 +74,7 @@ def _order_matters(frame: Frame, loop: Loop) -> bool:
     if loop.phis and operators - {"+", "+="}:
         return True
     gathers = any(i[0] == Op.APPEND or (i[0] == Op.CALL and _method(frame, i) == "append") for i in inside)
-    return gathers and any(i[0] == Op.CALL and _method(frame, i) in _JOINS for i in instructions(frame.code.body))
+    return gathers and any(i[0] == Op.CALL and _method(frame, i) in _JOINS for i in index_of(frame.code).flat)
 
 
 def _method(frame: Frame, call: Instr) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Lit, Tensor
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.misuse.jit_unsupported import traced
@@ -42,9 +43,8 @@ def _places(frame: Frame) -> Iterator[tuple[int, str, Level]]:
         for beginning, text in _SAYS.items():
             if name == beginning or (beginning.endswith((".", "_")) and name.startswith(beginning)):
                 yield pos, text.format(name), Level.WARNING
-    from hybridize.program.index import instructions
 
-    for instr in instructions(frame.code.body):
+    for instr in index_of(frame.code).flat:
         if instr[0] == Op.BINARY and instr[2] in ("//", "%"):
             right = frame.vals[instr[4]] or ()
             if any(isinstance(o, Tensor) and o.dtype in _INTEGERS for o in right):

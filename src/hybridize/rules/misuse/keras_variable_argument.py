@@ -8,8 +8,9 @@ from typing import Final
 from hybridize.domain.objects import Inst, LibInst, Obj
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.model import Evidence, FunctionKind
-from hybridize.facts.origins import definitions, instructions
+from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FunctionView, ProjectView
@@ -46,7 +47,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 
 def _assigns(frame: Frame) -> bool:
-    return any(i[0] == Op.ATTR and i[3] in _ASSIGNS for i in instructions(frame.code.body))
+    return any(i[0] == Op.ATTR and i[3] in _ASSIGNS for i in index_of(frame.code).flat)
 
 
 def _from_keras(project: ProjectView, frame: Frame, slot: int) -> bool:
@@ -70,7 +71,7 @@ def _from_keras(project: ProjectView, frame: Frame, slot: int) -> bool:
 
 def _stored_from_keras(project: ProjectView, frame: Frame, slot: int, name: str = "") -> bool:
     """Whether the function stores variables of a Keras object in the global that it reads."""
-    for instr in instructions(frame.code.body) if name else ():
+    for instr in index_of(frame.code).flat if name else ():
         if instr[0] == Op.SET_GLOBAL and instr[2] == name and instr[3] != slot:
             made = definitions(frame.code).get(instr[3])
             if made is not None and made[0] == Op.ATTR and made[3] in _VARIABLES:

@@ -8,8 +8,8 @@ from typing import Final
 from hybridize.domain.objects import Inst, LibInst, Obj
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import instructions
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FunctionView, ProjectView
@@ -44,7 +44,7 @@ def _is_optimizer(project: ProjectView, obj: Obj) -> bool:
 
 def _step(frame: Frame, optimizers: set[Obj]) -> int | None:
     """The position where a frame lets one of the optimizers take a step."""
-    for instr in instructions(frame.code.body):
+    for instr in index_of(frame.code).flat:
         if instr[0] == Op.ATTR and instr[3] in _STEPS and optimizers & (frame.vals[instr[2]] or frozenset()):
             return int(instr[-1])
     return None
@@ -57,7 +57,7 @@ def _is_built(project: ProjectView, obj: Obj) -> bool:
 
 
 def _calls_build(frame: Frame, obj: Obj) -> bool:
-    for instr in instructions(frame.code.body):
+    for instr in index_of(frame.code).flat:
         if instr[0] == Op.ATTR and instr[3] == "build" and obj in (frame.vals[instr[2]] or ()):
             return True
     return False

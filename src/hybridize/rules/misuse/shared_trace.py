@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Class, Func, Inst, Value
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.program.index import instructions
+from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -48,8 +48,8 @@ def compared(cls: Class) -> tuple[set[str], Evidence] | None:
         for func in equals.value:
             if isinstance(func, Func):
                 line = func.code.line
-                fields |= {i[3] for i in instructions(func.code.body) if i[0] == Op.ATTR}
-                if any(i[0] == Op.COMPARE and i[2] in ("is", "is not") for i in instructions(func.code.body)):
+                fields |= {i[3] for i in index_of(func.code).flat if i[0] == Op.ATTR}
+                if any(i[0] == Op.COMPARE and i[2] in ("is", "is not") for i in index_of(func.code).flat):
                     return None
         return fields, Evidence("equality is decided here", base.code.path, line)
     return None
@@ -65,7 +65,7 @@ def _read(function: FunctionView, index: int, same: Value) -> set[str]:
         if frame in seen:
             continue
         seen.add(frame)
-        for instr in instructions(frame.code.body):
+        for instr in index_of(frame.code).flat:
             if instr[0] == Op.ATTR and (frame.vals[instr[2]] or frozenset()) & same:
                 name = instr[3]
                 if any(isinstance(o, Inst) and name in o.fields and o.fields[name].value for o in same):

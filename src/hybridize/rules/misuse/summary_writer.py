@@ -8,8 +8,9 @@ from typing import Final
 from hybridize.domain.objects import LibInst
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import definitions, instructions
+from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FrameView, FunctionView
@@ -42,7 +43,7 @@ def confirm(function: FunctionView, hits: dict[Hit, list[Frame]]) -> dict[Hit, t
 
 def _set(frame: Frame) -> Iterator[tuple[LibInst, int]]:
     """The writers that a frame makes the default."""
-    for instr in instructions(frame.code.body):
+    for instr in index_of(frame.code).flat:
         if instr[0] == Op.CALL:
             made = definitions(frame.code).get(instr[2])
             if made is not None and made[0] == Op.ATTR and made[3] in _DEFAULTS:

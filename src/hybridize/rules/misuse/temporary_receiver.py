@@ -8,7 +8,7 @@ from hybridize.domain.objects import Class
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
-from hybridize.program.index import instructions
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.misuse.unhashable import _is_property
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -36,7 +36,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def _calls(frame: Frame, pos: int) -> Iterator[Instr]:
     """The calls at a position: those of a chain `f(x).g(y)` all stand at its start."""
     if call_at(frame.code, pos) is not None:
-        yield from (i for i in instructions(frame.code.body) if i[0] == Op.CALL and i[-1] == pos)
+        yield from (i for i in index_of(frame.code).flat if i[0] == Op.CALL and i[-1] == pos)
 
 
 def _on_temporary(function: FunctionView, frame: Frame, call: Instr) -> bool:
@@ -72,7 +72,7 @@ def _fresh(frame: Frame, slot: int, depth: int) -> bool:
 def _returns_fresh(frame: Frame, depth: int, fluent: bool) -> bool:
     """Whether a function returns what it makes (or, in a chain of calls on a temporary object, that object)."""
     own = frame.code.params[0].slot if fluent and frame.code.params else -1
-    returns = [i[2] for i in instructions(frame.code.body) if i[0] == Op.RETURN and frame.vals[i[2]]]
+    returns = [i[2] for i in index_of(frame.code).flat if i[0] == Op.RETURN and frame.vals[i[2]]]
     return bool(returns) and all(slot == own or _fresh(frame, slot, depth) for slot in returns)
 
 

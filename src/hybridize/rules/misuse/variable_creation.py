@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Class, Func, Lit
 from hybridize.facts.guards import guarded, is_cached
 from hybridize.flow.frames import Frame
-from hybridize.program.index import instructions
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.creation import makes_queue, makes_variables
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -50,7 +50,7 @@ def _layer_with_weights(view: FrameView, slot: int) -> str | None:
 
 
 def _adds_weights(func: Func) -> bool:
-    return any(i[0] == Op.ATTR and i[3] in _OWN_WEIGHTS for i in instructions(func.code.body))
+    return any(i[0] == Op.ATTR and i[3] in _OWN_WEIGHTS for i in index_of(func.code).flat)
 
 
 def passes(view: FrameView, pos: int, callee: Frame) -> bool:
