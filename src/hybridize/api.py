@@ -93,6 +93,7 @@ def _functions(
     program: Program, config: Config, root: Path, progress: Progress | None
 ) -> tuple[list[FunctionReport], list[Finding]]:
     from hybridize.decide.plan import Basis, plan
+    from hybridize.decide.signatures import Signatures
     from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
     from hybridize.facts.model import Mode, Ternary
@@ -136,7 +137,9 @@ def _functions(
     codes = [code for _, code in pairs]
     basis = Basis.of(solved, collector.computation.order)
     planned = plan(codes, [reports[i] for i in sorted(reports)], basis, all_safe=config.all_safe)
-    functions = [suppressions.apply(report) for report in planned.reports]
+    signatures = Signatures(scanner.project, first.reached, asked=config.infer_input_signatures)
+    configured = [signatures.configure(code, report) for code, report in zip(codes, planned.reports, strict=True)]
+    functions = [suppressions.apply(report) for report in configured]
     found += suppressions.unused()
     found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]
     return functions, _distinct(found)

@@ -38,6 +38,13 @@ PRECONDITION_DOCS: Final[Mapping[str, Doc]] = {
         "A hybrid function with tensor and retracing literal parameters and without side effect is converted to eager.",
         details="The paper, Table II and Listing 5: each distinct literal makes a new graph.",
     ),
+    "P4": Doc(
+        "add-input-signature",
+        "A hybrid function that its calls would trace again and again gets the `input_signature` that accepts them.",
+        details="The signature is inferred from the calls: equal sizes stay, others become None. It is added where "
+        "shapes vary, or everywhere with `infer-input-signatures`, and withheld where the function reads a size that "
+        "it would leave open.",
+    ),
 }
 
 STATUS_DOCS: Final[Mapping[str, Doc]] = {
@@ -94,6 +101,14 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "a graph, unless its tensors are large; one whose Python loops unroll to tens of thousands of operations takes "
         "minutes to trace. The estimate counts operations, loops, callees, layers and known sizes. `--all-safe` "
         "converts the function all the same.",
+    ),
+    "HY022": Doc(
+        "no-input-signature",
+        "No `input_signature` accepts all calls of this function and keeps what it computes.",
+        Severity.INFO,
+        "A signature is written only from what calls are seen to pass: dtypes and shapes that are known, structures of "
+        "one form, no Python values but defaults that no call overrides. It is withheld where a size that it would "
+        "leave open (None) is read while the function is traced: `x.shape[0]`, the input size of a layer.",
     ),
     "HY016": Doc(
         "graph-dependants",

@@ -1,0 +1,194 @@
+"""Arguments of decorators: an `input_signature` inferred from the calls (P4), or `reduce_retracing`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hybridize.decide.documentation import CODES, STATUS_DOCS
+from hybridize.decide.model import Action, Decision, FunctionReport, Severity, Status
+from hybridize.domain.objects import Container, Tup, Value
+from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary
+from hybridize.facts.specs import Signature, spec_of
+from hybridize.facts.static_reads import StaticReads
+from hybridize.flow.frames import Frame
+from hybridize.flow.testing import is_test_path
+from hybridize.program.ir import Code, Param
+from hybridize.rules.views import ProjectView
+
+#: Arguments that speak of shapes already.
+_CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
+_RAISES: Final = frozenset({"assertRaises", "assertRaisesRegex", "raises", "assertRaisesWithPredicateMatch"})
+#: Shapes are generalized at the second trace: only from the third on is anything won.
+_FEW_TRACES: Final = 2
+_KERAS: Final = frozenset({"training", "mask"})
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One call: where, how, and what it passes."""
+
+    path: str
+    line: int
+    is_keras: bool
+    arguments: list[Value]
+
+
+class Signatures:
+    """Infers signatures over a solved program; `reached` are the functions that the program itself runs."""
+
+    def __init__(self, project: ProjectView, reached: set[Code], *, asked: bool) -> None:
+        self.project = project
+        self.reached = reached
+        self.asked = asked
+        self.reads = StaticReads(project.symbolic)
+
+    def configure(self, code: Code, report: FunctionReport) -> FunctionReport:
+        """The report with arguments for its decorator, where they are asked for or spare traces."""
+        decision, facts = report.decision, report.facts
+        converts = decision.action is Action.CONVERT_TO_HYBRID
+        if not converts and not _may_get_signature(report):
+            return report
+        frames = self.project.solution.frames.get(code, [])
+        sites = list(self._sites(code, frames))
+        signature = self._signature(code, facts, frames, sites)
+        varies = signature.traces > 1 and not any(is_test_path(site.path) for site in sites)
+        if not self.asked and not varies:
+            return report
+        conflict = None
+        if not signature.problems:
+            conflict = self._conflict(frames, signature, any(site.is_keras for site in sites))
+            if conflict is None:
+                return _with(report, "input_signature", signature.source)
+        statuses = [_withheld(facts, problem, ()) for problem in signature.problems]
+        if conflict is not None:
+            said = "a size that the signature leaves open is read when the function is traced"
+            statuses.append(_withheld(facts, said, (conflict,)))
+        report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
+        relaxes = varies and converts and signature.traces > _FEW_TRACES
+        if relaxes and self.reads.conflict(frames, any_rank=signature.ranks_differ) is None:
+            return _with(report, "reduce_retracing", "True")
+        return report
+
+    def _conflict(self, frames: list[Frame], signature: Signature, any_batch: bool) -> Evidence | None:
+        shapes = [leaf.shape for leaf in signature.leaves]
+        if all(shape is not None and None not in shape for shape in shapes):
+            return None
+        return self.reads.conflict(frames, any_rank=None in shapes, any_batch=any_batch)
+
+    def _signature(self, code: Code, facts: FunctionFacts, frames: list[Frame], sites: list[Site]) -> Signature:
+        result = Signature()
+        skip = 1 if facts.kind.value in ("method", "classmethod") else 0
+        if not sites:
+            result.problems.append("no call of the program tells what it receives")
+            return result
+        if any(p.source is Source.SPECULATION for p in facts.parameters):
+            result.problems.append("its parameters are tensors by speculation only")
+        keras = any(site.is_keras for site in sites)
+        explicit = 0
+        for frame in frames:
+            explicit |= frame.explicit
+        last = max((p.index for p in facts.parameters if p.tensor is Ternary.YES), default=-1)
+        for index, param in enumerate(code.params):
+            if index < skip:
+                continue
+            values = [site.arguments[index] for site in sites if site.arguments[index]]
+            if keras and code.name == "call" and param.name in _KERAS:
+                result.problems.append(f"Keras passes `{param.name}` itself")
+            elif param.kind in ("varargs", "kwargs", "keyword"):
+                _extra(param, values, bool(explicit >> index & 1), result.problems)
+            elif param.has_default and not explicit >> index & 1:
+                if index < last:
+                    result.problems.append(f"`{param.name}` has a default and stands before a tensor parameter")
+            else:
+                spec = spec_of(values, param.name, result, any_batch=keras)
+                if spec is not None:
+                    result.specs.append(spec)
+        return result
+
+    def _sites(self, code: Code, frames: list[Frame]) -> Iterator[Site]:
+        """The calls that the program makes: not those of functions that it never runs, nor those that shall raise."""
+        for frame in frames:
+            for (caller, pos), arguments in frame.incoming.items():
+                if caller is None or pos == code.position or (caller.dead and len(frame.incoming) > 1):
+                    continue
+                if code in self.reached and caller.code not in self.reached and caller.code.kind == "function":
+                    continue
+                keras = caller.calls.get((pos, frame)) == "keras" or (
+                    caller.code.name == "call" and _in_class(caller.code)
+                )
+                path, line = caller.code.path, pos >> 16
+                if not any(first <= line <= last for first, last in self._failing(path)):
+                    yield Site(path, line, keras, arguments)
+
+    def _failing(self, path: str) -> list[tuple[int, int]]:
+        """The lines of a file below `assertRaises` and `pytest.raises`."""
+        return self.project.shared(("failing lines", path), lambda: _raising_lines(self.project.module(path)))
+
+
+def _in_class(code: Code) -> bool:
+    return code.parent is not None and code.parent.kind == "class"
+
+
+def _raising_lines(tree: ast.Module | None) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for node in ast.walk(tree) if tree is not None else ():
+        if not isinstance(node, ast.With | ast.Call):
+            continue
+        for call in [item.context_expr for item in node.items] if isinstance(node, ast.With) else [node]:
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _RAISES:
+                found.append((node.lineno, node.end_lineno or node.lineno))
+    return found
+
+
+def _may_get_signature(report: FunctionReport) -> bool:
+    """Whether a function is hybrid by a decorator, stays so, and its decorator says nothing of shapes."""
+    facts, made = report.facts, report.facts.hybridization
+    return (
+        facts.mode is Mode.HYBRID
+        and report.decision.action is Action.KEEP
+        and made is not None
+        and made.is_decorator
+        and facts.tensor_parameter.value is Ternary.YES
+        and facts.python_side_effects.value is not Ternary.YES
+        and not any(hazard.name == "graph-dependants" for hazard in facts.hazards)
+        and not any(name in _CONFIGURED for name, _ in made.arguments)
+    )
+
+
+def _extra(param: Param, values: list[Value], given: bool, problems: list[str]) -> None:
+    """`*args`, `**kwargs` and keyword-only parameters must stay as they are by default."""
+    stars = {"varargs": "*", "kwargs": "**"}.get(param.kind, "")
+    if param.kind == "keyword":
+        if given or not param.has_default:
+            problems.append(f"a signature says nothing of the keyword-only `{param.name}`")
+    elif any(not _is_empty(value) for value in values):
+        problems.append(f"calls pass more through `{stars}{param.name}`")
+
+
+def _is_empty(value: Value) -> bool:
+    return all(
+        (isinstance(o, Tup) and not o.items)
+        or (isinstance(o, Container) and o.exact and not o.fields and o.rest is None)
+        for o in value
+    )
+
+
+def _with(report: FunctionReport, name: str, source: str) -> FunctionReport:
+    """The report with one more argument: of a new decorator, or (P4) of the one that is there."""
+    decision = report.decision
+    if decision.action is Action.CONVERT_TO_HYBRID:
+        return replace(report, decision=replace(decision, arguments=(*decision.arguments, (name, source))))
+    made = report.facts.hybridization
+    old = made.arguments if made is not None else ()
+    statuses = tuple(s for s in report.statuses if s.name != "no-primitive-parameter")
+    decided = Decision(Action.RECONFIGURE, "P4", (*old, (name, source)), decision.benefit)
+    return replace(report, decision=decided, statuses=statuses)
+
+
+def _withheld(facts: FunctionFacts, message: str, evidence: tuple[Evidence, ...]) -> Status:
+    code = CODES["no-input-signature"]
+    severity = STATUS_DOCS[code].severity or Severity.INFO
+    return Status(code, "no-input-signature", severity, message, facts.path, facts.line, facts.column, evidence)

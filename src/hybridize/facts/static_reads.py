@@ -1,0 +1,198 @@
+"""Where a function reads sizes that must be known when it is traced: an input signature must not hide them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor
+from hybridize.domain.tensors import Dim
+from hybridize.facts.model import Evidence
+from hybridize.facts.origins import definitions, instructions
+from hybridize.facts.symbolic import Symbolic
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Code, Instr, Op
+
+#: Calls that are not traced with their caller.
+_NOT_TRACED: Final = frozenset({"class", "host", "graph", "root", "build", "callback"})
+#: Layers that take any shape.
+_SHAPELESS: Final = ("Dropout", "Activation", "ReLU", "LeakyReLU", "Flatten", "Softmax", "Lambda", "Concatenate", "Add")
+_STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
+_LAYERS: Final = ("keras.layers.", "keras.Sequential", "keras.Model")
+_RANK: Final = frozenset({"rank", "ndims"})
+
+
+class StaticReads:
+    """The reads in the traced extent of functions."""
+
+    def __init__(self, symbolic: Symbolic) -> None:
+        self.symbolic = symbolic
+        self._places: dict[Code, list[Instr]] = {}
+
+    def conflict(self, frames: Sequence[Frame], *, any_rank: bool, any_batch: bool = False) -> Evidence | None:
+        """A read of a size that differs from call to call; None where there is none.
+
+        What is the same constant in every context does not depend on a size that the signature leaves open. With
+        `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis.
+        """
+        known: dict[tuple[Code, int, Dim], Dim] = {}
+        for frame in _extent(frames):
+            for instr in self._reads(frame.code):
+                for said, slot, axes in _read(frame, instr):
+                    if not self.symbolic.symbolic(frame, slot):
+                        continue  # of a variable or constant
+                    here = Evidence(said, frame.code.path, instr[-1] >> 16)
+                    if any_rank:
+                        return here
+                    for axis, dim in _dims(frame, slot, axes):
+                        if (
+                            (any_batch and axis == 0)
+                            or dim < 0
+                            or known.setdefault((frame.code, instr[-1], axis), dim) != dim
+                        ):
+                            return here
+        return None
+
+    def _reads(self, code: Code) -> list[Instr]:
+        found = self._places.get(code)
+        if found is None:
+            flat = self.symbolic.instructions(code)
+            found = [i for i in flat if i[0] in (Op.CALL, Op.UNPACK) or (i[0] == Op.ATTR and i[3] in ("shape", "ndim"))]
+            self._places[code] = found
+        return found
+
+
+def _extent(frames: Sequence[Frame]) -> Iterator[Frame]:
+    """The frames that are traced with a function, itself included."""
+    seen = dict.fromkeys(frames)
+    todo = list(frames)
+    while todo:
+        frame = todo.pop()
+        yield frame
+        for (_, callee), how in frame.calls.items():
+            if how not in _NOT_TRACED and callee not in seen:
+                seen[callee] = None
+                todo.append(callee)
+
+
+def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:
+    """What an instruction reads: a sentence, the slot of the tensor, and the axes (None: all of them)."""
+    op = instr[0]
+    if op == Op.ATTR:
+        yield f"reads `.{instr[3]}`", instr[2], _shape_axes(frame, instr)
+    elif op == Op.UNPACK:
+        yield "unpacks a tensor", instr[2], (0,)
+    elif instr[3] and not instr[3][0][1]:
+        first = instr[3][0][0]
+        for obj in frame.vals[instr[2]] or ():
+            if isinstance(obj, Lib) and obj.name in _STATIC_CALLS:
+                axes = (0,) if obj.name == "builtins.len" else None
+                yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
+            elif isinstance(obj, LibInst) and obj.cls.startswith(_LAYERS):
+                free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
+                yield f"`{obj.cls}` needs the size of the last axis", first, () if free else (-1,)
+        if any(how == "build" and pos == instr[-1] for (pos, _), how in frame.calls.items()):
+            yield "builds a layer for the size of the last axis", first, (-1,)
+    if op == Op.CALL:
+        for obj in frame.vals[instr[2]] or ():
+            if isinstance(obj, Bound) and obj.func in ("get_shape", ":get_shape"):
+                yield from _get_shape(frame, instr)
+
+
+def _shape_axes(frame: Frame, instr: Instr) -> tuple[int, ...] | None:
+    return () if instr[3] == "ndim" else _axes(frame, instr[1], _rank(frame, instr[2]))
+
+
+def _get_shape(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:
+    made = definitions(frame.code).get(instr[2])
+    if made is not None and made[0] == Op.ATTR:
+        yield "reads `.get_shape()`", made[2], _axes(frame, instr[1], _rank(frame, made[2]))
+
+
+def _axes(frame: Frame, shape: int, rank: int, depth: int = 6) -> tuple[int, ...] | None:
+    """The axes of a shape that the function uses: constants by which it is indexed or sliced, else all."""
+    found: list[int] = []
+    for instr in _uses(frame.code, shape):
+        used = _used(frame, instr, shape, rank, depth) if depth else None
+        if used is None:
+            return None
+        found += used
+    return tuple(dict.fromkeys(found))
+
+
+def _used(frame: Frame, instr: Instr, shape: int, rank: int, depth: int) -> Sequence[int] | None:
+    """The axes that one use of a shape reads."""
+    op = instr[0]
+    if op == Op.ITEM and instr[2] == shape:
+        return _indexed(frame, instr[3], rank)
+    if op == Op.UNPACK and instr[3] < 0:
+        return [axis for axis, slot in enumerate(instr[1]) if _uses(frame.code, slot)]
+    if op in (Op.COPY, Op.REFINE, Op.PHI):
+        return _axes(frame, instr[1], rank, depth - 1)
+    if op == Op.ATTR:
+        if instr[3] in _RANK:
+            return ()
+        return _axes(frame, instr[1], rank, depth - 1) if instr[3] == "as_list" else None
+    if op == Op.CALL:
+        names = {o.name for o in frame.vals[instr[2]] or () if isinstance(o, Lib)}
+        if names == {"builtins.len"}:
+            return ()
+        if instr[2] == shape or (names and names <= {"builtins.list", "builtins.tuple"}):
+            return _axes(frame, instr[1], rank, depth - 1)
+    return None
+
+
+def _indexed(frame: Frame, index: int, rank: int) -> Sequence[int] | None:
+    constants = [o.const for o in frame.vals[index] or () if isinstance(o, Lit) and isinstance(o.const, int)]
+    if len(constants) == 1:
+        return constants
+    made = definitions(frame.code).get(index)
+    if made is None or made[0] != Op.SLICE or rank < 0:
+        return None
+    bounds: list[int | None] = []
+    for slot in made[2:5]:
+        known = [o.const for o in frame.vals[slot] or () if isinstance(o, Lit)] if slot >= 0 else [None]
+        if len(known) != 1 or not (known[0] is None or isinstance(known[0], int)):
+            return None
+        bounds.append(known[0])
+    return range(rank)[slice(*bounds)]
+
+
+def _uses(code: Code, slot: int) -> list[Instr]:
+    return [i for i in instructions(code.body) if _mentions(i, slot)]
+
+
+def _mentions(instr: Instr, slot: int) -> bool:
+    if instr[0] == Op.IF:
+        return bool(instr[2] == slot)
+    if instr[0] == Op.PHI:
+        return any(source == slot for _, source in instr[2])
+    for operand in instr[2:-1]:
+        if operand == slot and isinstance(operand, int) and not isinstance(operand, bool):
+            return True
+        if isinstance(operand, tuple) and any(_among(part, slot) for part in operand):
+            return True
+    return False
+
+
+def _among(part: object, slot: int) -> bool:
+    """Whether an operand's part, a slot or a tuple with one in it, is the slot."""
+    return slot in part if isinstance(part, tuple) else part == slot
+
+
+def _rank(frame: Frame, slot: int) -> int:
+    ranks = {len(o.shape) if o.shape is not None else -1 for o in frame.vals[slot] or () if isinstance(o, Tensor)}
+    return ranks.pop() if len(ranks) == 1 else -1
+
+
+def _dims(frame: Frame, slot: int, axes: tuple[int, ...] | None) -> Iterator[tuple[int, Dim]]:
+    """The dims that are read, by axis; an unknown shape has unknown ones."""
+    for obj in frame.vals[slot] or ():
+        if not isinstance(obj, Tensor):
+            continue
+        if obj.shape is None:
+            yield from ((axis, -2) for axis in (axes if axes is not None else (0,)))
+            continue
+        for axis in range(len(obj.shape)) if axes is None else axes:
+            if -len(obj.shape) <= axis < len(obj.shape):
+                yield axis % len(obj.shape), obj.shape[axis]
