@@ -84,6 +84,11 @@ class Signatures:
         if not sites:
             result.problems.append("no call of the program tells what it receives")
             return result
+        if bool(skip) != bool(code.params and code.params[0].name == "self"):
+            # TensorFlow goes by the name: only a first parameter called `self` is left out of signatures.
+            result.problems.append(
+                "a signature would cover its first parameter" if skip else "it calls a parameter `self`"
+            )
         if any(p.source is Source.SPECULATION for p in facts.parameters):
             result.problems.append("its parameters are tensors by speculation only")
         keras = any(site.is_keras for site in sites)

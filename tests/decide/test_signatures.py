@@ -1,0 +1,179 @@
+"""Inferred arguments of decorators: each signature was run under TensorFlow, with the results of the eager program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import FunctionReport
+
+HEAD = "import numpy as np\nimport tensorflow as tf\n"
+TWO = "r1 = target(tf.ones([2, 3]))\nr2 = target(tf.ones([4, 3]))\n"
+SPEC = "[tf.TensorSpec([None, 3], tf.float32)]"
+
+
+def decided(source: str, tmp_path: Path, *, asked: bool, target: str = "target") -> FunctionReport:
+    (tmp_path / "program.py").write_text(HEAD + source)
+    report = analyze([tmp_path], Config(all_safe=True, infer_input_signatures=asked))
+    return next(f for f in report.functions if f.facts.qualname.endswith(target))
+
+
+def signature(source: str, tmp_path: Path, *, asked: bool = True, target: str = "target") -> str | None:
+    return dict(decided(source, tmp_path, asked=asked, target=target).decision.arguments).get("input_signature")
+
+
+INFERRED = {
+    "one shape": (
+        "def target(x):\n    return x * 2.0\nr = target(tf.ones([2, 3]))\n",
+        "[tf.TensorSpec([2, 3], tf.float32)]",
+    ),
+    "unequal sizes become None": ("def target(x):\n    return x * 2.0\n" + TWO, SPEC),
+    "unequal ranks give no shape": (
+        "def target(x):\n    return tf.reduce_sum(x)\nr1 = target(tf.ones([2, 3]))\nr2 = target(tf.ones([4]))\n",
+        "[tf.TensorSpec(None, tf.float32)]",
+    ),
+    "a scalar, text, truth values": (
+        "def target(x, s, m):\n    return tf.where(m, x, tf.cast(tf.strings.length(s), tf.float32))\n"
+        "r = target(tf.constant(1.0), tf.constant('a'), tf.constant(True))\n",
+        "[tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.string), tf.TensorSpec([], tf.bool)]",
+    ),
+    "sizes by tf.shape may vary": (
+        "def target(x):\n    return tf.reshape(x, [tf.shape(x)[0] * 3])\n" + TWO,
+        SPEC,
+    ),
+    "reads of a size that stays": (
+        "def target(x):\n    b, n = x.shape\n    return tf.reshape(x, [-1, n]) / x.get_shape().as_list()[-1]\n" + TWO,
+        SPEC,
+    ),
+    "defaults that no call overrides": (
+        "def target(x, scale=2.0, *, shift=1.0):\n    return x * scale + shift\n" + TWO,
+        SPEC,
+    ),
+    "methods leave out self": (
+        "class C:\n    def target(self, x, y):\n        return x + y\nc = C()\nr = c.target(tf.ones([2]), y=tf.zeros([2]))\n",
+        "[tf.TensorSpec([2], tf.float32), tf.TensorSpec([2], tf.float32)]",
+    ),
+    "a tuple of tensors": (
+        "def target(pair):\n    a, b = pair\n    return tf.reduce_sum(a) + tf.cast(b, tf.float32)\n"
+        "r = target((tf.ones([2]), tf.constant(1)))\n",
+        "[(tf.TensorSpec([2], tf.float32), tf.TensorSpec([], tf.int32))]",
+    ),
+    "a list of tensors": (
+        "def target(items):\n    return tf.reduce_sum(items[0]) * items[1]\nr = target([tf.ones([2]), tf.ones([3])])\n",
+        "[[tf.TensorSpec([2], tf.float32), tf.TensorSpec([3], tf.float32)]]",
+    ),
+    "ragged": (
+        "def target(x):\n    return tf.reduce_sum(x, axis=1)\nr = target(tf.ragged.constant([[1, 2], [3]]))\n",
+        "[tf.RaggedTensorSpec([2, None], tf.int32)]",
+    ),
+    "sparse": (
+        "def target(x):\n    return tf.sparse.reduce_sum(x, axis=1)\n"
+        "r = target(tf.sparse.from_dense(tf.ones([2, 3])))\n",
+        "[tf.SparseTensorSpec([2, 3], tf.float32)]",
+    ),
+    "batches of a dataset": (
+        "data = tf.data.Dataset.from_tensor_slices(np.ones([100, 7], np.float32)).batch(32)\n"
+        "def target(x):\n    return tf.nn.softmax(x)\nfor x in data:\n    r = target(x)\n",
+        "[tf.TensorSpec([None, 7], tf.float32)]",
+    ),
+    "a layer that is built for a size that stays": (
+        "dense = tf.keras.layers.Dense(2)\ndense.build((None, 3))\ndef target(x):\n    return dense(x)\n" + TWO,
+        SPEC,
+    ),
+    "calls that shall raise do not count": (
+        "import unittest\ndef target(x):\n    return x * 2.0\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+        "        with self.assertRaises(Exception):\n            target(tf.constant(['a']))\n"
+        "        target(tf.ones([2]))\n",
+        "[tf.TensorSpec([2], tf.float32)]",
+    ),
+    "Keras passes batches of any size": (
+        "class L(tf.keras.layers.Layer):\n    def call(self, x):\n        return target(x)\n"
+        "def target(x):\n    return tf.exp(x)\nr = L()(tf.ones([4, 3]))\n",
+        SPEC,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", INFERRED)
+def test_signature_that_is_asked_for(case: str, tmp_path: Path) -> None:
+    source, expected = INFERRED[case]
+    assert signature(source, tmp_path) == expected
+
+
+WITHHELD = {
+    "dtypes": (
+        "def target(x):\n    return x * 2\nr1 = target(tf.ones([2]))\nr2 = target(tf.constant([1]))\n",
+        "dtypes",
+    ),
+    "first axis": ("def target(x):\n    return tf.reshape(x, [x.shape[0] * 3])\n" + TWO, "leaves open"),
+    "whole shape": ("def target(x):\n    return tf.zeros(x.shape) + x\n" + TWO, "leaves open"),
+    "in a callee, of a derived tensor": (
+        "def helper(t):\n    return tf.zeros([t.shape[1]])\ndef target(x):\n    return helper(tf.transpose(x))\n" + TWO,
+        "leaves open",
+    ),
+    "rank": (
+        "def target(x):\n    return tf.reduce_sum(x) * float(x.shape.rank)\n"
+        "r1 = target(tf.ones([2]))\nr2 = target(tf.ones([4, 2]))\n",
+        "leaves open",
+    ),
+    "overridden default": ("def target(x, s=2.0):\n    return x * s\nr = target(tf.ones([2]), 3.0)\n", "Python values"),
+    "None": (
+        "def target(x, y=None):\n    return x if y is None else x + y\n"
+        "r1 = target(tf.ones([2]))\nr2 = target(tf.ones([2]), tf.ones([2]))\n",
+        "None",
+    ),
+    "variable": ("def target(v):\n    return v * 2.0\nr = target(tf.Variable([1.0]))\n", "variable"),
+    "dictionary": ("def target(d):\n    return d['a'] * 2.0\nr = target({'a': tf.ones([2])})\n", "dictionary"),
+    "star": ("def target(*xs):\n    return xs[0] + xs[1]\nr = target(tf.ones([2]), tf.ones([2]))\n", "`*xs`"),
+    "class method": (
+        "class C:\n    @classmethod\n    def target(cls, x):\n        return x * 2.0\nr = C.target(tf.ones([2]))\n",
+        "first parameter",
+    ),
+    "no call": ("def target(x: tf.Tensor):\n    return tf.exp(x)\n", "no call"),
+}
+
+
+@pytest.mark.parametrize("case", WITHHELD)
+def test_signature_is_withheld_with_a_reason(case: str, tmp_path: Path) -> None:
+    source, said = WITHHELD[case]
+    function = decided(source, tmp_path, asked=True)
+    assert "input_signature" not in dict(function.decision.arguments)
+    assert function.decision.action.value == "convert_to_hybrid"
+    reasons = [s for s in function.statuses if s.code == "HY022"]
+    assert any(said in s.message for s in reasons)
+    assert {s.severity.value for s in reasons} == {"info"}
+
+
+def test_without_being_asked_only_shapes_that_vary_get_one(tmp_path: Path) -> None:
+    source = "def target(x):\n    return x * 2.0\nr1 = target(tf.ones([2, 3]))\n"
+    assert signature(source, tmp_path, asked=False) is None
+    assert signature(source + "r2 = target(tf.ones([4, 3]))\n", tmp_path, asked=False) == SPEC
+
+
+def test_a_hybrid_function_that_retraces_is_reconfigured(tmp_path: Path) -> None:
+    source = "@tf.function(autograph=True)\ndef target(x):\n    return x * 2.0\n" + TWO
+    decision = decided(source, tmp_path, asked=False).decision
+    assert (decision.action.value, decision.precondition) == ("reconfigure", "P4")
+    assert decision.arguments == (("autograph", "True"), ("input_signature", SPEC))
+
+
+def test_traces_are_reduced_where_no_signature_is_possible(tmp_path: Path) -> None:
+    source = "def target(d):\n    return {}\nfor n in (tf.ones([2]), tf.ones([3]), tf.ones([4])):\n"
+    source += "    r = target({{'a': n}})\n"
+    free = decided(source.format("d['a'] * 2.0"), tmp_path, asked=False)
+    assert free.decision.arguments == (("reduce_retracing", "True"),)
+    bound = decided(source.format("tf.zeros([d['a'].shape[0]])"), tmp_path, asked=False)
+    assert bound.decision.arguments == ()
+
+
+def test_what_only_tests_pass_is_no_reason_to_fix_shapes(tmp_path: Path) -> None:
+    (tmp_path / "library.py").write_text(HEAD + "def target(x):\n    return x * 2.0\n")
+    (tmp_path / "test_library.py").write_text(
+        HEAD + f"from library import target\ndef test_it():\n    {TWO.replace('r2', '    r2')}"
+    )
+    report = analyze([tmp_path], Config(all_safe=True))
+    function = next(f for f in report.functions if f.facts.qualname == "target")
+    assert function.decision.arguments == ()
