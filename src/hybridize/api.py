@@ -137,7 +137,7 @@ def _functions(
     codes = [code for _, code in pairs]
     basis = Basis.of(solved, collector.computation.order)
     planned = plan(codes, [reports[i] for i in sorted(reports)], basis, all_safe=config.all_safe)
-    signatures = Signatures(scanner.project, first.reached, asked=config.infer_input_signatures)
+    signatures = Signatures(scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures)
     configured = [signatures.configure(code, report) for code, report in zip(codes, planned.reports, strict=True)]
     functions = [suppressions.apply(report) for report in configured]
     found += suppressions.unused()

@@ -53,7 +53,8 @@ INFERRED = {
         SPEC,
     ),
     "methods leave out self": (
-        "class C:\n    def target(self, x, y):\n        return x + y\nc = C()\nr = c.target(tf.ones([2]), y=tf.zeros([2]))\n",
+        "class C:\n    def target(self, x, y):\n        return x + y\nc = C()\n"
+        "r = c.target(tf.ones([2]), y=tf.zeros([2]))\n",
         "[tf.TensorSpec([2], tf.float32), tf.TensorSpec([2], tf.float32)]",
     ),
     "a tuple of tensors": (
@@ -177,3 +178,11 @@ def test_what_only_tests_pass_is_no_reason_to_fix_shapes(tmp_path: Path) -> None
     report = analyze([tmp_path], Config(all_safe=True))
     function = next(f for f in report.functions if f.facts.qualname == "target")
     assert function.decision.arguments == ()
+
+
+def test_shapes_that_vary_by_object_or_inside_of_graphs_need_no_signature(tmp_path: Path) -> None:
+    source = "class C:\n    def target(self, x):\n        return x * 2.0\na, b = C(), C()\n"
+    source += "r1 = a.target(tf.ones([2]))\nr2 = b.target(tf.ones([3]))\n"
+    assert signature(source, tmp_path, asked=False) is None
+    source = "@tf.function\ndef outer(x):\n    return target(x) + target(x[:1])\ndef target(x):\n    return x * 2.0\n"
+    assert signature(source + "r = outer(tf.ones([3]))\n", tmp_path, asked=False) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,20 +28,26 @@ _KERAS: Final = frozenset({"training", "mask"})
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One call: where, how, and what it passes."""
+    """One call: where, whether Keras makes it, whether it runs eagerly, and what it passes."""
 
     path: str
     line: int
     is_keras: bool
+    is_eager: bool
     arguments: list[Value]
 
 
 class Signatures:
-    """Infers signatures over a solved program; `reached` are the functions that the program itself runs."""
+    """Infers signatures over a solved program.
 
-    def __init__(self, project: ProjectView, reached: set[Code], *, asked: bool) -> None:
+    `reached` are the functions that the program itself runs, `graphs` the share of its calls for which each is part of
+    a graph.
+    """
+
+    def __init__(self, project: ProjectView, reached: set[Code], graphs: Mapping[Code, float], *, asked: bool) -> None:
         self.project = project
         self.reached = reached
+        self.graphs = graphs
         self.asked = asked
         self.reads = StaticReads(project.symbolic)
 
@@ -54,7 +60,8 @@ class Signatures:
         frames = self.project.solution.frames.get(code, [])
         sites = list(self._sites(code, frames))
         signature = self._signature(code, facts, frames, sites)
-        varies = signature.traces > 1 and not any(is_test_path(site.path) for site in sites)
+        traces = self._traces(code, facts, frames, sites) if signature.traces > 1 else 1.0
+        varies = traces > 1 and not any(is_test_path(site.path) for site in sites)
         if not self.asked and not varies:
             return report
         conflict = None
@@ -67,10 +74,19 @@ class Signatures:
             said = "a size that the signature leaves open is read when the function is traced"
             statuses.append(_withheld(facts, said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
-        relaxes = varies and converts and signature.traces > _FEW_TRACES
+        relaxes = varies and converts and traces > _FEW_TRACES
         if relaxes and self.reads.conflict(frames, any_rank=signature.ranks_differ) is None:
             return _with(report, "reduce_retracing", "True")
         return report
+
+    def _traces(self, code: Code, facts: FunctionFacts, frames: list[Frame], sites: list[Site]) -> float:
+        """How many graphs the eager calls need without a signature; each object has graphs of its own."""
+        is_method = facts.kind.value == "method"
+        groups: dict[object, list[Site]] = {}
+        for site in sites:
+            if site.is_eager:
+                groups.setdefault(site.arguments[0] if is_method and site.arguments else None, []).append(site)
+        return max((self._signature(code, facts, frames, group).traces for group in groups.values()), default=1.0)
 
     def _conflict(self, frames: list[Frame], signature: Signature, any_batch: bool) -> Evidence | None:
         shapes = [leaf.shape for leaf in signature.leaves]
@@ -121,12 +137,11 @@ class Signatures:
                     continue
                 if code in self.reached and caller.code not in self.reached and caller.code.kind == "function":
                     continue
-                keras = caller.calls.get((pos, frame)) == "keras" or (
-                    caller.code.name == "call" and _in_class(caller.code)
-                )
+                how = caller.calls.get((pos, frame))
+                keras = how == "keras" or (caller.code.name == "call" and _in_class(caller.code))
                 path, line = caller.code.path, pos >> 16
                 if not any(first <= line <= last for first, last in self._failing(path)):
-                    yield Site(path, line, keras, arguments)
+                    yield Site(path, line, keras, how != "graph" and self.graphs.get(caller.code, 0.0) < 1, arguments)
 
     def _failing(self, path: str) -> list[tuple[int, int]]:
         """The lines of a file below `assertRaises` and `pytest.raises`."""

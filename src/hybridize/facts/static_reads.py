@@ -14,7 +14,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Instr, Op
 
 #: Calls that are not traced with their caller.
-_NOT_TRACED: Final = frozenset({"class", "host", "graph", "root", "build", "callback"})
+_NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
 #: Layers that take any shape.
 _SHAPELESS: Final = ("Dropout", "Activation", "ReLU", "LeakyReLU", "Flatten", "Softmax", "Lambda", "Concatenate", "Add")
 _STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
