@@ -426,15 +426,7 @@ class Calls(HeapAccess):
         self.rules_open += 1
         try:
             return rule(call)
-        except (
-            ArithmeticError,
-            AssertionError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except Exception as error:
             self.world.failures.append(f"{call.name}: {type(error).__name__}: {error}")
             call.frame.effect("foreign_call", None, call.name, call.pos)
             return unknown(f"the result of `{call.name}`").value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,7 +13,7 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
-from hybridize.rules.model import Hit, Level, Rule, RuleHit, Trigger
+from hybridize.rules.model import Confirmation, Hit, Level, Rule, RuleHit, Trigger
 from hybridize.rules.registry import all_rules
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 from hybridize.source.versions import Versions
@@ -48,6 +48,7 @@ class Scanner:
         for rule in self.rules:
             for op, trigger in rule.triggers.items():
                 self._triggers.setdefault(op, []).append((rule, trigger))
+        self.failures: list[str] = []  # rules that raised
         self._watched: dict[Code, list[Instr]] = {}
         self._carried: dict[Frame, tuple[Carried, ...]] = {}
 
@@ -70,13 +71,13 @@ class Scanner:
         for hits in doubtful.values():
             confirm = ways[next(iter(hits))].rule.confirm
             assert confirm is not None
-            for each, more in confirm(function, hits).items():
+            for each, more in self._confirmed(confirm, function, hits).items():
                 hit = _result(ways[each])
                 hit = replace(hit, evidence=(*hit.evidence, *more))
                 found.setdefault((hit.rule.code, hit.path, hit.position), hit)
         for rule in self.rules:
             if rule.root is not None:
-                for each in rule.root(function):
+                for each in self._guarded(rule, rule.root, function):
                     hit = _root_result(function, rule, each)
                     found.setdefault((hit.rule.code, hit.path, hit.position), hit)
         return sorted(found.values(), key=lambda h: (h.rule.code, len(h.evidence), h.path, h.position))
@@ -85,12 +86,29 @@ class Scanner:
         """The hits that belong to no function."""
         found: dict[tuple[str, str, int], RuleHit] = {}
         for rule in self.rules:
-            for each in rule.project(self.project) if rule.project is not None else ():
+            for each in self._guarded(rule, rule.project, self.project) if rule.project is not None else ():
                 path = each.path or ""
                 evidence = each.evidence or (Evidence(each.message, path, each.position >> 16),)
                 hit = _made(rule, each, path, evidence)
                 found.setdefault((rule.code, path, each.position), hit)
         return sorted(found.values(), key=lambda h: (h.path, h.position, h.rule.code))
+
+    def _guarded(self, rule: Rule, scan: Callable[..., Iterator[Hit]], *args: object) -> Iterator[Hit]:
+        """What a rule finds. A mistake in one costs its hits, not the analysis; `failures` keeps it for tests."""
+        try:
+            yield from scan(*args)
+        except Exception as error:
+            self.failures.append(f"{rule.code}: {type(error).__name__}: {error}")
+
+    def _confirmed(
+        self, confirm: Confirmation, function: FunctionView, hits: dict[Hit, list[Frame]]
+    ) -> dict[Hit, tuple[Evidence, ...]]:
+        """What of the doubtful hits holds; all of them where the rule cannot tell."""
+        try:
+            return confirm(function, hits)
+        except Exception as error:
+            self.failures.append(f"confirm: {type(error).__name__}: {error}")
+            return dict.fromkeys(hits, ())
 
     # Frames ----------------------------------------------------------------------------------------------------------
 
@@ -134,12 +152,12 @@ class Scanner:
         view = FrameView(self.project, frame)
         for instr in watched:
             for rule, trigger in self._triggers[instr[0]]:
-                for hit in trigger(view, instr):
+                for hit in self._guarded(rule, trigger, view, instr):
                     if hit.needs:
                         yield Carried(rule, hit, frame, hit.needs, ())
         for rule in self._frame_rules:
             assert rule.frame is not None
-            for hit in rule.frame(view):
+            for hit in self._guarded(rule, rule.frame, view):
                 if hit.needs:
                     yield Carried(rule, hit, frame, hit.needs, ())
 

@@ -89,15 +89,22 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
 
 def _from_files(root: Path) -> tuple[Release | None, str]:
     folder = root if root.is_dir() else root.parent
-    for place in (folder, *folder.parents):
+    for place in _up_to_repository(folder):
         for pattern in _FILES:
             for file in _matching(place, pattern):
                 found = _read(file)
                 if found is not None:
                     return found, file.name
-        if (place / ".git").exists() or (place != folder and not (place / "pyproject.toml").exists()):
-            break
     return None, ""
+
+
+def _up_to_repository(folder: Path) -> list[Path]:
+    """A folder and those above it up to the root of its repository; the folder alone where it is in none."""
+    places = [folder, *folder.parents]
+    for i, place in enumerate(places):
+        if (place / ".git").exists():
+            return places[: i + 1]
+    return [folder]
 
 
 def _matching(place: Path, pattern: str) -> list[Path]:

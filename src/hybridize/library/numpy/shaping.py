@@ -174,7 +174,10 @@ def pad(a: Args) -> Shape:
     obj = a.object("pad_width")
     if obj is None:
         raise Impossible
-    rows = [a.integers_of(next(iter(v))) for v in a.items_of(obj)]
+    items = a.items_of(obj)
+    if not all(items):
+        raise Unsure
+    rows = [a.integers_of(next(iter(v))) for v in items]
     if len(rows) == 1 and len(rows[0]) == 1:
         rows = [rows[0] * 2] * len(shape)
     elif len(rows) == 2 and all(len(r) == 1 for r in rows):

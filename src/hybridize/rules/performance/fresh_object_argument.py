@@ -18,18 +18,19 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.is_hybrid:
         return
     found: dict[tuple[str, int], tuple[str, bool]] = {}
+    makers: dict[tuple[str, int], set[int]] = {}  # the call sites of each place that makes an argument
     for caller, pos, _, how in function.callers():
         call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
-        if call is None or (caller.code.path, pos) in found:
-            continue
-        for slot in [s for s, _ in call[3]] + [s for _, s in call[4]]:
+        for slot in [s for s, _ in call[3]] + [s for _, s in call[4]] if call is not None else ():
             made = definitions(caller.code).get(slot)
             what = _fresh(caller, made, pos)
-            if what:
-                found[caller.code.path, pos] = what, runs_often(caller, pos)
-                break
+            if what and made is not None:
+                makers.setdefault((caller.code.path, made[-1]), set()).add(pos)
+                found.setdefault((caller.code.path, pos), (what, runs_often(caller, pos)))
+    shared = {(path, pos) for (path, _), sites in makers.items() if len(sites) > 1 for pos in sites}
+    several = len(set(found) - shared) > 1
     for (path, pos), (what, often) in sorted(found.items()):
-        if often or len(found) > 1:
+        if (path, pos) not in shared and (often or several):
             yield Hit(pos, f"{what} is made for this call: every call traces anew", path=path)
 
 

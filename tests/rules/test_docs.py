@@ -1,0 +1,24 @@
+"""The pages about rules say what the rules say, and the taxonomy's table names every code and no other."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from hybridize.decide.documentation import STATUS_DOCS
+from hybridize.rules.registry import all_rules
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_pages_are_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "build_rule_pages.py"), "--check"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr + "\nrun python scripts/build_rule_pages.py"
+
+
+def test_every_code_has_its_place_in_the_taxonomy() -> None:
+    named = set(re.findall(r"HY\d{3}", (ROOT / "docs" / "taxonomy.md").read_text()))
+    assert named == {rule.code for rule in all_rules()} | set(STATUS_DOCS)
