@@ -100,8 +100,8 @@ def describe_chain(chain: list[tuple[Frame, int, Frame]]) -> list[Evidence]:
 def recursion(frames: list[Frame], is_layer: Callable[[Inst], bool]) -> Fact:
     """Whether a function reaches itself. A layer that holds layers of its own class is no recursion: each is traced."""
     for frame in frames:
-        for other in sorted(reachable(frame), key=lambda f: f.uid):
-            if other.code is not frame.code or not _may_recur(frame, other, is_layer):
+        for other in sorted([f for f in reachable(frame) if f.code is frame.code], key=lambda f: f.uid):
+            if not _may_recur(frame, other, is_layer):
                 continue
             chain = call_chain(frame, other)
             if chain:

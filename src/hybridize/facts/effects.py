@@ -64,7 +64,8 @@ class SideEffects:
         self._extents: dict[Frame, frozenset[int]] = {}
         self._extent_codes: dict[Frame, frozenset[Code]] = {}
         frames = [f for group in solution.frames.values() for f in group]
-        for component in components(frames):
+        self.components = components(frames)
+        for component in self.components:
             self._summarize(component)
 
     def _summarize(self, component: list[Frame]) -> None:

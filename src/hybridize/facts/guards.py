@@ -65,12 +65,14 @@ class Region:
 
 
 _regions: dict[Code, dict[int, tuple[Region, ...]]] = {}
+_plain: dict[tuple[Value, int], bool] = {}  # of `holds_plain_tensor`, in one solution
 
 
 def reset_guards() -> None:
     """Forgets the regions of earlier analyses."""
     _regions.clear()
     _written.clear()
+    _plain.clear()
 
 
 def is_cached(code: Code) -> bool:
@@ -178,11 +180,21 @@ def parts(obj: Obj) -> list[Value]:
 
 def holds_plain_tensor(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value is or holds a tensor that is no variable: storing a variable stores no value."""
+    key = (value, depth)
+    found = _plain.get(key)
+    if found is None:
+        found = _plain[key] = _holds(value, depth)
+    return found
+
+
+def _holds(value: Value, depth: int) -> bool:
     for obj in value:
         if isinstance(obj, Tensor):
             if obj.kind not in (VARIABLE, NDARRAY):
                 return True
-        elif depth and any(holds_plain_tensor(item, depth - 1) for item in parts(obj)):
+        elif not depth or not isinstance(obj, Tup | Container):
+            continue
+        elif any(holds_plain_tensor(item, depth - 1) for item in parts(obj)):
             return True
     return False
 

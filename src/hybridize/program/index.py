@@ -44,6 +44,14 @@ class Index:
         return self.by_op.get(op) or []
 
     @cached_property
+    def attributes(self) -> dict[str, list[Instr]]:
+        """The reads of attributes, by name."""
+        found: dict[str, list[Instr]] = {}
+        for instr in self.of(Op.ATTR):
+            found.setdefault(instr[3], []).append(instr)
+        return found
+
+    @cached_property
     def _by_position(self) -> dict[int, list[Instr]]:
         found: dict[int, list[Instr]] = {}
         for instr in self.flat:

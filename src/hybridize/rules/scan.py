@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION, Symbolic
 from hybridize.flow.frames import Frame
@@ -51,6 +50,7 @@ class Scanner:
         self.failures: list[str] = []  # rules that raised
         self._watched: dict[Code, list[Instr]] = {}
         self._carried: dict[Frame, tuple[Carried, ...]] = {}
+        self._ranks: dict[Frame, int] | None = None  # of the components that frames are in: callees before callers
 
     def hits(self, function: FunctionView) -> list[RuleHit]:
         """Every hit on a function, were it the one that is decorated."""
@@ -114,17 +114,20 @@ class Scanner:
 
     def _prepare(self, frames: list[Frame]) -> None:
         """Scans what the frames may run, callees first."""
-        missing: dict[Frame, None] = {}
-        for frame in frames:
-            if frame not in self._carried:
-                for each in reachable(frame):
-                    if each not in self._carried:
-                        missing[each] = None
+        todo = [frame for frame in frames if frame not in self._carried]
+        missing = set(todo)
+        while todo:
+            for _, callee in todo.pop().calls:
+                if callee not in missing and callee not in self._carried:
+                    missing.add(callee)
+                    todo.append(callee)
         if not missing:
             return
-        for component in components(sorted(missing, key=lambda f: f.uid)):
-            if any(frame not in self._carried for frame in component):
-                self._scan(sorted(component, key=lambda f: f.uid))
+        if self._ranks is None:
+            every = self.project.effects.components
+            self._ranks = {frame: rank for rank, component in enumerate(every) for frame in component}
+        for rank in sorted({self._ranks[frame] for frame in missing}):
+            self._scan(sorted(self.project.effects.components[rank], key=lambda f: f.uid))
 
     def _scan(self, component: list[Frame]) -> None:
         members = set(component)

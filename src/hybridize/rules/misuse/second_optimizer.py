@@ -21,8 +21,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Parameters that receive several optimizers, none of which has its variables yet."""
     for i, param in enumerate(function.code.params):
         found = {o for f in function.frames for o in f.args[i] if _is_optimizer(function.project, o)}
-        unbuilt = [o for o in found if not _is_built(function.project, o)]
-        if len(found) < 2 or not unbuilt:
+        if len(found) < 2 or all(_is_built(function.project, o) for o in found):
             continue
         for frame in sorted({f for each in function.frames for f in reachable(each)}, key=lambda f: f.uid):
             pos = _step(frame, found)
@@ -57,8 +56,8 @@ def _is_built(project: ProjectView, obj: Obj) -> bool:
 
 
 def _calls_build(frame: Frame, obj: Obj) -> bool:
-    for instr in index_of(frame.code).flat:
-        if instr[0] == Op.ATTR and instr[3] == "build" and obj in (frame.vals[instr[2]] or ()):
+    for instr in index_of(frame.code).attributes.get("build", ()):
+        if obj in (frame.vals[instr[2]] or ()):
             return True
     return False
 

@@ -8,8 +8,8 @@ from typing import Final
 from hybridize.domain.objects import LibInst
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -32,24 +32,31 @@ def confirm(function: FunctionView, hits: dict[Hit, list[Frame]]) -> dict[Hit, t
     """The summaries of a function that is called under more than one writer, and sets none itself."""
     extent = {f for frame in function.frames for f in reachable(frame)}
     writers: dict[LibInst, Evidence] = {}
-    for frames in function.project.solution.frames.values():
-        for frame in frames:
-            for writer, line in _set(frame):
-                if frame in extent and frame.code.kind != "module":
-                    return {}
-                writers.setdefault(writer, Evidence("another writer is in force here", frame.code.path, line))
+    solution = function.project.solution
+    for frame, writer, line in function.project.shared("summary writers", lambda: _every(solution)):
+        if frame in extent and frame.code.kind != "module":
+            return {}
+        writers.setdefault(writer, Evidence("another writer is in force here", frame.code.path, line))
     return dict.fromkeys(hits, tuple(writers.values())[:3]) if len(writers) > 1 else {}
+
+
+def _every(solution: Solution) -> list[tuple[Frame, LibInst, int]]:
+    """The places where some frame makes a writer the default."""
+    frames = [frame for frames in solution.frames.values() for frame in frames]
+    return [(frame, writer, line) for frame in frames for writer, line in _set(frame)]
 
 
 def _set(frame: Frame) -> Iterator[tuple[LibInst, int]]:
     """The writers that a frame makes the default."""
-    for instr in index_of(frame.code).flat:
-        if instr[0] == Op.CALL:
-            made = definitions(frame.code).get(instr[2])
-            if made is not None and made[0] == Op.ATTR and made[3] in _DEFAULTS:
-                for obj in frame.vals[made[2]] or ():
-                    if isinstance(obj, LibInst) and obj.cls == _WRITER:
-                        yield obj, instr[-1] >> 16
+    index = index_of(frame.code)
+    if _DEFAULTS.isdisjoint(index.attributes):
+        return
+    for instr in index.of(Op.CALL):
+        made = index.definitions.get(instr[2])
+        if made is not None and made[0] == Op.ATTR and made[3] in _DEFAULTS:
+            for obj in frame.vals[made[2]] or ():
+                if isinstance(obj, LibInst) and obj.cls == _WRITER:
+                    yield obj, instr[-1] >> 16
 
 
 RULE = Rule(
