@@ -48,6 +48,10 @@ INFERRED = {
         "def target(x):\n    b, n = x.shape\n    return tf.reshape(x, [-1, n]) / x.get_shape().as_list()[-1]\n" + TWO,
         SPEC,
     ),
+    "unstacked along an axis that stays": (
+        "def target(x):\n    return tf.add_n(tf.unstack(x, axis=-1))\n" + TWO,
+        SPEC,
+    ),
     "defaults that no call overrides": (
         "def target(x, scale=2.0, *, shift=1.0):\n    return x * scale + shift\n" + TWO,
         SPEC,
@@ -113,6 +117,10 @@ WITHHELD = {
     "whole shape": ("def target(x):\n    return tf.zeros(x.shape) + x\n" + TWO, "leaves open"),
     "in a callee, of a derived tensor": (
         "def helper(t):\n    return tf.zeros([t.shape[1]])\ndef target(x):\n    return helper(tf.transpose(x))\n" + TWO,
+        "leaves open",
+    ),
+    "unstacked along an axis that varies": (
+        "def target(x):\n    return tf.add_n(tf.unstack(x))\n" + TWO,
         "leaves open",
     ),
     "rank": (

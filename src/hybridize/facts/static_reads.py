@@ -86,7 +86,7 @@ def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...
         first = instr[3][0][0]
         for obj in frame.vals[instr[2]] or ():
             if isinstance(obj, Lib) and obj.name in _STATIC_CALLS:
-                axes = (0,) if obj.name == "builtins.len" else None
+                axes = _axis_argument(frame, instr) if obj.name in ("builtins.len", "tf.unstack") else None
                 yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
             elif isinstance(obj, LibInst) and obj.cls.startswith(_LAYERS):
                 free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
@@ -97,6 +97,15 @@ def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...
         for obj in frame.vals[instr[2]] or ():
             if isinstance(obj, Bound) and obj.func in ("get_shape", ":get_shape"):
                 yield from _get_shape(frame, instr)
+
+
+def _axis_argument(frame: Frame, call: Instr) -> tuple[int, ...] | None:
+    """The axis that a call names (the first by default); None where it is not a known constant."""
+    slot = dict(call[4]).get("axis", call[3][2][0] if len(call[3]) > 2 else -1)
+    if slot < 0:
+        return (0,)
+    constants = [o.const for o in frame.vals[slot] or () if isinstance(o, Lit) and isinstance(o.const, int)]
+    return (constants[0],) if len(constants) == 1 else None
 
 
 def _shape_axes(frame: Frame, instr: Instr) -> tuple[int, ...] | None:
