@@ -59,3 +59,12 @@ def test_legacy_keras_is_asked_for_in_the_source(tmp_path: Path) -> None:
     found = project_versions(tmp_path, None, [text])
     assert (found.tensorflow, found.keras) == (NEWEST, 2)
     assert project_versions(tmp_path, None, ["import tensorflow"]).keras == 3
+
+
+def test_a_neighbour_of_the_project_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "requirements.txt").write_text("tensorflow==2.10\n", "utf-8")
+    (tmp_path / "project").mkdir()
+    assert project_versions(tmp_path / "project", None).origin == "newest"
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.11\n", "utf-8")
+    assert project_versions(tmp_path / "project", None).tensorflow == (2, 11)

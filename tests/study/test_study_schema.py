@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
 
 import pytest
@@ -117,14 +118,42 @@ def test_a_spreadsheet_gets_no_formula(tmp_path):
     assert "\n'=cmd()," in (tmp_path / "out.csv").read_text()
 
 
-def test_parquet_is_written_or_says_what_it_needs(tmp_path):
+def test_parquet_says_what_it_needs(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ExportError, match="pip install"):
+        export(connect(tmp_path / "s.db"), "repositories", tmp_path / "out.parquet", "parquet")
+    with pytest.raises(ExportError, match="give --out"):
+        export(connect(tmp_path / "s.db"), "repositories", None, "parquet")
+
+
+def test_parquet_holds_what_the_table_holds(tmp_path, study_file):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    database = connect(study_file)
+    for table, query in QUERIES.items():
+        cursor = database.execute(query)
+        names, rows = [column[0] for column in cursor.description], [tuple(row) for row in cursor]
+        assert export(database, table, tmp_path / f"{table}.parquet", "parquet") == len(rows)
+        found = parquet.read_table(tmp_path / f"{table}.parquet")
+        assert found.column_names == names
+        assert [tuple(row.values()) for row in found.to_pylist()] == rows
+    commits = parquet.read_table(tmp_path / "commits.parquet")
+    assert commits["subject"].to_pylist()[0] == "Speed up step"
+    assert sum(commits["is_bug_fix"].to_pylist()) == 4
+
+
+def test_parquet_types_do_not_depend_on_the_rows(tmp_path, study_file):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for table in QUERIES:
+        export(connect(study_file), table, tmp_path / "full.parquet", "parquet")
+        export(connect(tmp_path / "empty.db"), table, tmp_path / "empty.parquet", "parquet")
+        assert parquet.read_schema(tmp_path / "full.parquet") == parquet.read_schema(tmp_path / "empty.parquet")
+
+
+def test_parquet_takes_half_characters(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
     database = connect(tmp_path / "s.db")
-    database.execute("INSERT INTO repository (name, path) VALUES ('o/n', 'p')")
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        with pytest.raises(ExportError, match="pip install"):
-            export(database, "repositories", tmp_path / "out.parquet", "parquet")
-    else:
-        assert export(database, "repositories", tmp_path / "out.parquet", "parquet") == 1
-        assert parquet.read_table(tmp_path / "out.parquet")["name"].to_pylist() == ["o/n"]
+    database.execute("INSERT INTO repository (name, path) VALUES (?, 'p')", ("caf\u00e9 \x00",))
+    export(database, "repositories", tmp_path / "out.parquet", "parquet")
+    assert parquet.read_table(tmp_path / "out.parquet")["name"].to_pylist() == ["caf\u00e9 \x00"]
+    with pytest.raises(ExportError, match="cannot write"):
+        export(database, "repositories", tmp_path / "no" / "out.parquet", "parquet")

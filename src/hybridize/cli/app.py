@@ -23,7 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "rules": ("hybridize.cli.rules", "list the codes of preconditions, statuses and rules"),
     "config": ("hybridize.cli.config", "show the options in force and where each comes from"),
     "clean": ("hybridize.cli.clean", "remove the cache"),
-    "study": ("hybridize.study.cli", "the empirical study's pipeline"),
+    "study": ("hybridize.cli.study", "the empirical study's pipeline"),
 }
 
 

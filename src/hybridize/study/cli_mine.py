@@ -54,7 +54,10 @@ def _add_suggest(subparsers: Any) -> None:
     parser.add_argument("database", type=Path, metavar="STUDY.db")
     parser.add_argument("--keyword", default="tf.function", help="as it was mined (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="also where there are suggestions already")
-    parser.set_defaults(study_run=run_suggest)
+    parser.add_argument(
+        "--no-rules", action="store_true", help="don't ask which rules fire before and not after; far faster"
+    )
+    parser.set_defaults(study_run=run_suggest, rules=None)
 
 
 def _add_issues(subparsers: Any) -> None:
@@ -182,18 +185,36 @@ def run_suggest(args: argparse.Namespace) -> int:
 
     def work(connection: Any) -> int:
         count = suggest_all(
-            connection, Keyword(args.keyword), again=args.again, progress=lambda n, all_: bar.show(f"{n} of {all_}")
+            connection,
+            Keyword(args.keyword),
+            args.rules,
+            again=args.again,
+            progress=lambda n, all_: bar.show(f"{n} of {all_}"),
         )
         bar.clear()
-        record_provenance(connection, "suggest", {"keyword": args.keyword, "again": args.again})
+        record_provenance(
+            connection, "suggest", {"keyword": args.keyword, "again": args.again, "rules": args.rules is not None}
+        )
         print(f"{count} changesets")
         for row in connection.execute(
             "SELECT kind, count(*) AS number FROM suggestion WHERE is_primary GROUP BY kind ORDER BY number DESC, kind"
         ):
             print(f"{row['number']:6}  {row['kind'].replace('_', ' ')}")
+        if args.rules is not None:
+            _print_categories(connection)
         return 0
 
     return _with_database(args.database, work, create=False)
+
+
+def _print_categories(connection: Any) -> None:
+    rows = connection.execute(
+        "SELECT category, count(*) AS number FROM suggestion WHERE is_primary AND rules_json != '[]'"
+        " GROUP BY category ORDER BY category IS NULL, number DESC, category"
+    ).fetchall()
+    print(f"{sum(row['number'] for row in rows)} settle what our rules say; likely categories:")
+    for row in rows:
+        print(f"{row['number']:6}  {row['category'] or 'several'}")
 
 
 def run_issues(args: argparse.Namespace) -> int:

@@ -46,6 +46,16 @@ QUERIES: Final[dict[str, str]] = {
 }
 """What can be exported, by name."""
 
+NUMBERS: Final = frozenset(
+    (
+        *("id", "position", "number", "sampled", "commits", "candidates", "comments", "social_comments"),
+        *("uses_added", "uses_removed", "line_before", "end_line_before", "line_after", "end_line_after"),
+        *("is_bug_fix", "touches_use", "is_test", "is_primary", "is_pull_request", "has_code", "selected"),
+        *("is_fix", "discuss"),
+    )
+)
+"""Columns that hold integers (0 and 1 for no and yes); all others hold text."""
+
 
 class ExportError(Exception):
     """Nothing was written; the message is one line for the user."""
@@ -101,9 +111,20 @@ def _parquet(names: list[str], rows: list[tuple[Any, ...]], target: Path | None)
         import pyarrow.parquet
     except ImportError as error:
         raise ExportError("Parquet needs pyarrow: pip install 'hybridize[study]'") from error
-    columns = {name: [row[number] for row in rows] for number, name in enumerate(names)}
+    # Types come from the table, not from the rows that happen to be there: files of two studies can be put together.
+    schema = pyarrow.schema([(name, pyarrow.int64() if name in NUMBERS else pyarrow.string()) for name in names])
+    columns = [
+        [value if name in NUMBERS else _unicode(value) for value in (row[number] for row in rows)]
+        for number, name in enumerate(names)
+    ]
     try:
-        pyarrow.parquet.write_table(pyarrow.table(columns), str(target))
+        table = pyarrow.table([pyarrow.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+        pyarrow.parquet.write_table(table, str(target))
     except OSError as error:
         raise ExportError(f"cannot write {target}: {error}") from error
     return len(rows)
+
+
+def _unicode(value: Any) -> str | None:
+    """Text as Parquet takes it: what a stranger's file has of half characters is replaced."""
+    return None if value is None else str(value).encode("utf-8", "replace").decode("utf-8")

@@ -17,11 +17,12 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from hybridize.study import requirements
 from hybridize.study.compare import Event, FilePair, compare
 from hybridize.study.keyword import DEFAULT, Keyword
+from hybridize.study.rulediff import RuleRunner, Sides, compare_rules, likely_category
 from hybridize.study.store import SuggestionRow, file_changes, replace_suggestions
 from hybridize.study.uses import EMPTY, Use, find_uses
 
@@ -59,22 +60,6 @@ class Suggestion:
 
     kind: Kind
     evidence: tuple[Evidence, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleHit:
-    """A rule that fires on a version of a file: its code, and the study's problem category that it stands for."""
-
-    code: str
-    category: str
-    line: int
-
-
-class RuleRunner(Protocol):
-    """How the rules are asked, so that the study room need not know them."""
-
-    def __call__(self, path: str, source: str) -> Sequence[RuleHit]:
-        """All hits in one file by itself. Must not raise for any source."""
 
 
 History = Callable[[Event], str | None]
@@ -241,9 +226,16 @@ def _text(uses: Sequence[Use]) -> str:
 
 
 def suggest_item(
-    connection: sqlite3.Connection, item: str, keyword: Keyword = DEFAULT, rules: RuleRunner | None = None
+    connection: sqlite3.Connection,
+    item: str,
+    keyword: Keyword = DEFAULT,
+    rules: RuleRunner | None = None,
+    sides: Sides | None = None,
 ) -> list[SuggestionRow]:
-    """Suggestions on a mined changeset, the primary one first; not yet stored."""
+    """Suggestions on a mined changeset, the primary one first; not yet stored.
+
+    With `rules`, each row also has the codes of those that fire before and not after, and the category they stand for.
+    """
     row = connection.execute(
         "SELECT c.* FROM changeset c JOIN item i ON i.changeset_id = c.id WHERE i.id = ?", (item,)
     ).fetchone()
@@ -251,8 +243,8 @@ def suggest_item(
         return []
     pairs: list[FilePair] = []
     upgrades: list[Evidence] = []
-    hits: list[tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]] = []
-    for file in file_changes(connection, row["id"]):
+    files = file_changes(connection, row["id"])
+    for file in files:
         path = file.path_after or file.path_before or ""
         if requirements.is_requirements(path) or path.endswith("setup.py"):
             for name, old, new, line in requirements.differences(file.before or "", file.after or "", keyword.packages):
@@ -262,15 +254,15 @@ def suggest_item(
         before = EMPTY if file.before is None else find_uses(file.before, keyword)
         after = EMPTY if file.after is None else find_uses(file.after, keyword)
         pairs.append(FilePair(file.path_before, file.path_after, before, after))
-        if rules is not None:
-            hits.append((_codes(rules, path, file.before), _codes(rules, path, file.after)))
     found = suggest(pairs, keyword, lambda event: _earlier_removal(connection, row, event))
     if upgrades:
         position = 0 if found[0].kind == "other" else len(found)
         found.insert(position, Suggestion("upgrade_library", tuple(upgrades)))
-    gone = frozenset[tuple[str, str]]().union(*(b for b, _ in hits)) - frozenset().union(*(a for _, a in hits))
-    codes = tuple(sorted({code for code, _ in gone}))
-    categories = sorted({category for _, category in gone if category})
+    gone = []
+    # Code that comes or goes as a whole settles nothing; asking the rules takes seconds.
+    if rules is not None and any(e.existed and e.exists and e.kind != "same" for e in compare(pairs)):
+        gone = compare_rules(sides or Sides(connection), row, files, rules)
+    codes, category = tuple(sorted({hit.code for hit in gone})), likely_category(gone)
     return [
         SuggestionRow(
             item,
@@ -280,14 +272,10 @@ def suggest_item(
                 {"message": e.message, "path": e.path, "line": e.line, "side": e.side} for e in suggestion.evidence[:50]
             ),
             codes,
-            categories[0] if len(categories) == 1 else None,
+            category,
         )
         for number, suggestion in enumerate(found)
     ]
-
-
-def _codes(rules: RuleRunner, path: str, source: str | None) -> frozenset[tuple[str, str]]:
-    return frozenset() if source is None else frozenset((hit.code, hit.category) for hit in rules(path, source))
 
 
 def _earlier_removal(connection: sqlite3.Connection, changeset: sqlite3.Row, event: Event) -> str | None:
@@ -338,8 +326,12 @@ def suggest_all(
     items = [
         row[0] for row in connection.execute(f"SELECT i.id FROM item i WHERE i.kind = 'commit'{where} ORDER BY i.id")
     ]
-    for number, item in enumerate(items, 1):
-        replace_suggestions(connection, item, suggest_item(connection, item, keyword, rules))
-        if progress:
-            progress(number, len(items))
+    sides = Sides(connection)
+    try:
+        for number, item in enumerate(items, 1):
+            replace_suggestions(connection, item, suggest_item(connection, item, keyword, rules, sides))
+            if progress:
+                progress(number, len(items))
+    finally:
+        sides.close()
     return len(items)

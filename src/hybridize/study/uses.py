@@ -159,6 +159,8 @@ class _Finder:
         dotted = self._dotted(node) if isinstance(node, ast.Attribute | ast.Name) else None
         if dotted is None:
             return False
+        # `self.tf = tensorflow`: a module kept as a field goes by its customary name.
+        dotted = dotted.removeprefix("self.").removeprefix("cls.")
         root, _, rest = dotted.partition(".")
         meant = self.modules.get(root)
         if meant is None:
