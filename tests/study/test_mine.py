@@ -13,6 +13,7 @@ from hybridize.study.bugfix import is_bug_fix
 from hybridize.study.history import Repository, web_address
 from hybridize.study.mine import MineOptions, Miner, MineResult, repository_name
 from hybridize.study.store import connect, file_changes
+from hybridize.study.suggest import suggest_all
 
 sys.path.insert(0, str(Path(__file__).parent))
 from histories import History
@@ -356,3 +357,58 @@ def test_the_papers_bug_fix_filter(message, kept):
 )
 def test_web_addresses_carry_no_credentials(remote, address):
     assert web_address(remote) == address
+
+
+# -- a project's own name for it -------------------------------------------------------------------------------------
+
+COMPAT = "import tensorflow as tf\n\n\ndef maybe_function(f):\n    return tf.function(f) if FAST else f\n"
+USER = "from .compat import maybe_function as function\n\n\ndef step(x):\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("eager", "hybrid"),
+    [
+        (USER, USER.replace("def step", "@function\ndef step")),
+        (
+            USER.replace("from .compat", "from pkg"),
+            USER.replace("from .compat", "from pkg").replace("def step", "@function\ndef step"),
+        ),
+        (
+            "from pkg import compat as c\n\n\ndef step(x):\n    return x\n",
+            "from pkg import compat as c\n\n\n@c.maybe_function\ndef step(x):\n    return x\n",
+        ),
+    ],
+    ids=["imported", "imported through the package", "by its module"],
+)
+def test_a_maker_from_another_file_of_the_project(database, history, eager, hybrid):
+    start = {"pkg/compat.py": COMPAT, "pkg/__init__.py": "from .compat import maybe_function\n"}
+    history.commit("start", {**start, "pkg/user.py": eager})
+    history.commit("on", {"pkg/user.py": hybrid})
+    history.commit("unrelated", {"pkg/user.py": hybrid.replace("return x", "return x + 1")})
+    history.commit("off", {"pkg/user.py": eager.replace("return x", "return x + 1")})
+    mine(database, history.path)
+    assert subjects(database) == ["start", "on", "off"]
+    suggest_all(database)
+    kinds = [row[0] for row in database.execute("SELECT kind FROM suggestion WHERE is_primary ORDER BY item")]
+    assert sorted(kinds) == ["add_decorator", "add_decorator", "remove_decorator"]
+
+
+def test_a_namesake_from_elsewhere_is_no_maker(database, history):
+    history.commit("start", {"pkg/compat.py": COMPAT})
+    history.commit(
+        "other", {"pkg/user.py": "from elsewhere import maybe_function\n\n\n@maybe_function\ndef f(): pass\n"}
+    )
+    history.commit("before there was one", {"pkg/compat.py": "def maybe_function(f):\n    return f\n"})
+    history.commit("last", {"pkg/compat.py": COMPAT})
+    mine(database, history.path)
+    assert "other" not in subjects(database)
+
+
+def test_files_that_import_each_other_come_to_an_end(database, history):
+    history.commit(
+        "start",
+        {"a.py": "from b import *\nfrom b import maybe_function\n" + COMPAT, "b.py": "from a import maybe_function\n"},
+    )
+    history.commit("on", {"b.py": "from a import maybe_function\n\n\n@maybe_function\ndef f(): pass\n"})
+    mine(database, history.path)
+    assert subjects(database) == ["start", "on"]

@@ -38,6 +38,14 @@ def found(source: str) -> list[tuple[str, str]]:
         ("@functools.partial(tf.function, autograph=False)\ndef f(): pass", [("decorator", "f")]),
         ("jit = tf.function(autograph=False)\n@jit\ndef f(): pass", [("alias", "jit"), ("decorator", "f")]),
         ("jit = tf.function if x else lambda f: f\n@jit\ndef f(): pass", [("alias", "jit"), ("decorator", "f")]),
+        ("def jit(g):\n  return tf.function(g)\n@jit\ndef f(): pass", [("wrap", "g"), ("decorator", "f")]),
+        ("def jit(g):\n  h = tf.function(g)\n  return h\nk = jit(f)\ndef f(): pass", [("wrap", "g"), ("wrap", "f")]),
+        (
+            "def jit(**k):\n  def inner(g):\n    return tf.function(g, **k) if on else g\n  return inner\n"
+            "@jit(autograph=False)\ndef f(): pass",
+            [("wrap", "g"), ("decorator", "f")],
+        ),
+        ("def train(g):\n  step = tf.function(g)\n  step()\n@train\ndef f(): pass", [("wrap", "g")]),
         ("def f(): pass\ng = tf.function(f)", [("wrap", "f")]),
         ("g = tf.function(f)\ndef f(): pass", [("wrap", "f")]),
         ("g = tf.function(autograph=False)(f)\ndef f(): pass", [("wrap", "f")]),
@@ -95,6 +103,29 @@ def test_arguments_are_normalized_and_variables_resolved():
 def test_an_explicit_none_is_no_signature():
     (use,) = uses("@tf.function(input_signature=None)\ndef f(): pass").uses
     assert use.argument("input_signature") is None
+
+
+def test_a_maker_of_another_file_counts_and_brings_its_arguments():
+    source = "from .compat import jit\nfrom . import c\n@jit\ndef f(): pass\n@c.jit(jit_compile=True)\ndef g(): pass"
+    bound = (("autograph", "False"),)
+    found = find_uses(source, outside=(("jit", bound), ("c.jit", bound)))
+    assert [(u.owner, u.arguments) for u in found.uses] == [("f", bound), ("g", (*bound, ("jit_compile", "True")))]
+    assert find_uses(source).uses == ()
+
+
+def test_what_a_file_offers_to_others():
+    source = """
+        import tensorflow as tf
+        function = tf.function(autograph=False)
+        step = tf.function(lambda x: x)
+        def jit(f, compile=True):
+            return tf.function(f, jit_compile=compile, reduce_retracing=True)
+        def inside():
+            local = tf.function
+        class A:
+            def method(self, f): return tf.function(f)
+    """
+    assert uses(source).makers == (("function", (("autograph", "False"),)), ("jit", (("reduce_retracing", "True"),)))
 
 
 def test_an_alias_brings_its_arguments():

@@ -338,9 +338,11 @@ def _draw_bars(canvas: Any, rows: Sequence[tuple[Code, int, int]]) -> None:
         axes.spines[spine].set_visible(False)
     axes.tick_params(axis="both", length=0, colors=_INK)
     handles, labels = axes.get_legend_handles_labels()
+    # Above the axes: inside, it would cover grid lines or a tall last bar.
     axes.legend(
-        handles[::-1], labels[::-1], facecolor="white", framealpha=1, edgecolor="none", fontsize=10, loc="upper right"
-    )
+        handles[::-1], labels[::-1], frameon=False, fontsize=10, ncols=2,
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0,
+    )  # fmt: skip
 
 
 def _family_colour(family: int, ring: int) -> str:

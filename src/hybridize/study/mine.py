@@ -18,7 +18,8 @@ from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Reposit
 from hybridize.study.keyword import Keyword
 from hybridize.study.mined import Mined, MinedFile, function_changes, keep_changeset
 from hybridize.study.store import now, transaction
-from hybridize.study.uses import EMPTY, FileUses, find_uses
+from hybridize.study.uses import EMPTY, FileUses, Outside, find_uses
+from hybridize.study.wrappers import Wrappers
 
 CACHE_SIZE: Final = 1024
 BATCH: Final = 50
@@ -77,19 +78,23 @@ class Content:
 
     def __init__(self, data: bytes, keyword: Keyword, is_notebook: bool) -> None:
         self.possible = keyword.possible_in(data)
-        self._data = data
+        self.data = data
         self._keyword = keyword
         self._is_notebook = is_notebook
 
     @cached_property
     def text(self) -> str:
         """The source, as text."""
-        return notebook.code_of(self._data) if self._is_notebook else decode_source(self._data)
+        return notebook.code_of(self.data) if self._is_notebook else decode_source(self.data)
 
     @cached_property
     def uses(self) -> FileUses:
         """What the file defines and uses."""
-        return find_uses(self.text, self._keyword) if self._data else EMPTY
+        return find_uses(self.text, self._keyword) if self.data else EMPTY
+
+    def uses_with(self, outside: Outside) -> FileUses:
+        """The same where the file imports makers of hybrid functions from its project."""
+        return find_uses(self.text, self._keyword, outside) if outside else self.uses
 
     @cached_property
     def skeleton(self) -> tuple[str, ...]:
@@ -147,6 +152,7 @@ class Miner:
         skip = known | self.repository.boundary()
         pending: list[tuple[RawCommit, list[MinedFile], bool]] = []
         with Blobs(self.repository) as blobs:
+            self.wrappers = Wrappers(self.repository, self.keyword, blobs)
             for commit in self._candidates(selection, skip):
                 self.result.candidates += 1
                 if commit.sha not in skip:
@@ -210,7 +216,7 @@ class Miner:
         return not head or self.repository.resolve(head) is not None
 
     def _candidates(self, selection: list[str], skip: frozenset[str] | set[str]) -> Iterator[RawCommit]:
-        pattern, paths = self.keyword.wide_pattern, self.options.paths()
+        pattern, paths = self.keyword.wide_pattern + self.wrappers.pattern, self.options.paths()
         seen: set[str] = set()
         try:
             for commit in history.log(self.repository, selection, pattern, paths):
@@ -244,13 +250,16 @@ class Miner:
             if before is None or after is None:
                 unread = True
                 continue
-            if not (before.possible or after.possible) or before.skeleton == after.skeleton:
+            wrapped = self.wrappers.mentioned(before.data) or self.wrappers.mentioned(after.data)
+            if not wrapped and (not (before.possible or after.possible) or before.skeleton == after.skeleton):
                 continue
-            changes = function_changes(before.uses, after.uses)
+            outside = self._outside(commit, raw, before, after) if wrapped else ((), ())
+            uses = before.uses_with(outside[0]), after.uses_with(outside[1])
+            changes = function_changes(*uses)
             if changes or self._lines_differ(before.text, after.text):
-                method = max(before.uses.method, after.uses.method, key=("tree", "tokens", "text").index)
+                method = max(uses[0].method, uses[1].method, key=("tree", "tokens", "text").index)
                 texts = (before.text if raw.oid_before else None, after.text if raw.oid_after else None)
-                kept.append(MinedFile(raw, *texts, method, changes))
+                kept.append(MinedFile(raw, *texts, method, changes, outside))
         of_interest = [
             file for file in kept if file.method != "text" or not requirements.is_requirements(file.raw.path)
         ]
@@ -267,6 +276,12 @@ class Miner:
         if self.options.uses_only and not any(file.changes for file in kept):
             return None
         return kept, unread
+
+    def _outside(self, commit: RawCommit, raw: RawFile, before: Content, after: Content) -> tuple[Outside, Outside]:
+        """Makers that the file imports from its project, on both sides."""
+        sides = ((f"{commit.sha}^", raw.path_before, before), (commit.sha, raw.path_after, after))
+        first, second = (self.wrappers.outside(r, path, side.text) if path else () for r, path, side in sides)
+        return first, second
 
     def _side(self, oid: str | None, path: str, blobs: Blobs) -> Content | None:
         """One side of a file; null if the object can't be read."""

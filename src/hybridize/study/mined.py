@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from hybridize.study.history import RawCommit, RawFile
 from hybridize.study.store import commit_item, put_text
-from hybridize.study.uses import MODULE, FileUses, Use
+from hybridize.study.uses import MODULE, FileUses, Outside, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class MinedFile:
     after: str | None
     method: str
     changes: tuple[FunctionChange, ...]
+    outside: tuple[Outside, Outside] = ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +87,10 @@ def _keep_file(connection: sqlite3.Connection, changeset_id: int, file: MinedFil
             put_text(connection, oid, text)
     row = connection.execute(
         "INSERT INTO file_change (changeset_id, status, path_before, path_after, oid_before, oid_after, is_test,"
-        " method) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        " method, outside_before_json, outside_after_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         (
             *(changeset_id, raw.status, raw.path_before, raw.path_after, raw.oid_before, raw.oid_after),
-            *(int("test" in raw.path.lower()), file.method),
+            *(int("test" in raw.path.lower()), file.method, *(json.dumps(side) for side in file.outside)),
         ),
     ).fetchone()
     connection.executemany(

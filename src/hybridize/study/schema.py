@@ -245,7 +245,13 @@ LEFT JOIN code c ON c.id = r.category_id LEFT JOIN code a ON a.id = r.cause_id
 LEFT JOIN code s ON s.id = r.symptom_id LEFT JOIN code f ON f.id = r.fix_id;
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1,)
+_VERSION_2: Final = """
+-- Makers of hybrid functions that the file imports from its project: [[local name, [[argument, source], ...]], ...]
+ALTER TABLE file_change ADD COLUMN outside_before_json TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE file_change ADD COLUMN outside_after_json TEXT NOT NULL DEFAULT '[]';
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_VERSION_1, _VERSION_2)
 """Script `i` takes a database from version `i` to `i + 1`. Append only; a released script never changes."""
 
 

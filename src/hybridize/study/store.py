@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from hybridize import __version__
 from hybridize.study.schema import DatabaseError, connect, transaction
+from hybridize.study.uses import Outside
 
 __all__ = [
     "ChangedFile",
@@ -73,6 +74,8 @@ class ChangedFile:
     is_test: bool
     method: str
     functions: tuple[ChangedFunction, ...]
+    outside_before: Outside = ()
+    outside_after: Outside = ()
 
 
 def now() -> str:
@@ -118,9 +121,16 @@ def file_changes(connection: sqlite3.Connection, changeset_id: int) -> list[Chan
             bool(row["is_test"]),
             row["method"],
             _functions(connection, row["id"]),
+            outside_of(row["outside_before_json"]),
+            outside_of(row["outside_after_json"]),
         )
         for row in rows
     ]
+
+
+def outside_of(text: str) -> Outside:
+    """Imported makers as the database writes them."""
+    return tuple((name, tuple((key, value) for key, value in bound)) for name, bound in json.loads(text))
 
 
 def _functions(connection: sqlite3.Connection, file_change_id: int) -> tuple[ChangedFunction, ...]:

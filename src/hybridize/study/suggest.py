@@ -251,8 +251,8 @@ def suggest_item(
                 upgrades.append(Evidence(f"{name} {old} becomes {new}", path, line))
         if requirements.is_requirements(path):
             continue
-        before = EMPTY if file.before is None else find_uses(file.before, keyword)
-        after = EMPTY if file.after is None else find_uses(file.after, keyword)
+        before = EMPTY if file.before is None else find_uses(file.before, keyword, file.outside_before)
+        after = EMPTY if file.after is None else find_uses(file.after, keyword, file.outside_after)
         pairs.append(FilePair(file.path_before, file.path_after, before, after))
     found = suggest(pairs, keyword, lambda event: _earlier_removal(connection, row, event))
     if upgrades:

@@ -19,6 +19,10 @@ Method = Literal["tree", "tokens", "text"]
 MODULE: Final = "<module>"
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
+Arguments = tuple[tuple[str, str], ...]
+"""Names and normalized sources of arguments, as bound so far."""
+Outside = tuple[tuple[str, Arguments], ...]
+"""Makers of hybrid functions that a file imports: local (dotted) name, and the arguments bound with it."""
 _SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return, ast.AugAssign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Pass)
 _PARTIALS: Final = frozenset({"partial", "functools.partial"})
 
@@ -61,12 +65,14 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class FileUses:
-    """What one file defines and uses. `lines` are its source lines."""
+    """What one file defines and uses. `lines` are its source lines; `makers` are the names of its top level that make
+    functions hybrid: aliases, and functions that return what the API makes of their parameter."""
 
     functions: dict[str, Function]
     uses: tuple[Use, ...]
     method: Method
     lines: tuple[str, ...] = field(repr=False, default=())
+    makers: Outside = ()
 
     def of(self, qualname: str) -> tuple[Use, ...]:
         """The uses that make this function hybrid."""
@@ -81,32 +87,37 @@ def split_lines(source: str) -> list[str]:
 EMPTY: Final = FileUses({}, (), "tree")
 
 
-def find_uses(source: str, keyword: Keyword = DEFAULT) -> FileUses:
-    """All functions and uses of a file. Never raises: what Python 3 cannot parse is scanned as tokens, then as text."""
+def find_uses(source: str, keyword: Keyword = DEFAULT, outside: Outside = ()) -> FileUses:
+    """All functions and uses of a file. Never raises: what Python 3 cannot parse is scanned as tokens, then as text.
+
+    `outside` are makers that it imports from other files (`wrappers` finds them).
+    """
     from hybridize.study.uses_text import scan
 
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return scan(source, keyword)
-    finder = _Finder(keyword, source)
+    finder = _Finder(keyword, source, outside)
     try:
         finder.run(tree)
     except RecursionError:
         return scan(source, keyword)
-    return FileUses(finder.functions, tuple(finder.uses), "tree", tuple(split_lines(source)))
+    makers = tuple(sorted((name, finder.aliases[name]) for name in finder.top if name in finder.aliases))
+    return FileUses(finder.functions, tuple(finder.uses), "tree", tuple(split_lines(source)), makers)
 
 
 class _Finder:
     """One pass over statements; expressions are entered only on lines that hold a name of interest."""
 
-    def __init__(self, keyword: Keyword, source: str) -> None:
+    def __init__(self, keyword: Keyword, source: str, outside: Outside = ()) -> None:
         self.keyword = keyword
         self.source = source
         self.functions: dict[str, Function] = {}
         self.uses: list[Use] = []
         self.modules: dict[str, str] = {}  # local name -> dotted module or object
-        self.aliases: dict[str, tuple[tuple[str, str], ...]] = {}  # local name -> arguments bound with it
+        self.aliases: dict[str, Arguments] = dict(outside)  # local name -> arguments bound with it
+        self.top: set[str] = set()  # aliases made at the top level
         self.values: dict[tuple[str, str], ast.expr] = {}  # (scope, name) -> last assigned expression
         self.interesting: frozenset[int] | None = None  # lines that hold a name of interest
         self.consumed: set[int] = set()  # ids of expressions that are part of a recorded use
@@ -125,7 +136,7 @@ class _Finder:
         self.uses.sort(key=lambda use: (use.line, use.end_line, use.text))
 
     def _may_use(self) -> bool:
-        return self.keyword.leaf in self.source
+        return self.keyword.leaf in self.source or bool(self.aliases)
 
     def _imports(self, body: list[ast.stmt]) -> None:
         for node in body:
@@ -238,6 +249,11 @@ class _Finder:
             if isinstance(node, Definition | ast.ClassDef):
                 inner = f"{scope}.{node.name}" if scope else node.name
                 self._collect(node.body, inner)
+                made = None if isinstance(node, ast.ClassDef) else self._returned(node)
+                if made is not None:
+                    self.aliases.setdefault(node.name, made)
+                    if not scope:
+                        self.top.add(node.name)
                 continue
             target = None
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -264,6 +280,36 @@ class _Finder:
             bound = self._maker(candidate)
             if bound is not None:
                 self.aliases[name] = bound
+                if not where:
+                    self.top.add(name)
+
+    def _returned(self, node: Definition) -> Arguments | None:
+        """The arguments bound by a function that makes functions hybrid, or null: it returns `tf.function(parameter)`,
+        or a function of its own that does."""
+        arguments = node.args
+        parameters = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+        inner = {child.name for child in node.body if isinstance(child, Definition)}
+        made: dict[str, Arguments] = {}
+        for statement in _own_statements(node.body):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            value = statement.value if isinstance(statement, ast.Return | ast.Assign) else None
+            bound: Arguments | None = None
+            for candidate in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
+                if isinstance(candidate, ast.Call) and isinstance(self._target(candidate), ast.Name):
+                    wrapped = self._target(candidate)
+                    maker = self._maker(candidate.func)
+                    if maker is not None and isinstance(wrapped, ast.Name) and wrapped.id in parameters:
+                        merged = self._merge(maker, candidate, "")
+                        bound = tuple((n, v) for n, v in merged if n != "**" and v not in parameters)
+                elif isinstance(candidate, ast.Name):
+                    bound = made.get(candidate.id, self.aliases.get(candidate.id) if candidate.id in inner else None)
+                if bound is not None:
+                    break
+            if bound is not None and isinstance(statement, ast.Return):
+                return bound
+            if bound is not None and isinstance(target, ast.Name):
+                made[target.id] = bound
+        return None
 
     def _define(self, body: list[ast.stmt], scope: str, in_function: bool) -> None:
         """Functions only."""
@@ -406,6 +452,15 @@ class _Finder:
         self.uses.append(
             Use(role, owner, known, scope or MODULE, arguments, node.lineno, node.end_lineno or node.lineno, text)
         )
+
+
+def _own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a function in order, those of nested blocks too, not those of nested definitions."""
+    for node in body:
+        if not isinstance(node, Definition | ast.ClassDef):
+            yield node
+            for child in _blocks(node):
+                yield from _own_statements(child)
 
 
 def _line_numbers(source: str, pattern: re.Pattern[str]) -> Iterator[int]:

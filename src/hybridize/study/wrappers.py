@@ -1,0 +1,115 @@
+"""A project's own makers of hybrid functions, across its files: `from .compat import maybe_function as function`.
+
+A maker is an alias of the API or a function that returns what the API makes of its parameter (`uses` finds both). Which
+names a project has for them is read off its newest commit; what an import means, off the commit that is looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property, lru_cache
+from typing import Final
+
+from hybridize.study import tree
+from hybridize.study.history import Blobs, GitError, Repository
+from hybridize.study.keyword import Keyword
+from hybridize.study.uses import Outside, find_uses
+
+MOST_FILES: Final = 300
+"""Files of the newest commit that are searched for makers."""
+DEPTH: Final = 3
+"""How many files a maker may be imported through."""
+SHORTEST_NAME: Final = 4
+"""Shorter names would stand on too many lines to be looked for in a history."""
+
+
+class Wrappers:
+    """The makers of one repository; reads git objects, and nothing at all where the newest commit defines none."""
+
+    def __init__(self, repository: Repository, keyword: Keyword, blobs: Blobs) -> None:
+        self._repository = repository
+        self._keyword = keyword
+        self._blobs = blobs
+        self._entries = lru_cache(8)(tree.entries)
+        self._makers: dict[tuple[str, str, int], dict[str, tuple[tuple[str, str], ...]]] = {}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the makers are called where they are defined, in order."""
+        try:
+            listing = self._repository.run("grep", "-lzIF", "-e", self._keyword.text, "HEAD", "--", "*.py")
+        except GitError:  # no match, or no commit
+            return ()
+        found: set[str] = set()
+        files = self._entries(self._repository, "HEAD")
+        for record in listing.split(b"\0")[:MOST_FILES]:
+            entry = files.get(record.decode("utf-8", "backslashreplace").partition(":")[2])
+            text = self._text(entry) if entry else None
+            if text is not None:
+                found |= {name for name, _ in find_uses(text, self._keyword).makers}
+        usual = {self._keyword.leaf, *self._keyword.full_names}
+        return tuple(sorted(name for name in found - usual if len(name) >= SHORTEST_NAME and name.isidentifier()))
+
+    @cached_property
+    def pattern(self) -> str:
+        """An alternative for git's search, with its bar; empty where there are no names."""
+        return "".join(f"|{re.escape(name)}" for name in self.names)
+
+    def mentioned(self, data: bytes) -> bool:
+        """Whether a file may use a maker."""
+        return any(name.encode() in data for name in self.names)
+
+    def outside(self, revision: str, path: str, text: str) -> Outside:
+        """The makers that a file of a commit imports from other files of that commit, by their local names."""
+        return tuple(sorted(self._imported(revision, path, text, DEPTH).items()))
+
+    def _imported(self, revision: str, path: str, text: str, depth: int) -> dict[str, tuple[tuple[str, str], ...]]:
+        files = self._entries(self._repository, revision)
+        found: dict[str, tuple[tuple[str, str], ...]] = {}
+        if not depth or path not in files:
+            return found
+        try:
+            body = ast.parse(text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return found
+        for node in body:
+            if isinstance(node, ast.ImportFrom):
+                source = tree.module_file(files, path, node.module or "", node.level)
+                makers = self._of(revision, source, depth) if source else {}
+                for alias in node.names:
+                    local = alias.asname or alias.name
+                    if alias.name in makers:
+                        found[local] = makers[alias.name]
+                        continue
+                    dotted = f"{node.module}.{alias.name}" if node.module else alias.name
+                    found |= self._module(revision, tree.module_file(files, path, dotted, node.level), local, depth)
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    source = tree.module_file(files, path, alias.name, 0)
+                    found |= self._module(revision, source, alias.asname or alias.name, depth)
+        return found
+
+    def _module(
+        self, revision: str, source: str | None, local: str, depth: int
+    ) -> dict[str, tuple[tuple[str, str], ...]]:
+        if source is None:
+            return {}
+        return {f"{local}.{name}": bound for name, bound in self._of(revision, source, depth).items()}
+
+    def _of(self, revision: str, path: str, depth: int) -> dict[str, tuple[tuple[str, str], ...]]:
+        """What a file offers: its own makers and those it imports."""
+        entry = self._entries(self._repository, revision)[path]
+        key = (revision, entry.oid, depth)
+        if key not in self._makers:
+            self._makers[key] = {}  # for files that import each other
+            text = self._text(entry)
+            if text is not None and self.mentioned(text.encode("utf-8", "replace")):
+                imported = self._imported(revision, path, text, depth - 1)
+                own = find_uses(text, self._keyword, tuple(sorted(imported.items()))).makers
+                self._makers[key] = imported | dict(own)
+        return self._makers[key]
+
+    def _text(self, entry: tree.Entry) -> str | None:
+        data = self._blobs.read(entry.oid) if entry.size <= tree.FILE_LIMIT else None
+        return None if data is None else data.decode("utf-8", "replace")
