@@ -45,6 +45,10 @@ def found(source: str) -> list[tuple[str, str]]:
             "@jit(autograph=False)\ndef f(): pass",
             [("wrap", "g"), ("decorator", "f")],
         ),
+        (
+            "def jit(*a, **k):\n  return tf.function(*a, **k)\n@jit()\ndef f(): pass",
+            [("mention", "tf.function(*a, **k)"), ("decorator", "f")],
+        ),
         ("def train(g):\n  step = tf.function(g)\n  step()\n@train\ndef f(): pass", [("wrap", "g")]),
         ("def f(): pass\ng = tf.function(f)", [("wrap", "f")]),
         ("g = tf.function(f)\ndef f(): pass", [("wrap", "f")]),

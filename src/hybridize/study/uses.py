@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from hybridize.study.keyword import DEFAULT, Keyword
+from hybridize.study.uses_lines import SIMPLE, Definition, blocks, line_numbers, own_statements, split_lines, within
 
 Role = Literal["decorator", "wrap", "alias", "mention"]
 Method = Literal["tree", "tokens", "text"]
 MODULE: Final = "<module>"
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
 Arguments = tuple[tuple[str, str], ...]
 """Names and normalized sources of arguments, as bound so far."""
 Outside = tuple[tuple[str, Arguments], ...]
 """Makers of hybrid functions that a file imports: local (dotted) name, and the arguments bound with it."""
-_SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return, ast.AugAssign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Pass)
 _PARTIALS: Final = frozenset({"partial", "functools.partial"})
 
 
@@ -79,11 +77,6 @@ class FileUses:
         return tuple(use for use in self.uses if use.known and use.owner == qualname)
 
 
-def split_lines(source: str) -> list[str]:
-    """Lines as Python counts them: `str.splitlines` would also split at form feeds and Unicode separators."""
-    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
 EMPTY: Final = FileUses({}, (), "tree")
 
 
@@ -119,7 +112,9 @@ class _Finder:
         self.aliases: dict[str, Arguments] = dict(outside)  # local name -> arguments bound with it
         self.top: set[str] = set()  # aliases made at the top level
         self.values: dict[tuple[str, str], ast.expr] = {}  # (scope, name) -> last assigned expression
-        self.interesting: frozenset[int] | None = None  # lines that hold a name of interest
+        self.interesting: list[int] | None = None  # lines that hold a name of interest, ascending
+        self.telling: list[int] = []  # the same before aliases are known
+        self.lines: dict[frozenset[str], list[int]] = {}
         self.consumed: set[int] = set()  # ids of expressions that are part of a recorded use
         self.counts: dict[str, int] = {}
         self.later: list[tuple[ast.Call, str, tuple[tuple[str, str], ...]]] = []
@@ -129,6 +124,7 @@ class _Finder:
         if not self._may_use():
             self._define(tree.body, "", False)
             return
+        self.telling = self._lines_with({self.keyword.leaf, *self.aliases, *self._renamed()})
         self._collect(tree.body, "")
         self._statements(tree.body, "", False)
         for call, scope, bound in self.later:
@@ -150,8 +146,8 @@ class _Finder:
             elif isinstance(node, ast.ImportFrom):
                 for name in node.names if node.module and not node.level else ():
                     self.modules[name.asname or name.name] = f"{node.module}.{name.name}"
-            elif not isinstance(node, _SIMPLE):
-                for child in _blocks(node):
+            elif not isinstance(node, SIMPLE):
+                for child in blocks(node):
                     self._imports(child)
 
     # -- names ---------------------------------------------------------------------------------------------------
@@ -264,7 +260,7 @@ class _Finder:
                 isinstance(target, ast.Attribute) and self._dotted(target) == f"self.{target.attr}"
             ):
                 self._assigned(node, target, scope)  # type: ignore[arg-type]
-            for child in _blocks(node):
+            for child in blocks(node):
                 self._collect(child, scope)
 
     def _assigned(self, node: ast.Assign | ast.AnnAssign, target: ast.Name | ast.Attribute, scope: str) -> None:
@@ -286,17 +282,21 @@ class _Finder:
     def _returned(self, node: Definition) -> Arguments | None:
         """The arguments bound by a function that makes functions hybrid, or null: it returns `tf.function(parameter)`,
         or a function of its own that does."""
+        if not within(self.telling, node.lineno, node.end_lineno or node.lineno):
+            return None
         arguments = node.args
         parameters = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+        parameters |= {arguments.vararg.arg} if arguments.vararg else set()
         inner = {child.name for child in node.body if isinstance(child, Definition)}
         made: dict[str, Arguments] = {}
-        for statement in _own_statements(node.body):
+        for statement in own_statements(node.body):
             target = statement.targets[0] if isinstance(statement, ast.Assign) else None
             value = statement.value if isinstance(statement, ast.Return | ast.Assign) else None
             bound: Arguments | None = None
             for candidate in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
-                if isinstance(candidate, ast.Call) and isinstance(self._target(candidate), ast.Name):
-                    wrapped = self._target(candidate)
+                if isinstance(candidate, ast.Call) and candidate.args + candidate.keywords:
+                    first = candidate.args[0] if candidate.args else None
+                    wrapped = first.value if isinstance(first, ast.Starred) else self._target(candidate)
                     maker = self._maker(candidate.func)
                     if maker is not None and isinstance(wrapped, ast.Name) and wrapped.id in parameters:
                         merged = self._merge(maker, candidate, "")
@@ -318,7 +318,7 @@ class _Finder:
                 qualname = self._name(node, scope)
                 self._define(node.body, qualname, not isinstance(node, ast.ClassDef))
             else:
-                for child in _blocks(node):
+                for child in blocks(node):
                     self._define(child, scope, in_function)
 
     def _name(self, node: Definition | ast.ClassDef, scope: str) -> str:
@@ -341,9 +341,9 @@ class _Finder:
                 self._expressions(node, scope, skip_body=True)
                 self._statements(node.body, qualname, isinstance(node, ast.ClassDef))
             else:
-                blocks = _blocks(node)
-                self._expressions(node, scope, skip_body=bool(blocks))
-                for child in blocks:
+                parts = blocks(node)
+                self._expressions(node, scope, skip_body=bool(parts))
+                for child in parts:
                     self._statements(child, scope, in_class)
 
     def _decorator(self, node: ast.expr, qualname: str, scope: str) -> None:
@@ -375,17 +375,30 @@ class _Finder:
             stack.extend(ast.iter_child_nodes(child))
 
     def _holds(self, node: ast.stmt) -> bool:
-        """Whether a name of interest stands anywhere in the statement; cheap, so that most trees stay closed."""
+        """Whether a name of interest stands in the statement, or in its head if it has a body; cheap, so that most
+        trees stay closed."""
         if self.interesting is None:
-            aliases = {n for n, meant in self.modules.items() if meant in self.keyword.full_names}
-            pattern = re.compile("|".join(map(re.escape, {self.keyword.leaf, *self.aliases, *aliases})))
-            self.interesting = frozenset(_line_numbers(self.source, pattern))
+            self.interesting = self._lines_with({self.keyword.leaf, *self.aliases, *self._renamed()})
         first, last = node.lineno, node.end_lineno or node.lineno
         for decorator in getattr(node, "decorator_list", ()):
             first = min(first, decorator.lineno)
-        if first == last:
-            return first in self.interesting
-        return not self.interesting.isdisjoint(range(first, last + 1))
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and not isinstance(node, ast.Try):
+            last = max(first, min(last, body[0].lineno))
+        return within(self.interesting, first, last)
+
+    def _renamed(self) -> set[str]:
+        """Names that imports give to the API itself."""
+        return {name for name, meant in self.modules.items() if meant in self.keyword.full_names}
+
+    def _lines_with(self, names: set[str]) -> list[int]:
+        """The lines on which one of the (dotted) names stands as a word."""
+        words = frozenset(name.rpartition(".")[2] for name in names)
+        if words not in self.lines:
+            # A word boundary in front would keep the search from looking for a literal, which is far faster.
+            pattern = re.compile(rf"(?:{'|'.join(sorted(map(re.escape, words)))})\b")
+            self.lines[words] = list(dict.fromkeys(line_numbers(self.source, pattern)))
+        return self.lines[words]
 
     def _expression(self, node: ast.expr, statement: ast.stmt, scope: str) -> bool:
         """Record the expression if it is a use; says whether it was."""
@@ -452,36 +465,3 @@ class _Finder:
         self.uses.append(
             Use(role, owner, known, scope or MODULE, arguments, node.lineno, node.end_lineno or node.lineno, text)
         )
-
-
-def _own_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a function in order, those of nested blocks too, not those of nested definitions."""
-    for node in body:
-        if not isinstance(node, Definition | ast.ClassDef):
-            yield node
-            for child in _blocks(node):
-                yield from _own_statements(child)
-
-
-def _line_numbers(source: str, pattern: re.Pattern[str]) -> Iterator[int]:
-    """The lines with a match. All kinds of line ends count as the parser counts them."""
-    text = source.replace("\r\n", "\n").replace("\r", "\n")
-    number, position = 1, 0
-    for match in pattern.finditer(text):
-        number += text.count("\n", position, match.start())
-        position = match.start()
-        yield number
-
-
-def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
-    """The statement lists inside a compound statement that is no definition."""
-    found: list[list[ast.stmt]] = []
-    if isinstance(node, _SIMPLE):
-        return found
-    for name in ("body", "orelse", "finalbody"):
-        value = getattr(node, name, None)
-        if isinstance(value, list) and value:
-            found.append(value)
-    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        found.append(part.body)
-    return found

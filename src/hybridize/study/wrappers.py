@@ -46,15 +46,20 @@ class Wrappers:
         for record in listing.split(b"\0")[:MOST_FILES]:
             entry = files.get(record.decode("utf-8", "backslashreplace").partition(":")[2])
             text = self._text(entry) if entry else None
-            if text is not None:
+            if text is not None and self._made.search(text):
                 found |= {name for name, _ in find_uses(text, self._keyword).makers}
-        usual = {self._keyword.leaf, *self._keyword.full_names}
-        return tuple(sorted(name for name in found - usual if len(name) >= SHORTEST_NAME and name.isidentifier()))
+        return tuple(sorted(name for name in found if len(name) >= SHORTEST_NAME and name.isidentifier()))
+
+    @cached_property
+    def _made(self) -> re.Pattern[str]:
+        """A line that may make a maker: what stands there is given a plain name, or returned."""
+        return re.compile(rf"^\s*(?:return\b|\w+\s*=)[^\n]*\b{re.escape(self._keyword.leaf)}\b", re.MULTILINE)
 
     @cached_property
     def pattern(self) -> str:
         """An alternative for git's search, with its bar; empty where there are no names."""
-        return "".join(f"|{re.escape(name)}" for name in self.names)
+        # One that is called as the API's last name would match far too much by itself.
+        return "".join(f"|[.@]{name}" if name == self._keyword.leaf else f"|{name}" for name in self.names)
 
     def mentioned(self, data: bytes) -> bool:
         """Whether a file may use a maker."""
