@@ -283,7 +283,13 @@ def test_a_browser_killed_in_the_middle_of_a_rating_finds_it_in_the_database(
     page.open(service.url, "ana")
     page.one("#f-comment").send_keys("typed and gone")
     page.until(lambda: rows(study_file, "SELECT comment FROM rating") == [("typed and gone",)], "the save")
-    os.kill(page.driver.service.process.pid, signal.SIGKILL)
+    driver = page.driver.service.process.pid
+    browsers = [
+        pid for task in Path(f"/proc/{driver}/task").iterdir() for pid in (task / "children").read_text().split()
+    ]
+    assert browsers  # the driver's death alone would leave them running
+    for pid in (*map(int, browsers), driver):
+        os.kill(pid, signal.SIGKILL)
     fresh = browser()
     fresh.driver.get(service.url)
     fresh.one("button.person").click()
