@@ -67,4 +67,6 @@ def test_a_neighbour_of_the_project_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     assert project_versions(tmp_path / "project", None).origin == "newest"
     (tmp_path / "requirements.txt").write_text("tensorflow==2.11\n", "utf-8")
+    assert project_versions(tmp_path / "project", None).origin == "newest"
+    (tmp_path / ".git").mkdir()  # now it is one project with its folder
     assert project_versions(tmp_path / "project", None).tensorflow == (2, 11)

@@ -90,7 +90,8 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
 def _from_files(root: Path) -> tuple[Release | None, str]:
     folder = root if root.is_dir() else root.parent
     for place in _up_to_repository(folder):
-        for pattern in _FILES:
+        # Beside the project's folder there are other projects: of a parent only its own files count.
+        for pattern in _FILES if place == folder else _FILES[:-1]:
             for file in _matching(place, pattern):
                 found = _read(file)
                 if found is not None:
