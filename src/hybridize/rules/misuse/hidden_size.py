@@ -1,0 +1,100 @@
+"""HY274: a static size is read that the signature, or relaxed retracing, hides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.domain.objects import LibInst
+from hybridize.facts.static_reads import StaticReads
+from hybridize.rules.hybridized import is_spec, is_true, option, signature_items, spec_shape
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import FunctionView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """What the decorator leaves open, against the sizes that the traced extent reads."""
+    if not function.is_hybrid:
+        return
+    relaxed = is_true(option(function, "reduce_retracing") | option(function, "experimental_relax_shapes"))
+    shapes = _open_shapes(function)
+    if not shapes and not relaxed:
+        return
+    found = StaticReads(function.project.symbolic).conflict(
+        function.frames,
+        any_rank=None in shapes,
+        any_batch=any(shape and shape[0] < 0 for shape in shapes),
+    )
+    if found is not None:
+        what = "the signature leaves open" if shapes else "relaxed retracing makes unknown"
+        yield Hit(found.line << 16, f"{found.message}, which {what}", path=found.path)
+
+
+def _open_shapes(function: FunctionView) -> list[tuple[int, ...] | None]:
+    """The shapes of the signature with an unknown size, None for one of unknown rank."""
+    items = signature_items(option(function, "input_signature")) or []
+    specs = [o for item in items if is_spec(item) for o in item if isinstance(o, LibInst)]
+    shapes = [spec_shape(spec) for spec in specs]
+    return [shape for shape in shapes if shape is None or any(dim < 0 for dim in shape)]
+
+
+RULE = Rule(
+    code="HY274",
+    name="hidden-size",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="Reads a static size or rank that the signature leaves open, or that relaxed retracing makes unknown.",
+    details="""Where an `input_signature` says None, or `reduce_retracing` has given up on a size, `x.shape[i]`
+is None in the trace: arithmetic and `range` on it raise, a comparison is silently False. `tf.shape(x)[i]` is
+the size of the call. Give the size in the signature, or read it by `tf.shape`.""",
+    level=Level.WARNING,
+    blocks=frozenset(),
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+def target(x):
+    return tf.reshape(x, (x.shape[0] * 2,))
+r1 = target(tf.ones((3, 2)))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(reduce_retracing=True)
+def target(x):
+    total = tf.constant(0.0)
+    for i in range(x.shape[0]):
+        total += x[i]
+    return total
+r1 = target(tf.ones(3)); r2 = target(tf.ones(4)); r3 = target(tf.ones(5))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+def target(x):
+    return tf.reshape(x, (tf.shape(x)[0] * 2,))
+r1 = target(tf.ones((3, 2)))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+def target(x):
+    return tf.reduce_sum(x) * x.shape[1]
+r1 = target(tf.ones((3, 2)))
+"""
+        ),
+    ),
+    reference="semantics.md R18, R19; rules.md 10",
+)
