@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
-from typing import Final
 
 from hybridize.facts.callgraph import reachable
 from hybridize.rules.hybridized import places
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.views import FunctionView
-
-_HOST_CALLS: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func"})
 
 _HOST_CALLS: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func"})
 
