@@ -87,11 +87,17 @@ def iterator(view: FrameView, slot: int) -> str | None:
     return None
 
 
+def parts_of(view: FrameView, slot: int) -> tuple[Part, ...]:
+    """The parts of what a slot holds that do not come back as they are."""
+    value = view.value(slot)
+    return view.project.shared(("parts", value), lambda: tuple(parts(value)))
+
+
 def parts(value: Value, path: tuple[object, ...] = (), depth: int = _DEPTH) -> Iterator[Part]:
     """The parts of a result that do not come back as they are."""
     if any(isinstance(o, Tensor) and o.kind != NDARRAY and o.kind != VARIABLE for o in value):
         return  # where it may be a tensor as well, the rest is what loops and branches started with
-    for obj in sorted(value, key=repr):
+    for obj in sorted(value, key=repr) if len(value) > 1 else value:
         yield from _object(obj, path, depth)
 
 

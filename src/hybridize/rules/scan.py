@@ -24,7 +24,7 @@ NOT_TRACED: Final = frozenset({"build", "class", "host", "graph", "root"})
 _MOST: Final = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Carried:
     """A hit in the extent of a frame: `needs` in terms of that frame, `path` the calls (file, position, name)."""
 
@@ -48,7 +48,7 @@ class Scanner:
             for op, trigger in rule.triggers.items():
                 self._triggers.setdefault(op, []).append((rule, trigger))
         self.failures: list[str] = []  # rules that raised
-        self._watched: dict[Code, list[Instr]] = {}
+        self._watched: dict[Code, list[tuple[Instr, list[tuple[Rule, Trigger]]]]] = {}
         self._carried: dict[Frame, tuple[Carried, ...]] = {}
         self._ranks: dict[Frame, int] | None = None  # of the components that frames are in: callees before callers
 
@@ -98,7 +98,10 @@ class Scanner:
         try:
             yield from scan(*args)
         except Exception as error:
-            self.failures.append(f"{rule.code}: {type(error).__name__}: {error}")
+            self._failed(rule, error)
+
+    def _failed(self, rule: Rule, error: Exception) -> None:
+        self.failures.append(f"{rule.code}: {type(error).__name__}: {error}")
 
     def _confirmed(
         self, confirm: Confirmation, function: FunctionView, hits: dict[Hit, list[Frame]]
@@ -149,15 +152,19 @@ class Scanner:
         watched = self._watched.get(frame.code)
         if watched is None:
             flat = index_of(frame.code).flat
-            watched = self._watched[frame.code] = [i for i in flat if i[0] in self._triggers]
+            triggers = self._triggers
+            watched = self._watched[frame.code] = [(i, triggers[i[0]]) for i in flat if i[0] in triggers]
         if frame.code.kind in ("module", "class"):
             return
         view = FrameView(self.project, frame)
-        for instr in watched:
-            for rule, trigger in self._triggers[instr[0]]:
-                for hit in self._guarded(rule, trigger, view, instr):
-                    if hit.needs:
-                        yield Carried(rule, hit, frame, hit.needs, ())
+        for instr, triggered in watched:
+            for rule, trigger in triggered:
+                try:  # not `_guarded`: one generator more for each trigger of each instruction
+                    for hit in trigger(view, instr):
+                        if hit.needs:
+                            yield Carried(rule, hit, frame, hit.needs, ())
+                except Exception as error:
+                    self._failed(rule, error)
         for rule in self._frame_rules:
             assert rule.frame is not None
             for hit in self._guarded(rule, rule.frame, view):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.results import OBJECT, iterator, parts, returns
+from hybridize.rules.results import OBJECT, iterator, parts_of, returns
 from hybridize.rules.views import FunctionView
 
 
@@ -20,7 +20,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             if made is not None and instr[-1] not in seen:
                 seen.add(instr[-1])
                 yield Hit(instr[-1], f"returns a `{made}` object, which a traced function cannot return")
-            for part in parts(view.value(instr[2])):
+            for part in parts_of(view, instr[2]):
                 if part.what == OBJECT and instr[-1] not in seen:
                     seen.add(instr[-1])
                     yield Hit(instr[-1], f"returns {part.said}, which a traced function cannot return")

@@ -11,7 +11,7 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.model import Evidence
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.results import ARRAY, PYTHON, READS, Part, consumers, parts, returns, site, taken
+from hybridize.rules.results import ARRAY, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
 from hybridize.rules.views import FrameView, FunctionView, position_of
 
 _TENSORFLOW: Final = ("tf.", "keras.", "tensor.")
@@ -30,7 +30,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     seen: set[tuple[int, str]] = set()
     for view in function.views():
         for instr in returns(view.frame, view):
-            for part in parts(view.value(instr[2])):
+            for part in parts_of(view, instr[2]):
                 key = (instr[-1], part.said)
                 if part.what in (PYTHON, ARRAY, READS) and key not in seen:
                     noticed = _noticed(calls, part)
