@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Func, Inst, Lib, Lit, Mod, Obj, Tensor
+from hybridize.domain.objects import Cell, Class, Container, Func, Inst, Lib, LibInst, Lit, Mod, Obj, Tensor
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -34,6 +34,13 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     for place in dict.fromkeys(places):
         what = instr[3] if instr[0] == Op.ATTR else instr[2] if instr[0] in (Op.GLOBAL, Op.CELL) else "an element"
         yield Hit(instr[-1], f"reads `{what}`, which changes between calls", subject=place)
+    if instr[0] == Op.ITEM and ENVIRONMENT in late and any(map(_is_environment, view.value(instr[2]))):
+        yield Hit(instr[-1], "reads the environment, which changes between calls", subject=ENVIRONMENT)
+
+
+def _is_environment(obj: Obj) -> bool:
+    name = obj.name if isinstance(obj, Lib) else obj.cls if isinstance(obj, LibInst) else ""
+    return name in ("os.environ", "os._Environ")
 
 
 def scan_call(view: FrameView, instr: Instr) -> Iterator[Hit]:
