@@ -408,8 +408,14 @@ class Calls(HeapAccess):
     ) -> Value:
         method = self.class_lookup(frame, obj.cls, "__call__")
         if method:
+            if self.rules_open >= MAX_RULES:  # a callable object whose `__call__` is a callable object, and so on
+                return unknown("the result of calls that nest without end").value
             bound_method = self.bind_all(frame, method, obj, pos)
-            return self.call_value(frame, pos, bound_method, args, kwargs, how, rest)
+            self.rules_open += 1
+            try:
+                return self.call_value(frame, pos, bound_method, args, kwargs, how, rest)
+            finally:
+                self.rules_open -= 1
         for base in self.library_bases(obj.cls):
             spec = registry.call_spec(base)
             if spec is not None and spec.rule is not None:

@@ -52,6 +52,7 @@ class Engine(Executor):
         self.depth = 0
         self.phase = 0
         self.rules_open = 0
+        self.binding = 0
         self.turns = 1
         self._queue: list[tuple[int, int, Frame]] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hybridize.domain.lattice import collapse, join, widen
 from hybridize.domain.objects import (
@@ -51,11 +51,16 @@ if TYPE_CHECKING:
     from hybridize.flow.world import World
 
 
+#: So deep may binding by `__get__` nest.
+MAX_BINDING: Final = 8
+
+
 class HeapAccess:
     """The part of the engine that reads and writes objects."""
 
     if TYPE_CHECKING:
         world: World
+        binding: int
 
         def enqueue(self, frame: Frame) -> None: ...
         def call_value(
@@ -322,7 +327,13 @@ class HeapAccess:
                     return bound(item, receiver).value
             case Inst():
                 owner = receiver.cls.value if isinstance(receiver, Inst) else NONE.value
-                return ask(self, frame, item.value, ("__get__",), pos, receiver.value, owner) or item.value
+                if self.binding >= MAX_BINDING:  # a descriptor whose `__get__` is a descriptor, and so on
+                    return item.value
+                self.binding += 1
+                try:
+                    return ask(self, frame, item.value, ("__get__",), pos, receiver.value, owner) or item.value
+                finally:
+                    self.binding -= 1
         return item.value
 
     def bind_all(self, frame: Frame, value: Value, receiver: Obj, pos: int) -> Value:
