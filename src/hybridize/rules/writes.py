@@ -68,7 +68,7 @@ def _gather(solution: Solution) -> Writes:
                     if cell is not None:
                         every.setdefault(cell, {})[frame, instr[-1]] = None
                         owners.setdefault(cell, None)
-    late = {place: found for place, found in every.items() if _may_be_late(place, found)}
+    late = {place: found for place, found in every.items() if _may_be_late(place, found, owners.get(place))}
     return Writes(late, owners)
 
 
@@ -151,12 +151,21 @@ def _fields(owners: frozenset[Obj], name: str) -> list[tuple[Cell, Heap | None]]
     return found
 
 
-def _may_be_late(place: Place, found: dict[tuple[Frame, int], None]) -> bool:
+def hides_default(cell: Cell, owner: Heap | None) -> bool:
+    """Whether a field of an instance takes the place of another value that its class gives."""
+    if not isinstance(owner, Inst):
+        return False
+    name = next((n for n, c in owner.fields.items() if c is cell), None)
+    shared = [base.fields.get(name) for base in owner.cls.mro if isinstance(base, Heap)]
+    return any(c is not None and c.value and c.value != cell.value for c in shared)
+
+
+def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap | None) -> bool:
     """Whether the writes are more than one straight write of a module body, or those of constructors."""
     if place is ENVIRONMENT or place is FILES:
         return True
     if isinstance(place, Cell) and len(place.value) == 1 and isinstance(next(iter(place.value)), Lit):
-        return False
+        return hides_default(place, owner) and any(not _is_early(frame, pos) for frame, pos in found)
     if isinstance(place, Container):
         return any(not _is_early(frame, pos) for frame, pos in found)
     plain = {(frame.code, pos) for frame, pos in found if frame.code.kind == "module" and not in_loop(frame, pos)}

@@ -16,7 +16,7 @@ from hybridize.rules.effects import _within
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.order import Order, Sites
 from hybridize.rules.views import FrameView, FunctionView
-from hybridize.rules.writes import CONSTRUCTORS, ENVIRONMENT, FILES, Place, cells_read, writes_of
+from hybridize.rules.writes import CONSTRUCTORS, ENVIRONMENT, FILES, Place, cells_read, hides_default, writes_of
 
 #: Functions that set things up: where nothing calls them, they are taken to run before everything else.
 _SETS_UP: Final = re.compile(
@@ -29,7 +29,11 @@ _SHOWN: Final = 3
 def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A read of a variable, field or container that the program writes after it was made."""
     late = writes_of(view.project).late
-    places: list[Place] = [cell for cell, _ in cells_read(view.frame, instr) if cell in late and not _is_fixed(cell)]
+    places: list[Place] = [
+        cell
+        for cell, owner in cells_read(view.frame, instr)
+        if cell in late and (not _is_fixed(cell) or hides_default(cell, owner))
+    ]
     places += [o for o in view.value(instr[1]) if isinstance(o, Container) and o in late]
     for place in dict.fromkeys(places):
         what = instr[3] if instr[0] == Op.ATTR else instr[2] if instr[0] in (Op.GLOBAL, Op.CELL) else "an element"
