@@ -69,7 +69,7 @@ def _is_unbuilt_call(project: ProjectView, frame: Frame) -> bool:
     if frame.code.name != "call" or not frame.args:
         return False
     owners = [o for o in frame.args[0] if isinstance(o, Inst) and _is_layer(project, o)]
-    return any(not _has_build(o.cls) and not _is_built(project, o) for o in owners)
+    return any(not _has_build(o.cls) and not is_built(project, o) for o in owners)
 
 
 def _is_layer(project: ProjectView, inst: Inst) -> bool:
@@ -80,7 +80,7 @@ def _has_build(cls: Class) -> bool:
     return any("build" in base.fields and base.fields["build"].value for base in cls.mro if isinstance(base, Class))
 
 
-def _is_built(project: ProjectView, obj: Inst | LibInst) -> bool:
+def is_built(project: ProjectView, obj: Inst | LibInst) -> bool:
     """Whether some code builds the layer by `layer.build(...)` beforehand."""
     return obj in _explicitly_built(project)
 
@@ -104,7 +104,7 @@ def _lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
         if instr[0] != Op.CALL:
             continue
         for obj in frame.vals[instr[2]] or ():
-            if isinstance(obj, LibInst | Inst) and _owns_weights(project, obj) and not _is_built(project, obj):
+            if isinstance(obj, LibInst | Inst) and owns_weights(project, obj) and not is_built(project, obj):
                 return instr[-1], _class_name(obj)
             if isinstance(obj, Unknown) and frame.code.name == "call":
                 return instr[-1], "what it calls there"  # a sublayer, as far as anybody can tell
@@ -125,7 +125,7 @@ def _built_there(project: ProjectView, frame: Frame) -> str:
     for instr in project.symbolic.instructions(frame.code):
         if instr[0] == Op.CALL and instr[-1] in frame.ops:
             for obj in frame.vals[instr[2]] or ():
-                if isinstance(obj, LibInst | Inst) and _owns_weights(project, obj) and not _is_built(project, obj):
+                if isinstance(obj, LibInst | Inst) and owns_weights(project, obj) and not is_built(project, obj):
                     return _class_name(obj)
     return ""
 
@@ -134,7 +134,8 @@ def _class_name(obj: LibInst | Inst) -> str:
     return obj.cls.name if isinstance(obj, Inst) else obj.cls.rpartition(".")[2]
 
 
-def _owns_weights(project: ProjectView, obj: LibInst | Inst) -> bool:
+def owns_weights(project: ProjectView, obj: LibInst | Inst) -> bool:
+    """Whether a layer makes weights when it is first called."""
     names = project.solution.engine.library_bases(obj.cls) if isinstance(obj, Inst) else [obj.cls]
     return any(
         name == "keras.Sequential" or (name.startswith("keras.layers.") and name != _LAYER and name not in _NO_WEIGHTS)

@@ -1,0 +1,149 @@
+"""HY258: more than one model or layer that is not built yet comes as an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.domain.objects import Inst, LibInst, Obj
+from hybridize.facts.callgraph import reachable
+from hybridize.facts.model import Evidence
+from hybridize.facts.origins import call_at, definitions, passed_slots
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
+from hybridize.rules.views import FunctionView, ProjectView
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """A parameter that is called as a layer, and receives values from several makers, none of them built before."""
+    project = function.project
+    for index, param in enumerate(function.code.params):
+        found = {o for f in function.frames for o in f.args[index] if _is_lazy(project, o)}
+        if not found or not any(_calls(frame, param.slot) for frame in function.frames):
+            continue
+        makers = _makers(function, index)
+        if len(makers) < 2 or any(_is_used_outside(function, o) for o in found):
+            continue
+        said = f"`{param.name}` is now one unbuilt model, now another: the second one makes its weights too late"
+        here = Evidence(said, function.code.path, function.code.line)
+        called = tuple(Evidence("called here", path, pos >> 16) for path, pos in sorted(makers.values())[:3])
+        yield Hit(function.code.position, said, evidence=(here, *called))
+
+
+def _is_lazy(project: ProjectView, obj: Obj) -> bool:
+    return isinstance(obj, Inst | LibInst) and owns_weights(project, obj) and not is_built(project, obj)
+
+
+def _calls(frame: Frame, slot: int) -> bool:
+    """Whether a frame calls what arrives in a slot."""
+    return any(instr[2] == slot for instr in index_of(frame.code).of(Op.CALL))
+
+
+def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[str, int]]:
+    """The places that make the argument, with a call site of each; several where it is now one object, now another."""
+    found: dict[tuple[str, int], tuple[str, int]] = {}
+    for caller, pos, frame, how in function.callers():
+        if how not in ("call", "hybrid"):
+            continue
+        slots = passed_slots(caller, pos, frame, index)
+        for slot in _by_place(function, caller, pos, index) if slots is None else slots:
+            made = definitions(caller.code).get(slot)
+            if made is not None and made[0] == Op.CALL:
+                found.setdefault((caller.code.path, made[-1]), (caller.code.path, pos))
+    return found
+
+
+def _by_place(function: FunctionView, caller: Frame, pos: int, index: int) -> list[int]:
+    """The slot that a call of a hybrid function passes for a parameter."""
+    call = call_at(caller.code, pos)
+    if call is None or any(starred for _, starred in call[3]):
+        return []
+    named = dict(call[4]).get(function.code.params[index].name)
+    if named is not None:
+        return [named]
+    place = index - (function.facts.kind.value in ("method", "classmethod"))
+    return [call[3][place][0]] if 0 <= place < len(call[3]) else []
+
+
+def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
+    """Whether a model is called elsewhere too: it may be built by then."""
+    extent = {f for frame in function.frames for f in reachable(frame)}
+    for frames in function.project.solution.frames.values():
+        for frame in frames:
+            if frame in extent:
+                continue
+            for instr in index_of(frame.code).of(Op.CALL):
+                if obj in (frame.vals[instr[2]] or ()):
+                    return True
+    return False
+
+
+RULE = Rule(
+    code="HY258",
+    name="second-model",
+    category=Category.MISUSE,
+    outcome=Outcome.RAISES,
+    summary="A second model that is not built yet arrives as an argument and would make its weights at a later trace.",
+    details="""A layer makes its weights at its first call. A hybrid function may make variables only at its
+first trace: for a second model TensorFlow raises. Build the models before (`model.build(shape)`, or one eager
+call), or make a hybrid function for each.""",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(model, x):
+    return model(x)
+a = tf.keras.layers.Dense(1, kernel_initializer="ones")
+b = tf.keras.layers.Dense(1, kernel_initializer="ones")
+r1 = target(a, tf.ones([1, 2]))
+r2 = target(b, tf.ones([1, 2]))
+""",
+            line=2,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def make():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer="ones")])
+def target(model, x):
+    return model(x) + 1.0
+first = make()
+second = make()
+r1 = target(first, tf.ones([1, 2]))
+r2 = target(second, tf.ones([1, 2]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(model, x):
+    return model(x)
+a = tf.keras.layers.Dense(1, kernel_initializer="ones")
+b = tf.keras.layers.Dense(1, kernel_initializer="ones")
+a.build((None, 2))
+b.build((None, 2))
+r1 = target(a, tf.ones([1, 2]))
+r2 = target(b, tf.ones([1, 2]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(model, x):
+    return model(x)
+a = tf.keras.layers.Dense(1, kernel_initializer="ones")
+r1 = target(a, tf.ones([1, 2]))
+r2 = target(a, tf.ones([3, 2]))
+"""
+        ),
+    ),
+    reference="semantics.md R7",
+)
