@@ -96,8 +96,22 @@ def record_all(chosen: Iterable[Program]) -> dict[tuple[str, str], dict[str, str
     return found
 
 
+def sample(size: int) -> dict[str, dict[str, dict[str, str]]]:
+    """The records of some programs of each family, by family and name."""
+    chosen = [p for family in families() for p in programs(family)[:: max(len(programs(family)) // size, 1)]]
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for (family, name), entry in record_all(chosen).items():
+        found.setdefault(family, {})[name] = entry
+    return found
+
+
 def main(arguments: list[str]) -> int:
     """The command line; the exit code says whether every program ran."""
+    if arguments[:1] == ["--sample"]:
+        import tensorflow  # noqa: F401  # once, before the processes fork
+
+        Path(arguments[2]).write_text(json.dumps(sample(int(arguments[1]))), encoding="utf-8")
+        return 0
     import keras
     import tensorflow as tf
 
