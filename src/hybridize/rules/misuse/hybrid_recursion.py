@@ -42,7 +42,6 @@ r2 = target(tf.constant(1), 3)
 r3 = target(tf.constant(1), 5)
 """,
             line=3,
-            outcome=Outcome.RETRACES,
         ),
         Example(
             """\
