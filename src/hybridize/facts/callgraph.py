@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from hybridize.domain.objects import Inst
 from hybridize.facts.model import Evidence, Fact, Ternary
@@ -66,6 +66,19 @@ def reachable(frame: Frame) -> set[Frame]:
                 seen.add(callee)
                 todo.append(callee)
     return seen
+
+
+def extent(frames: Iterable[Frame], outside: frozenset[str]) -> Iterator[Frame]:
+    """Frames and what they call, but for the ways of being called that are `outside`."""
+    todo = list(frames)
+    seen = dict.fromkeys(todo)
+    while todo:
+        frame = todo.pop()
+        yield frame
+        for (_, callee), how in frame.calls.items():
+            if how not in outside and callee not in seen:
+                seen[callee] = None
+                todo.append(callee)
 
 
 def call_chain(start: Frame, goal: Frame) -> list[tuple[Frame, int, Frame]]:

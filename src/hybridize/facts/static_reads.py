@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor
 from hybridize.domain.tensors import Dim
+from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions, instructions
 from hybridize.facts.symbolic import Symbolic
@@ -36,7 +37,7 @@ class StaticReads:
         `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis.
         """
         known: dict[tuple[Code, int, Dim], Dim] = {}
-        for frame in _extent(frames):
+        for frame in extent(frames, _NOT_TRACED):
             for instr in self._reads(frame.code):
                 for said, slot, axes in _read(frame, instr):
                     if not self.symbolic.symbolic(frame, slot):
@@ -60,19 +61,6 @@ class StaticReads:
             found = [i for i in flat if i[0] in (Op.CALL, Op.UNPACK) or (i[0] == Op.ATTR and i[3] in ("shape", "ndim"))]
             self._places[code] = found
         return found
-
-
-def _extent(frames: Sequence[Frame]) -> Iterator[Frame]:
-    """The frames that are traced with a function, itself included."""
-    seen = dict.fromkeys(frames)
-    todo = list(frames)
-    while todo:
-        frame = todo.pop()
-        yield frame
-        for (_, callee), how in frame.calls.items():
-            if how not in _NOT_TRACED and callee not in seen:
-                seen[callee] = None
-                todo.append(callee)
 
 
 def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:

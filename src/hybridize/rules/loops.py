@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code
 
 _DEPTH = 6
 
 
-def looped_positions(code: Code) -> frozenset[int]:
-    """The positions of instructions inside a loop of a function's own body."""
-    return index_of(code).looped
-
-
 def runs_often(frame: Frame, pos: int, depth: int = _DEPTH) -> bool:
     """Whether a place is executed more than once in a run: in a loop, or in a function called so or from two places."""
-    if pos in looped_positions(frame.code):
+    if pos in index_of(frame.code).looped:
         return True
     if depth == 0 or frame.code.kind in ("module", "class"):
         return False

@@ -33,7 +33,6 @@ class ProjectView:
         self.symbolic = symbolic
         self.versions = versions or Versions()
         self.uses: dict[Code, dict[int, list[Instr]]] = {}  # rules.values: who uses each slot
-        self.memo: dict[str, object] = {}  # what rules compute once for the whole project
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
         self._shared: dict[object, Any] = {}

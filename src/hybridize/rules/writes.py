@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
-from weakref import WeakKeyDictionary
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor
 from hybridize.facts.guards import guarded
@@ -41,15 +40,9 @@ class Writes:
         return list(self.late.get(place, ()))
 
 
-_known: WeakKeyDictionary[ProjectView, Writes] = WeakKeyDictionary()
-
-
 def writes_of(project: ProjectView) -> Writes:
     """The late writes of a project, gathered when first asked for."""
-    found = _known.get(project)
-    if found is None:
-        found = _known[project] = _gather(project.solution)
-    return found
+    return project.shared("late writes", lambda: _gather(project.solution))
 
 
 def _gather(solution: Solution) -> Writes:
@@ -168,7 +161,11 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
         return hides_default(place, owner) and any(not _is_early(frame, pos) for frame, pos in found)
     if isinstance(place, Container):
         return any(not _is_early(frame, pos) for frame, pos in found)
-    plain = {(frame.code, pos) for frame, pos in found if frame.code.kind == "module" and not in_loop(frame, pos)}
+    plain = {
+        (frame.code, pos)
+        for frame, pos in found
+        if frame.code.kind == "module" and pos not in index_of(frame.code).looped
+    }
     rest = [(frame, pos) for frame, pos in found if (frame.code, pos) not in plain and not _is_early(frame, pos)]
     others = any((frame.code, pos) not in plain for frame, pos in found)
     return bool(rest) or len(plain) > 1 or (bool(plain) and others)
@@ -176,8 +173,3 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
 
 def _is_early(frame: Frame, pos: int) -> bool:
     return frame.code.name in CONSTRUCTORS or guarded(frame, pos)
-
-
-def in_loop(frame: Frame, pos: int) -> bool:
-    """Whether an instruction at a position stands in a loop of its function."""
-    return pos in index_of(frame.code).looped

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lit, Tensor
+from hybridize.facts.callgraph import extent
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.hybridized import is_true, option
-from hybridize.rules.misuse.jit_unsupported import traced
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.views import FunctionView
 
 _SAYS: Final = {
@@ -30,10 +31,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.is_hybrid or not is_true(option(function, "jit_compile")):
         return
     found: dict[tuple[str, int], tuple[str, Level]] = {}
-    for frame in function.frames:
-        for inner in traced(frame):
-            for pos, message, level in _places(inner):
-                found.setdefault((inner.code.path, pos), (message, level))
+    for frame in extent(function.frames, NOT_TRACED):
+        for pos, message, level in _places(frame):
+            found.setdefault((frame.code.path, pos), (message, level))
     for (path, pos), (message, level) in sorted(found.items())[:_MOST]:
         yield Hit(pos, message, path=path, level=level)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.flow.frames import Frame
+from hybridize.facts.callgraph import extent
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
@@ -34,25 +34,12 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.is_hybrid or not is_true(option(function, "jit_compile")):
         return
     found: dict[tuple[str, int], str] = {}
-    for frame in function.frames:
-        for inner in traced(frame):
-            for pos, name in inner.ops.items():
-                if name.startswith(UNSUPPORTED):
-                    found.setdefault((inner.code.path, pos), name)
+    for frame in extent(function.frames, NOT_TRACED):
+        for pos, name in frame.ops.items():
+            if name.startswith(UNSUPPORTED):
+                found.setdefault((frame.code.path, pos), name)
     for (path, pos), name in sorted(found.items())[:_MOST]:
         yield Hit(pos, f"XLA cannot compile `{name}`", path=path)
-
-
-def traced(frame: Frame) -> list[Frame]:
-    """The frames in the traced extent of a frame, itself first."""
-    seen = {frame: None}
-    todo = [frame]
-    while todo:
-        for (_, callee), how in todo.pop().calls.items():
-            if callee not in seen and how not in NOT_TRACED:
-                seen[callee] = None
-                todo.append(callee)
-    return list(seen)
 
 
 RULE = Rule(

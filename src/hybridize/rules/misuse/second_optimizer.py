@@ -12,6 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.tensorflow.unbuilt_call import is_built
 from hybridize.rules.views import FunctionView, ProjectView
 
 _STEPS: Final = frozenset({"apply_gradients", "minimize", "apply"})
@@ -21,7 +22,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Parameters that receive several optimizers, none of which has its variables yet."""
     for i, param in enumerate(function.code.params):
         found = {o for f in function.frames for o in f.args[i] if _is_optimizer(function.project, o)}
-        if len(found) < 2 or all(_is_built(function.project, o) for o in found):
+        if len(found) < 2 or all(isinstance(o, Inst | LibInst) and is_built(function.project, o) for o in found):
             continue
         for frame in sorted({f for each in function.frames for f in reachable(each)}, key=lambda f: f.uid):
             pos = _step(frame, found)
@@ -47,19 +48,6 @@ def _step(frame: Frame, optimizers: set[Obj]) -> int | None:
         if instr[0] == Op.ATTR and instr[3] in _STEPS and optimizers & (frame.vals[instr[2]] or frozenset()):
             return int(instr[-1])
     return None
-
-
-def _is_built(project: ProjectView, obj: Obj) -> bool:
-    """Whether the program builds an optimizer before."""
-    every = (frame for frames in project.solution.frames.values() for frame in frames)
-    return any(_calls_build(frame, obj) for frame in every)
-
-
-def _calls_build(frame: Frame, obj: Obj) -> bool:
-    for instr in index_of(frame.code).attributes.get("build", ()):
-        if obj in (frame.vals[instr[2]] or ()):
-            return True
-    return False
 
 
 RULE = Rule(

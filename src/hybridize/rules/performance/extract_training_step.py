@@ -10,7 +10,7 @@ from typing import Final
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.library.costs import applies, differentiates
-from hybridize.rules.loops import looped_positions
+from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import ProjectView
 
@@ -43,7 +43,7 @@ def scan(project: ProjectView) -> Iterator[Hit]:
 
 def _gradients(frame: Frame) -> list[int]:
     """The positions in loops where gradients are computed, in functions that update variables in loops, too."""
-    looped = looped_positions(frame.code) if frame.ops else frozenset()
+    looped = index_of(frame.code).looped if frame.ops else frozenset()
     inside = [(pos, name) for pos, name in frame.ops.items() if pos in looped]
     if not any(applies(name) or name.endswith(_UPDATES) for _, name in inside):
         return []

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Func, Inst
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.loops import looped_positions, runs_often
+from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
@@ -37,7 +38,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def _fresh(caller: Frame, made: Instr | None, pos: int) -> str:
     if made is None:
         return ""
-    if pos in looped_positions(caller.code) and made[-1] not in looped_positions(caller.code):
+    if pos in index_of(caller.code).looped and made[-1] not in index_of(caller.code).looped:
         return ""
     if made[0] == Op.FUNC and any(isinstance(o, Func) for o in caller.vals[made[1]] or ()):
         return "a function"

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Func, Value, Wrapper
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.rules.hybridized import places
-from hybridize.rules.loops import looped_positions, runs_often
+from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView, ProjectView
 
@@ -21,7 +22,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         frames = [f for f in function.project.solution.frames.get(where, ()) if not f.dead]
         if where.kind == "class":
             continue
-        if pos in looped_positions(where):
+        if pos in index_of(where).looped:
             if not _is_kept(function.project, frames, function.code):
                 yield Hit(pos, "made hybrid in a loop: every iteration traces anew", path=where.path)
         elif where.kind != "module" and any(map(_is_called_often, frames)):

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Class, Inst, LibInst, Unknown
 from hybridize.facts.callgraph import reachable
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FunctionView, ProjectView
@@ -81,21 +82,20 @@ def _has_build(cls: Class) -> bool:
 
 
 def is_built(project: ProjectView, obj: Inst | LibInst) -> bool:
-    """Whether some code builds the layer by `layer.build(...)` beforehand."""
+    """Whether some code builds a layer, model or optimizer by `it.build(...)` beforehand."""
     return obj in _explicitly_built(project)
 
 
 def _explicitly_built(project: ProjectView) -> frozenset[object]:
-    known = project.memo.get("explicitly built layers")
-    if not isinstance(known, frozenset):
+    def find() -> frozenset[object]:
         found: set[object] = set()
         for frames in project.solution.frames.values():
             for frame in frames:
-                for instr in project.symbolic.instructions(frame.code):
-                    if instr[0] == Op.ATTR and instr[3] == "build":
-                        found |= {o for o in frame.vals[instr[2]] or () if isinstance(o, Inst | LibInst)}
-        known = project.memo["explicitly built layers"] = frozenset(found)
-    return known
+                for instr in index_of(frame.code).attributes.get("build", ()):
+                    found |= {o for o in frame.vals[instr[2]] or () if isinstance(o, Inst | LibInst)}
+        return frozenset(found)
+
+    return project.shared("explicitly built layers", find)
 
 
 def _lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
