@@ -1,0 +1,127 @@
+"""Rewritten files as the child takes them: the text that `fix` would write, with the way back to the original lines."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybridize.rewrite import FileResult
+from hybridize.rewrite.model import Edit
+from hybridize.rewrite.text import SourceText
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A function that the child shall watch: its number in the job, and the line of its `def` in the file on disk."""
+
+    number: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFile:
+    """A file with another text than on disk, in memory alone.
+
+    Attributes:
+        path: absolute.
+        text: the bytes as they would be written.
+        lines: the line on disk (from 1) for each line of the text.
+        watch: (number of a function, line of its `def` in the text, index of the decorator that makes it hybrid).
+    """
+
+    path: Path
+    text: bytes
+    lines: tuple[int, ...]
+    watch: tuple[tuple[int, int, int | None], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """For the job's file."""
+        return {
+            "path": str(self.path),
+            "text": base64.b64encode(self.text).decode(),
+            "lines": list(self.lines),
+            "watch": [{"function": n, "line": line, "decorator": index} for n, line, index in self.watch],
+        }
+
+
+def memory_file(root: Path, result: FileResult, watched: Iterable[Watched] = ()) -> MemoryFile:
+    """The file that a result of the rewrite room would write.
+
+    A watched function whose decorator the result adds or changes is watched with that decorator, any other without.
+    """
+    lines = line_map(result.original, result.new, result.edits)
+    decorated = {change.line for change in result.applied if change.action != "remove"}
+    return MemoryFile(root / result.path, result.new, lines, _watch(result, lines, decorated, list(watched)))
+
+
+def original_file(path: Path, watched: Iterable[Watched]) -> MemoryFile:
+    """A file as it is on disk, with functions to watch."""
+    text = path.read_bytes()
+    return MemoryFile(path, text, (), tuple((w.number, w.line, None) for w in watched))
+
+
+def line_map(original: bytes, new: bytes, edits: Iterable[Edit]) -> tuple[int, ...]:
+    """For each line of the new text the original line of its first byte; for inserted text, of what follows it."""
+    before, after = SourceText(original), SourceText(new)
+    starts: list[int] = []  # in the new text, of stretches that are all old or all new
+    places: list[tuple[int, bool]] = []
+    old = position = 0
+    for edit in sorted(edits, key=lambda e: e.start):
+        starts += [position, position + edit.start - old]
+        places += [(old, True), (edit.end, False)]
+        position += edit.start - old + len(edit.replacement)
+        old = edit.end
+    starts.append(position)
+    places.append((old, True))
+    lines = []
+    for start in after.starts:
+        index = bisect_right(starts, start) - 1
+        place, kept = places[index] if index >= 0 else (start, True)
+        lines.append(before.line_of(place + start - starts[index] if kept and index >= 0 else place))
+    return tuple(lines)
+
+
+def _watch(
+    result: FileResult, lines: tuple[int, ...], decorated: set[int], watched: list[Watched]
+) -> tuple[tuple[int, int, int | None], ...]:
+    if not watched:
+        return ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before, after = ast.parse(result.original), ast.parse(result.new)
+    old = {n.lineno: n for n in ast.walk(before) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    new = {lines[n.lineno - 1]: n for n in ast.walk(after) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    found: list[tuple[int, int, int | None]] = []
+    for each in watched:
+        node = new.get(each.line)
+        if node is None or each.line not in old:
+            continue
+        index = _new_decorator(old[each.line], node) if each.line in decorated else None
+        found.append((each.number, node.lineno, index))
+    return tuple(found)
+
+
+def _new_decorator(old: ast.FunctionDef | ast.AsyncFunctionDef, new: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The index of the decorator that is new or different."""
+    before = [ast.dump(d) for d in old.decorator_list]
+    after = [ast.dump(d) for d in new.decorator_list]
+    if len(after) == len(before):
+        return next((i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b), len(after) - 1)
+    for index in range(len(after)):
+        if after[:index] + after[index + 1 :] == before:
+            best = index
+    return best
+
+
+def by_file(functions: Mapping[int, tuple[str, int]]) -> dict[str, list[Watched]]:
+    """Functions by number, as (path relative to the root, line of `def`), grouped by path."""
+    found: dict[str, list[Watched]] = {}
+    for number, (path, line) in functions.items():
+        found.setdefault(path, []).append(Watched(number, line))
+    return found
