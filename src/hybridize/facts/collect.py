@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hybridize.domain.objects import Bound, Func, Inst, Wrapper
 from hybridize.facts.callgraph import Coverage, recursion
-from hybridize.facts.computation import Computation, hazards
+from hybridize.facts.computation import ASSUMED, Computation, hazards
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.guards import reset_guards
 from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
@@ -66,6 +66,8 @@ class Collector:
         if not frames:
             effects = type(effects)(Ternary.UNKNOWN, (Evidence("no call was analyzed", code.path, code.line),))
         primitive = parameters.primitive_fact()
+        computation = self.computation.fact(frames, speculate=options.speculate and effects.value is Ternary.NO)
+        assumed = assumed + [e for e in computation.evidence if e.message.startswith(ASSUMED)]
         return FunctionFacts(
             id=f"{module.info.id}:{identifier(code)}",
             path=code.path,
@@ -83,7 +85,7 @@ class Collector:
             primitive_parameter=primitive,
             python_side_effects=effects,
             recursive=recursion(frames, self._is_layer),
-            tensor_computation=self.computation.fact(frames),
+            tensor_computation=computation,
             covered_by_hybrid_callers=self.coverage.fact(code),
             retraces=parameters.retracing_fact(),
             tracing_effects=harmful if frames and harmful != effects else None,

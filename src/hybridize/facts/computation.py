@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hybridize.facts.callgraph import components
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.flow.frames import Frame
@@ -18,6 +20,10 @@ _PYTHON_PROTOCOLS = frozenset(
         "reversed index int float complex copy deepcopy reduce reduce_ex getstate setstate dir sizeof missing"
     ).split()
 )
+_OPAQUE = ("unknown_call", "foreign_call")
+_UNKNOWN = "calls something unknown"
+#: How an assumption of this kind begins.
+ASSUMED = "assumed to compute with TensorFlow"
 _SKIPPED = frozenset({"build", "class", "callback"})
 
 
@@ -26,35 +32,52 @@ class Computation:
 
     def __init__(self, solution: Solution) -> None:
         self.ops: dict[Frame, Evidence | None] = {}
-        self.opaque: dict[Frame, bool] = {}
+        self.opaque: dict[Frame, Evidence | None] = {}
         self.order = components([f for group in solution.frames.values() for f in group])
         for component in self.order:
             self._summarize(component)
 
     def _summarize(self, component: list[Frame]) -> None:
         op: Evidence | None = None
-        opaque = False
+        opaque: Evidence | None = None
         for frame in sorted(component, key=lambda f: f.uid):
             op = op or _own_op(frame)
-            opaque = opaque or any(e.kind in ("unknown_call", "foreign_call") for e in frame.effects.values())
+            opaque = opaque or _opaque_call(frame)
             for (_pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
                 if how in _SKIPPED:
                     continue
                 if op is None and self.ops.get(callee) is not None:
                     op = self.ops[callee]
-                opaque = opaque or self.opaque.get(callee, False)
+                opaque = opaque or self.opaque.get(callee)
         for frame in component:
             self.ops[frame], self.opaque[frame] = op, opaque
 
-    def fact(self, frames: list[Frame]) -> Fact:
-        """Whether some TensorFlow operation happens, on tensors that are not just arrays."""
+    def fact(self, frames: list[Frame], *, speculate: bool = False) -> Fact:
+        """Whether some TensorFlow operation happens, on tensors that are not just arrays.
+
+        With `speculate` a call whose callee is not known is taken for one that computes, as it is taken for one
+        without side effects: a function that is given tensors and hands them on does so to have them computed with.
+        """
         for frame in frames:
             found = self.ops.get(frame)
             if found is not None:
                 return Fact(Ternary.YES, (found,))
-        if not frames or any(self.opaque.get(frame) for frame in frames):
-            return Fact(Ternary.UNKNOWN)
+        doubt = [said for frame in frames if (said := self.opaque.get(frame)) is not None]
+        if doubt and speculate and doubt[0].message.startswith(_UNKNOWN):
+            return Fact(Ternary.YES, (replace(doubt[0], message=f"{ASSUMED}: {doubt[0].message}"),))
+        if doubt or not frames:
+            return Fact(Ternary.UNKNOWN, tuple(doubt[:1]))
         return Fact(Ternary.NO)
+
+
+def _opaque_call(frame: Frame) -> Evidence | None:
+    """The first call of a frame whose callee is not known; one to an unknown function before a foreign one."""
+    found = [e for e in frame.effects.values() if e.kind in _OPAQUE]
+    if not found:
+        return None
+    first = min(found, key=lambda e: (_OPAQUE.index(e.kind), e.position, e.detail))
+    said = _UNKNOWN if first.kind == "unknown_call" else "calls outside code"
+    return Evidence(f"{said}: {first.detail}", frame.code.path, first.position >> 16)
 
 
 def _own_op(frame: Frame) -> Evidence | None:
