@@ -67,8 +67,6 @@ def file_plan(path: str, functions: Iterable[FunctionReport]) -> FilePlan:
 
 
 def _plan_file(root: Path, path: str, functions: list[FunctionReport]) -> FileChanges:
-    if path.endswith(".ipynb"):
-        return _refuse_all(path, functions, "notebooks are not rewritten")
     # An explicit call has no decorator to remove: it is somewhere else, and other code may rely on its name.
     calls = [f for f in functions if f.facts.hybridization and not f.facts.hybridization.is_decorator]
     refused = [Change(f, Outcome.REFUSED, _call_reason(f)) for f in calls]
