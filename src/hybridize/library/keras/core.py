@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -92,12 +93,20 @@ def call_layer(call: Call) -> Value:
 
 def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
     """Runs a project's `call`. On symbolic inputs Keras traces it with graph tensors and makes the result symbolic."""
+    if any(is_symbolic(value) for value in args):
+        call.effect("symbolic_call", "a functional model")
+    return call_inside(call, method, args, call.kwargs, call.rest)
+
+
+def call_inside(
+    call: Call, func: Value, args: list[Value], kwargs: Mapping[str, Value] | None = None, rest: Value = BOTTOM
+) -> Value:
+    """Calls what a layer runs: where the layer is given symbolic tensors, that is given graph tensors."""
     engine, frame, pos = call.engine, call.frame, call.pos
     if not any(is_symbolic(value) for value in args):
-        return engine.call_value(frame, pos, method, args, call.kwargs, "keras", call.rest)
-    call.effect("symbolic_call", "a functional model")
+        return engine.call_value(frame, pos, func, args, kwargs or {}, "keras", rest)
     traced = [_as_kind(call, value, DENSE) for value in args]
-    return _as_kind(call, engine.call_value(frame, pos, method, traced, call.kwargs, "keras", call.rest), SYMBOLIC)
+    return _as_kind(call, engine.call_value(frame, pos, func, traced, kwargs or {}, "keras", rest), SYMBOLIC)
 
 
 def concrete(call: Call, value: Value) -> Value:

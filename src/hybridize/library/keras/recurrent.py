@@ -8,6 +8,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Lit, Obj, Tensor, Tup, Value, tensor, tup
 from hybridize.domain.tensors import DENSE, DYNAMIC, SYMBOLIC, Dim, Shape
 from hybridize.library.convert import dim_of, dim_value
+from hybridize.library.keras.core import call_inside
 from hybridize.library.keras.dense import normal
 from hybridize.library.keras.models import LayerValue, layer_value
 from hybridize.library.keras.settings import LayerCall, Settings, cast_inputs, entered, layer_class
@@ -245,7 +246,7 @@ def _lambda(it: LayerCall) -> Value:
     args = cast_inputs(it.call, list(it.call.args))
     if not func or not args or it.settings.given("arguments"):
         raise Unsure
-    return it.call.call(func, *args, how="keras")
+    return call_inside(it.call, func, args)
 
 
 def _wrapper(rule: LayerValue) -> ClassSpec:

@@ -59,6 +59,16 @@ r1 = model(tf.ones((1, 3))).shape
         Example(
             """\
 import tensorflow as tf
+def target(x):
+    return x * 2.0 + 1.0
+inputs = tf.keras.Input((3,))
+model = tf.keras.Model(inputs, tf.keras.layers.Lambda(lambda x: target(x))(inputs))
+r1 = model(tf.ones((1, 3)))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
 inputs = tf.keras.Input((3,))
 model = tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs))
 def target(x):

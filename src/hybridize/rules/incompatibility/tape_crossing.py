@@ -27,7 +27,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         made = {each.code for each in extent}
         for each in sorted(extent & used.keys(), key=lambda f: f.uid):
             for instr, tapes in used[each]:
-                if any(tape.site[0] not in made for tape in tapes):
+                # A helper of several callers sees the tapes of all of them: the extent's own is the one meant.
+                if all(tape.site[0] not in made for tape in tapes):
                     path = each.code.path if each.code is not function.code else None
                     yield Hit(instr[-1], "uses a gradient tape from outside, which records nothing in here", path=path)
 
@@ -126,6 +127,24 @@ def target(x):
 with tf.GradientTape() as tape:
     y = target(tf.constant(3.0))
 r1 = tape.gradient(y, v)
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(2.0)
+def gradient(tape, loss):
+    return tape.gradient(loss, [v])
+def target(x):
+    with tf.GradientTape() as tape:
+        loss = v * x
+    return gradient(tape, loss)
+def other(x):
+    with tf.GradientTape() as tape:
+        loss = v + x
+    return gradient(tape, loss)
+r1 = target(tf.constant(3.0))
+r2 = other(tf.constant(3.0))
 """
         ),
     ),
