@@ -70,3 +70,37 @@ def test_a_neighbour_of_the_project_says_nothing(tmp_path: Path) -> None:
     assert project_versions(tmp_path / "project", None).origin == "newest"
     (tmp_path / ".git").mkdir()  # now it is one project with its folder
     assert project_versions(tmp_path / "project", None).tensorflow == (2, 11)
+
+
+KERAS_2_ONLY = {
+    "a weight's name first": "import tensorflow as tf\nclass L(tf.keras.layers.Layer):\n"
+    "    def build(self, s):\n        self.w = self.add_weight(\n            'w', shape=s)\n",
+    "a legacy optimizer": "import tensorflow as tf\no = tf.keras.optimizers.legacy.Adam()\n",
+    "the old name of a rate": "import tensorflow as tf\no = tf.keras.optimizers.SGD(momentum=0.9, lr=0.1)\n",
+    "the learning phase": "from tensorflow.keras import backend as K\nx = K.learning_phase()\n",
+    "training on generators": "import keras\nm = keras.Sequential()\nm.fit_generator(g)\n",
+    "a cell's base class": "import tensorflow as tf\nclass C(tf.keras.layers.AbstractRNNCell):\n    pass\n",
+}
+
+
+@pytest.mark.parametrize("case", KERAS_2_ONLY)
+def test_sources_that_cannot_run_on_keras_3(case: str, tmp_path: Path) -> None:
+    text = KERAS_2_ONLY[case]
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.4\n")
+    found = project_versions(tmp_path, None, [text])
+    assert (found.tensorflow, found.keras, found.origin) == ((2, 15), 2, "sources")
+    assert project_versions(tmp_path, "2.18", [text]).keras == 3
+    assert project_versions(tmp_path, None, [text, "import keras\nx = keras.ops.ones(2)\n"]).keras == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tensorflow as tf\n# o = tf.keras.optimizers.legacy.Adam()\n",
+        "import tensorflow as tf\nw = layer.add_weight(shape=[2], name='w')\n",
+        "import torch\no = torch.optim.SGD(parameters, lr=0.1)\n",
+        "import tensorflow as tf\no = tf.keras.optimizers.SGD(learning_rate=0.1)\nschedule(lr=0.1)\n",
+    ],
+)
+def test_sources_that_say_nothing_of_keras(text: str, tmp_path: Path) -> None:
+    assert project_versions(tmp_path, None, [text]).origin == "newest"

@@ -15,6 +15,7 @@ OLDEST: Final[Release] = (2, 9)
 NEWEST: Final[Release] = (2, 21)
 #: The first release that brings Keras 3.
 _KERAS_3: Final[Release] = (2, 16)
+_LAST_KERAS_2: Final[Release] = (2, 15)
 #: Where versions are looked for, most binding first.
 _FILES: Final = (
     "uv.lock",
@@ -52,6 +53,21 @@ _COMPARE: Final = {
     ">=": lambda have, want: have >= want,
 }
 _LEGACY: Final = re.compile(r"TF_USE_LEGACY_KERAS[\"']?\]?\s*(?:,|=|:)\s*[\"']?(?:1|true)", re.I)
+#: What Keras 3 no longer has: a program that uses it runs on Keras 2 only (each was tried under 2.15 and 2.21).
+#: By a text that is quick to find: what the line that holds it (and the next one) must look like.
+_KERAS_2_ONLY: Final = {
+    ".add_weight(": re.compile(r"\.add_weight\(\s*[\"']"),  # the name; Keras 3 takes the shape first
+    "optimizers.": re.compile(r"\boptimizers\.(?:legacy\.|\w+\([^)\n]*\blr\s*=)"),
+    "learning_phase(": re.compile(r"\b(?:keras|K|backend)\.(?:set_)?learning_phase\("),
+    "_phase(": re.compile(r"\b(?:keras|K|backend)\.in_(?:train|test)_phase\("),
+    "keras.e": re.compile(r"\bkeras\.(?:experimental|estimator)\."),
+    "layers.experimental": re.compile(r"\blayers\.experimental\b"),
+    "keras.layers": re.compile(r"\b(?:AbstractRNNCell|LocallyConnected[12]D|CuDNN(?:LSTM|GRU)|DenseFeatures)\b"),
+    "_generator(": re.compile(r"\.(?:fit|predict|evaluate)_generator\("),
+    "et_hyper(": re.compile(r"\._[sg]et_hyper\("),
+}
+#: What only Keras 3 has: a project that uses it runs there, whatever it keeps for older releases.
+_KERAS_3_ONLY: Final = re.compile(r"\bkeras\.(?:ops|random\.SeedGenerator|src)\b|\bfrom keras import .*\bops\b")
 _MOST: Final = 2_000_000
 
 
@@ -59,7 +75,7 @@ _MOST: Final = 2_000_000
 class Versions:
     """The TensorFlow release that decides facts which differ between releases, and the major version of Keras.
 
-    `origin` says where it was read: a file of the project, `tensorflow-version`, or `newest`.
+    `origin` says where it was read: a file of the project, `tensorflow-version`, `sources`, or `newest`.
     """
 
     tensorflow: Release = NEWEST
@@ -73,8 +89,10 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
     Args:
         root: its folder; requirement and lock files in it and its parents up to a repository's root are read.
         chosen: the option `tensorflow-version`, which wins over all files.
-        texts: its sources; one that sets `TF_USE_LEGACY_KERAS` or imports `tf_keras` alone runs on Keras 2.
+        texts: its sources; one that sets `TF_USE_LEGACY_KERAS` or imports `tf_keras` alone runs on Keras 2, and so does
+            a project whose files allow the newest releases while its sources use what Keras 3 does not have.
     """
+    sources = list(texts)
     if chosen:
         numbers = [int(n) for n in re.findall(r"\d+", chosen)[:2]]
         release: Release | None = (numbers[0], numbers[1] if len(numbers) > 1 else 0)
@@ -83,8 +101,31 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
         release, origin = _from_files(root)
     if release is None:
         release, origin = NEWEST, "newest"
-    legacy = release < _KERAS_3 or any(_LEGACY.search(text) for text in texts if "TF_USE_LEGACY_KERAS" in text)
+    if not chosen and release >= _KERAS_3 and _needs_keras_2(sources):
+        release, origin = _LAST_KERAS_2, "sources"
+    legacy = release < _KERAS_3 or any(_LEGACY.search(text) for text in sources if "TF_USE_LEGACY_KERAS" in text)
     return Versions(release, 2 if legacy else 3, origin)
+
+
+def _needs_keras_2(sources: list[str]) -> bool:
+    """Whether some source uses what Keras 3 does not have, and none what only Keras 3 has."""
+    keras = [text for text in sources if "keras" in text or "tensorflow" in text]
+    if any("keras" in text and _KERAS_3_ONLY.search(text) for text in keras):
+        return False
+    return any(_asks_for_keras_2(text) for text in keras)
+
+
+def _asks_for_keras_2(text: str) -> bool:
+    for hint, pattern in _KERAS_2_ONLY.items():
+        place = text.find(hint)
+        while place >= 0:
+            start = text.rfind("\n", 0, place) + 1
+            end = text.find("\n", text.find("\n", place) + 1)
+            found = pattern.search(text, start, end if end > place else len(text))
+            if found is not None and "#" not in text[start : found.start()]:
+                return True
+            place = text.find(hint, place + len(hint))
+    return False
 
 
 def _from_files(root: Path) -> tuple[Release | None, str]:
