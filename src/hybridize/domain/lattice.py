@@ -121,13 +121,16 @@ def _rank(obj: Unknown) -> tuple[bool, str]:
 def _primitives(lits: dict[str, list[Lit]], prims: dict[str, list[Prim]]) -> list[Obj]:
     out: list[Obj] = []
     for kind, group in prims.items():
-        varies = any(p.varies for p in group)
+        varies = any(p.varies for p in group) or any(x.varies for x in lits.get(kind, ()))
         out.append(prim(kind, varies))
     for kind, literals in lits.items():
         if kind in prims:
             continue
+        varying = {x.const for x in literals if x.varies}
+        if varying:
+            literals = [x for x in literals if x.varies or x.const not in varying]
         if len(literals) > MAX_LITERALS:
-            out.append(prim(kind))
+            out.append(prim(kind, bool(varying)))
         else:
             out += literals
     return out

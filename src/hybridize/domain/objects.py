@@ -52,14 +52,19 @@ class Cell:
 
 
 class Lit(Obj):
-    """A Python constant: `kind` is its type's name, `const` the constant itself."""
+    """A Python constant: `kind` is its type's name, `const` the constant itself.
 
-    __slots__ = ("const", "kind")
+    `varies`: it is one of the values that a place of the program takes in turn (the counter of a loop that is followed
+    turn by turn).
+    """
 
-    def __init__(self, kind: str, const: Any) -> None:
+    __slots__ = ("const", "kind", "varies")
+
+    def __init__(self, kind: str, const: Any, varies: bool = False) -> None:
         super().__init__()
         self.kind = kind
         self.const = const
+        self.varies = varies
 
     def __repr__(self) -> str:
         return repr(self.const)
@@ -116,13 +121,14 @@ class Stream(Obj):
     """Something that yields elements: an iterator, a dataset, a range, a map; `kind` says which.
 
     Immutable streams (datasets, ranges) are interned by their element; `kind` starts with a library name for datasets.
-    `count` is how many elements there are, if it is known.
+    `count` is how many elements there are, if it is known; `bounds` are those of a range, if they are constants.
     """
 
-    __slots__ = ("count", "depth", "element", "kind", "size")
+    __slots__ = ("bounds", "count", "depth", "element", "kind", "size")
 
-    def __init__(self, kind: str, element: Value, count: int | None) -> None:
+    def __init__(self, kind: str, element: Value, count: int | None, bounds: range | None = None) -> None:
         super().__init__()
+        self.bounds = bounds
         self.count = count
         self.depth, self.size = _extent((element,))
         self.kind = kind
@@ -175,16 +181,17 @@ class Container(Heap):
     """A list, set, dict, deque ...: constant keys and indices apart, everything else in `rest`.
 
     `exact` stays true while the keys in `fields` are all there are, in that order. `count` is the length of one that is
-    not exact, if it is known (see `library.lengths`).
+    not exact, if it is known (see `library.lengths`). `order` has the place of each counted append (`flow.turns`).
     """
 
-    __slots__ = ("count", "exact", "kind", "reshaped")
+    __slots__ = ("count", "exact", "kind", "order", "reshaped")
 
     def __init__(self, kind: str, site: tuple[Any, int], frame: int) -> None:
         super().__init__(site, frame)
         self.kind = kind
         self.exact = True
         self.count: int | None = None
+        self.order: dict[Any, Any] = {}
         self.reshaped: dict[Any, None] = {}  # frames to run again when `exact` or `count` is lost
 
     def __repr__(self) -> str:
@@ -349,6 +356,11 @@ def literal(const: object) -> Lit:
     if found is None:
         found = _interned[key] = Lit(kind, const)
     return found
+
+
+def counter(const: int) -> Lit:
+    """The object of one of the values that a loop counter takes."""
+    return intern_obj(Lit, "int", const, True)
 
 
 def prim(kind: str, varies: bool = False) -> Prim:

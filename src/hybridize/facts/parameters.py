@@ -70,7 +70,9 @@ class Looker:
             if isinstance(obj, Tensor):
                 seen.tensors[obj] = None
             elif isinstance(obj, Lit):
-                if obj is not NONE:
+                if obj.varies:
+                    seen.varies = True
+                elif obj is not NONE:
                     seen.literals[obj] = None
             elif isinstance(obj, Prim):
                 seen.varies = seen.varies or obj.varies
@@ -272,7 +274,7 @@ class Parameters:
 
     def _is_literal(self, obj: Obj, depth: int) -> bool:
         if isinstance(obj, Lit):
-            return obj is not NONE and self._counts(obj)
+            return obj is not NONE and (obj.varies or self._counts(obj))
         if isinstance(obj, Prim):
             return obj.varies and obj.kind != "bool"
         if depth >= 2:
@@ -312,10 +314,10 @@ class Parameters:
         return Fact(Ternary.NO)
 
 
-def _varying(value: Value, depth: int = 2) -> Prim | None:
+def _varying(value: Value, depth: int = 2) -> Prim | Lit | None:
     """A Python value that differs from call to call, by itself or in a tuple, list or dict."""
     for obj in sorted(value, key=repr) if len(value) > 1 else value:
-        if isinstance(obj, Prim):
+        if isinstance(obj, Prim | Lit):
             if obj.varies and obj.kind != "bool":
                 return obj
         elif depth and isinstance(obj, Tup | Container):
@@ -327,7 +329,7 @@ def _varying(value: Value, depth: int = 2) -> Prim | None:
 
 
 def _literal_text(obj: Obj) -> str:
-    if isinstance(obj, Prim):
+    if isinstance(obj, Prim) or (isinstance(obj, Lit) and obj.varies):
         return f"(a Python {obj.kind} that varies)"
     return repr(obj) if isinstance(obj, Lit) else f"inside a {type(obj).__name__.lower()}"
 

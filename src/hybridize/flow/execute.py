@@ -36,6 +36,7 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.truth import MAYBE, NEVER, truth
+from hybridize.flow.turns import follow, items_in_turn
 from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.operators import binary, compare, inplace, unary
 from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, look_up, show
@@ -48,8 +49,6 @@ type_Handler = Callable[["Engine", Frame, list[Any], Instr], "bool | None"]
 
 #: A loop is interpreted at most so often; widening makes it stable long before.
 MAX_ITERATIONS = 12
-#: Loops over known items are followed item by item while loops within each other take no more turns than these.
-MAX_TURNS = 24
 #: The special methods that a value of an f-string is asked for, by its conversion.
 _ASKED: Final = {"": FORMATTED, "s": SHOWN, "r": SHOWN[1:], "a": SHOWN[1:]}
 
@@ -402,8 +401,8 @@ def _append(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
 def _sized(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, _, owner, source, _ = instr
     for obj in vals[owner] or BOTTOM:
-        if isinstance(obj, Container):
-            note_length(engine, obj, length_of(engine, frame, vals[source] or BOTTOM))
+        if isinstance(obj, Container) and vals[source]:
+            note_length(engine, obj, length_of(engine, frame, vals[source]))
 
 
 def _put(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
@@ -577,64 +576,12 @@ def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | N
     return None if falls else False
 
 
-def _items_in_turn(engine: Engine, frame: Frame, vals: list[Any], loop: Loop) -> list[Value] | None:
-    """The items of a `for` that is followed item by item: few of them, known by position, in a small program."""
-    if not loop.is_for or loop.breaks or not loop.phis or not engine.world.is_small or loop.iterable == NO_SLOT:
-        return None
-    if any(edge == ALWAYS for phi in loop.phis for edge, _ in phi[2]):
-        return None
-    items = engine.spread(frame, vals[loop.iterable] or BOTTOM, loop.test[-1][-1])
-    if not items or not all(items) or engine.turns * len(items) > MAX_TURNS:
-        return None
-    return items
-
-
-def _in_turn(engine: Engine, frame: Frame, vals: list[Any], loop: Loop, items: list[Value]) -> bool | None:
-    """A `for` item by item: each turn sees what the one before it left, and what follows what the last one left."""
-    edges = frame.edges
-    engine.execute(frame, loop.test)
-    before = bytes(edges)
-    union = bytearray(before)
-    engine.turns *= len(items)
-    try:
-        for turn in range(len(items) + 1):
-            joined = []
-            for phi in loop.phis:
-                value = BOTTOM
-                for edge, slot in phi[2]:
-                    if edge == loop.entry if turn == 0 else edge != loop.entry and edges[edge]:
-                        value = join(value, vals[slot] or BOTTOM)
-                joined.append(value)
-            for phi, value in zip(loop.phis, joined, strict=True):
-                vals[phi[1]] = value
-            if turn == len(items):
-                break
-            edges[:] = before
-            vals[loop.test[-1][1]] = items[turn]
-            if engine.execute(frame, loop.body):
-                edges[loop.back] = 1
-            for i, flag in enumerate(edges):
-                union[i] |= flag
-            if not any(edges[edge] for edge, _ in loop.phis[0][2] if edge != loop.entry):
-                edges[:] = union
-                return False  # this turn returns or raises
-    finally:
-        engine.turns //= len(items)
-    edges[:] = union
-    edges[loop.exhausted] = 1
-    if engine.execute(frame, loop.orelse):
-        edges[loop.done] = 1
-        return None
-    return False
-
-
 def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
     loop: Loop = instr[2]
     edges = frame.edges
-    items = _items_in_turn(engine, frame, vals, loop)
+    items = items_in_turn(engine, frame, loop)
     if items is not None:
-        edges[loop.entry] = 1
-        return _in_turn(engine, frame, vals, loop, items)
+        return follow(engine, frame, loop, items)
     edges[loop.entry] = 1
     leaves = loop.is_for
     for iteration in range(MAX_ITERATIONS):

@@ -91,6 +91,7 @@ class Frame:
         "sites",
         "stuck",
         "symbolic",
+        "turn",
         "uid",
         "vals",
         "yields",
@@ -117,6 +118,7 @@ class Frame:
         self.effects: dict[tuple[str, Obj | None, int], Effect] = {}
         self.ops: dict[int, str] = {}
         self.symbolic = False
+        self.turn: tuple[int, ...] = ()  # the turns of the loops that are being followed item by item
         self.queued = False
         self.rank = 0  # above that of every function it calls, but for recursion: callees go first
         self.running = False

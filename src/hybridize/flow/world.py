@@ -43,7 +43,7 @@ class World:
 
     def site(self, what: object, frame: Frame, pos: int, tag: str) -> Any:
         """The name of an allocation: by site and frame while the site has few frames, then by site alone."""
-        place = (what, frame.code, pos, tag)
+        place = (what, frame.code, pos, tag, frame.turn)
         frames = self._sites.get(place)
         if frames is None:
             frames = self._sites[place] = {}

@@ -29,6 +29,7 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     bound,
+    counter,
     literal,
     prim,
     tensor,
@@ -147,9 +148,10 @@ def _special(engine: Any, frame: Any, obj: Inst, name: str, args: list[Value], p
 
 
 def _scalars(op: str, x: Lit | Prim, y: Lit | Prim) -> Value:
+    varies = x.varies or y.varies
     if isinstance(x, Lit) and isinstance(y, Lit) and op in _FOLD:
-        return _fold(op, x.const, y.const)
-    varies = (isinstance(x, Prim) and x.varies) or (isinstance(y, Prim) and y.varies)
+        result = _fold(op, x.const, y.const)
+        return varying(result) if varies else result
     if x is NONE or y is NONE:
         return BOTTOM
     if x.kind == "str":
@@ -168,6 +170,18 @@ def _scalars(op: str, x: Lit | Prim, y: Lit | Prim) -> Value:
     if kinds == {"bool"} and op in "|&^":
         return BOOL_V
     return prim("int", varies).value
+
+
+def varying(value: Value) -> Value:
+    """Numbers as values that a place of the program takes in turn."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Lit) and obj.kind == "int":
+            obj = counter(obj.const)
+        elif isinstance(obj, Prim) or (isinstance(obj, Lit) and obj.kind == "float"):
+            obj = prim(obj.kind, True)
+        result = join(result, obj.value)
+    return result
 
 
 def _fold(op: str, x: Any, y: Any) -> Value:

@@ -40,6 +40,7 @@ class Builder:
         self.template: list[Value | None] = code.template
         self.constants: dict[tuple[str, object], int] = {}
         self.edges = 0
+        self.nesting = 0  # branches that are open
         self.is_module = scope.kind == "module"
         self.is_class = scope.kind == "class"
         self.unsettled = scopes.global_writes if self.is_module else scope.rewritten
@@ -108,6 +109,7 @@ class Builder:
             return dst  # not bound on any path to here: the slot stays empty
         else:
             self.emit(Op.GLOBAL, dst, name, pos)
+            self.scopes.global_reads.add(name)
         return dst
 
     def unset(self, name: str) -> None:

@@ -194,6 +194,7 @@ class ExpressionLowering(Builder):
     ) -> tuple[Block, dict[str, int]]:
         """Lowers a branch into a block of its own; returns it with the versions that it changed."""
         saved, self.out = self.out, []
+        self.nesting += 1
         mark = len(self.log)
         for name, kind, argument, polarity in refinements:
             if name in self.env and name not in self.unsettled:
@@ -202,6 +203,7 @@ class ExpressionLowering(Builder):
                 self.assign(name, dst)
         lower()
         changes = self.undo(mark)
+        self.nesting -= 1
         block, self.out = tuple(self.out), saved
         return block, changes
 
@@ -309,8 +311,9 @@ class ExpressionLowering(Builder):
             else:
                 self.emit(Op.APPEND, -1, result, self.expr(node.elt), pos)
 
-        source = self._generators(node, list(node.generators), element)
-        if op is Op.LIST and len(node.generators) == 1 and not node.generators[0].ifs:
+        counts = op is Op.LIST and len(node.generators) == 1 and not node.generators[0].ifs
+        source = self._generators(node, list(node.generators), element, result if counts else NO_SLOT)
+        if counts:
             self.emit(Op.SIZED, -1, result, source, pos)
         for name, old in saved.items():
             self.log.append((name, self.env.get(name)))
@@ -320,7 +323,9 @@ class ExpressionLowering(Builder):
                 self.env[name] = old
         return result
 
-    def _generators(self, node: ast.AST, generators: list[ast.comprehension], element: Callable[[], None]) -> int:
+    def _generators(
+        self, node: ast.AST, generators: list[ast.comprehension], element: Callable[[], None], fills: int = NO_SLOT
+    ) -> int:
         """Emits the loops of a comprehension; gives the slot of the outermost iterable."""
         if not generators:
             element()
@@ -337,7 +342,7 @@ class ExpressionLowering(Builder):
         block, _ = self.branch(body)
         entry, back, exhausted, done = self.edge(), self.edge(), self.edge(), self.edge()
         test: Block = ((Op.ITER, item, iterable, pos),)
-        loop = Loop((), test, NO_SLOT, block, (), entry, back, exhausted, done, True, iterable)
+        loop = Loop((), test, NO_SLOT, block, (), entry, back, exhausted, done, True, iterable, fills=fills)
         self.emit(Op.LOOP, -1, loop, pos)
         return iterable
 

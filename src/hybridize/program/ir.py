@@ -100,6 +100,9 @@ class Loop:
     is_for: bool
     iterable: int = NO_SLOT
     breaks: tuple[int, ...] = ()
+    continues: tuple[int, ...] = ()
+    fills: int = NO_SLOT  # the list that a comprehension gives one element in each turn, by the last instruction
+    slots: tuple[int, ...] | None = None  # what the body assigns (`flow.turns`), gathered when first asked for
 
 
 @dataclass(slots=True)
@@ -169,6 +172,8 @@ class Code:
     occurrence: int = 1
     bound: frozenset[str] = frozenset()
     fields: tuple[str, ...] = ()
+    #: Appends to a list of the same function that count (`program.growth`), with the number of loops around each.
+    appends: dict[int, int] = field(default_factory=dict)
     index: Any = None  # program.index: made when first asked for
 
     def __repr__(self) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hybridize.program.builder import Incoming, position
-from hybridize.program.expressions import BINARY, ExpressionLowering
+from hybridize.program.expressions import BINARY
+from hybridize.program.growth import GrowthLowering, OpenFor
 from hybridize.program.ir import NO_SLOT, Block, Code, Handler, Loop, Op, Try
 from hybridize.program.patterns import PatternLowering
 from hybridize.program.scopes import FunctionNode, Scope, Scopes, collect_scopes
@@ -22,12 +23,15 @@ class _OpenLoop:
         self.continues: list[Incoming] = []
 
 
-class Lowering(PatternLowering, ExpressionLowering):
+class Lowering(PatternLowering, GrowthLowering):
     """Lowers the statements of one scope."""
 
     def __init__(self, code: Code, scope: Scope, scopes: Scopes, counts: dict[str, int]) -> None:
         super().__init__(code, scope, scopes)
         self.loops: list[_OpenLoop] = []
+        self.open_fors: list[OpenFor] = []
+        self.lists = {}
+        self.finished = []
         self.counts = counts
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
@@ -51,6 +55,7 @@ class Lowering(PatternLowering, ExpressionLowering):
 
     def finish(self) -> Code:
         """The finished code."""
+        self.count_appends()
         self.code.body = tuple(self.out)
         self.code.edges = self.edges
         return self.code
@@ -59,12 +64,15 @@ class Lowering(PatternLowering, ExpressionLowering):
 
     def expression(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
+            if self.lists:
+                self.appending(node.value)
             self.expr(node.value)
 
     def assign_statement(self, node: ast.Assign) -> None:
         value = self.expr(node.value)
         for target in node.targets:
             self.bind_target(target, value, position(target))
+        self.watch(node)
 
     def annotated(self, node: ast.AnnAssign) -> None:
         if self.is_class and isinstance(node.target, ast.Name):
@@ -113,6 +121,8 @@ class Lowering(PatternLowering, ExpressionLowering):
     def return_(self, node: ast.Return) -> bool:
         value = self.constant(None) if node.value is None else self.expr(node.value)
         self.emit(Op.RETURN, -1, value, position(node))
+        for loop in self.open_fors:
+            loop.jumps = True
         return False
 
     def raise_(self, node: ast.Raise) -> bool:
@@ -146,6 +156,7 @@ class Lowering(PatternLowering, ExpressionLowering):
 
     def _jump(self, node: ast.stmt, where: str) -> bool:
         loop, edge = self.loops[-1], self.edge()
+        self.open_fors[-1].jumps = True
         getattr(loop, where).append((edge, self.snapshot(loop.names)))
         self.emit(Op.JUMP, -1, edge, position(node))
         return False
@@ -228,6 +239,7 @@ class Lowering(PatternLowering, ExpressionLowering):
         for name, slot in heads.items():
             self.code.slot_names[slot] = name
             self.assign(name, slot)
+        is_for = not isinstance(node, ast.While)
         loop = _OpenLoop(names)
         self.loops.append(loop)
         condition = [NO_SLOT]
@@ -241,7 +253,9 @@ class Lowering(PatternLowering, ExpressionLowering):
             falls[0] = self.block(node.body)
 
         refinements = self.refinements(node.test, True) if isinstance(node, ast.While) else []
+        self.open_fors.append(OpenFor(is_for))
         block, changes = self.branch(body, refinements)
+        self.open_fors.pop()
         self.loops.pop()
         incoming: list[Incoming] = [(entry, before)]
         if falls[0]:
@@ -252,7 +266,6 @@ class Lowering(PatternLowering, ExpressionLowering):
             for name, slot in heads.items()
         )
         orelse, else_changes, else_falls = self.nested(node.orelse)
-        is_for = not isinstance(node, ast.While)
         self.emit(
             Op.LOOP,
             -1,
@@ -269,6 +282,7 @@ class Lowering(PatternLowering, ExpressionLowering):
                 is_for,
                 iterable,
                 tuple(edge for edge, _ in loop.breaks),
+                tuple(edge for edge, _ in loop.continues),
             ),
             pos,
         )
@@ -326,7 +340,9 @@ class Lowering(PatternLowering, ExpressionLowering):
         if node.name:
             caught = self.slot()
             self.store(node.name, caught, pos)
+        self.nesting += 1
         falls[0] = self.block(node.body)
+        self.nesting -= 1
         body, self.out = tuple(self.out), saved
         changes = self.undo(mark)
         edge = self.edge()

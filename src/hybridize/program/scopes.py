@@ -35,6 +35,7 @@ class Scopes:
     of: dict[ast.AST, Scope] = field(default_factory=dict)
     assigned: dict[ast.AST, set[str]] = field(default_factory=dict)
     global_writes: set[str] = field(default_factory=set)
+    global_reads: set[str] = field(default_factory=set)  # by name, where lowering found one
 
 
 class _Collector:

@@ -27,6 +27,8 @@ from hybridize.library.protocols import FORMATTED, equal, look_up, show
 from hybridize.library.python.functions import compare_elements, from_keys, give
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
+#: A list has its elements by position while they are not more.
+_MOST_APPENDED: Final = 48
 _NOTHING: Final = give(NONE_V)
 
 
@@ -42,6 +44,8 @@ def _add(index: int) -> Rule:
 
     def rule(call: Call) -> Value:
         owner = _self(call)
+        if not index and _append_in_turn(call, owner):
+            return NONE_V
         call.engine.lose_exactness(owner)
         if index:
             _shift(call, owner)
@@ -49,6 +53,28 @@ def _add(index: int) -> Rule:
         return NONE_V
 
     return rule
+
+
+def _append_in_turn(call: Call, owner: Container) -> bool:
+    """Appends by position, where the place is reached once in each turn of loops that are followed (`flow.turns`)."""
+    frame = call.frame
+    depth = frame.code.appends.get(call.pos)
+    if depth is None or depth != len(frame.turn) or owner.kind != "list" or owner.frame != frame.uid:
+        return False
+    if not call.engine.is_exact(frame, owner) or len(owner.fields) >= _MOST_APPENDED:
+        return False
+    key = (call.pos, frame.turn)
+    place = owner.order.get(key)
+    run, last = owner.order.get(None, (0, 0))
+    if place is None:
+        if owner.order and (run, last) != (frame.runs, len(owner.fields) - 1):
+            return False  # an element that comes between others
+        place = owner.order[key] = len(owner.fields)
+        for reader in owner.reshaped:
+            call.engine.enqueue(reader)
+    owner.order[None] = frame.runs, place
+    call.engine.write(frame, owner.cell(place), call.arg(0), call.pos)
+    return True
 
 
 def _shift(call: Call, owner: Container) -> None:

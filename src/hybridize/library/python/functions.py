@@ -28,6 +28,8 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     Wrapper,
+    counter,
+    intern_obj,
     lib,
     literal,
     prim,
@@ -86,7 +88,7 @@ def _range(call: Call) -> Value:
             return tup([]).value
         if len(values) == 1:
             return tup([literal(values[0]).value]).value
-        return stream("range", prim("int", True).value, len(values)).value
+        return intern_obj(Stream, "range", prim("int", True).value, len(values), values).value
     return stream("range", prim("int", True).value).value
 
 
@@ -94,12 +96,18 @@ def _enumerate(call: Call) -> Value:
     element = call.elements(call.arg(0))
     if not element:
         return stream("enumerate", BOTTOM).value
+    items = _column(call, call.arg(0))
+    start = call.constant(1, "start", 0)
+    if items and len(items) <= MAX_ROWS and all(items) and isinstance(start, int):
+        return tup([tup([counter(i).value, item]).value for i, item in enumerate(items, start)], "enumerate").value
     length = length_of(call.engine, call.frame, call.arg(0))
     return stream("enumerate", tup([prim("int", True).value, element]).value, length).value
 
 
 #: `map` over so many items that are known by position is followed for each.
 MAX_MAPPED: Final = 8
+#: `zip` and `enumerate` keep so many items by position.
+MAX_ROWS: Final = 16
 
 
 def _zip(call: Call) -> Value:
@@ -125,20 +133,25 @@ def _transposed(call: Call) -> Value:
 
 def _rows(call: Call) -> list[Value] | None:
     """The tuples of a zip over sequences whose items are all known by position."""
-    columns: list[list[Value]] = []
-    for arg in call.args:
-        if len(arg) != 1:
-            return None
-        (obj,) = arg
-        if isinstance(obj, Tup):
-            columns.append(list(obj.items))
-        elif isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
-            columns.append([call.engine.read(call.frame, c) for c in list(obj.fields.values())])
-        else:
-            return None
-    if not columns or max(map(len, columns)) > 16:
+    columns = [_column(call, arg) for arg in call.args]
+    known = [column for column in columns if column is not None]
+    if not known or len(known) < len(columns) or min(map(len, known)) > MAX_ROWS:
         return None
-    return [tup(row).value for row in zip(*columns, strict=False) if all(row)]
+    return [tup(row).value for row in zip(*known, strict=False) if all(row)]
+
+
+def _column(call: Call, value: Value) -> list[Value] | None:
+    """The items of a sequence by position, if they are known."""
+    if len(value) != 1:
+        return None
+    (obj,) = value
+    if isinstance(obj, Tup):
+        return list(obj.items)
+    if isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
+        return [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
+    if isinstance(obj, Stream) and obj.bounds is not None and len(obj.bounds) <= 4 * MAX_ROWS:
+        return [counter(i).value for i in obj.bounds]
+    return None
 
 
 def _map(call: Call) -> Value:

@@ -1,0 +1,145 @@
+"""Loops over few known items, followed item by item in small programs: each turn sees what the one before it left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from hybridize.domain.lattice import join, join_all
+from hybridize.domain.objects import BOTTOM, Container, Stream, Tup, Value, counter
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Loop, Op
+
+if TYPE_CHECKING:
+    from hybridize.flow.engine import Engine
+
+#: Loops are followed item by item while loops within each other take no more turns than these.
+MAX_TURNS: Final = 24
+
+
+def items_in_turn(engine: Engine, frame: Frame, loop: Loop) -> list[Value] | None:
+    """The items of a `for` that is followed item by item: few of them, known by position, in a small program."""
+    if not loop.is_for or loop.breaks or not engine.world.is_small or loop.iterable == NO_SLOT:
+        return None
+    if any(edge == ALWAYS for phi in loop.phis for edge, _ in phi[2]):
+        return None
+    value = frame.vals[loop.iterable]
+    if not value or len(value) != 1:
+        return None
+    (obj,) = value
+    if isinstance(obj, Stream):
+        items = _counted(obj)
+    elif isinstance(obj, Tup) or (isinstance(obj, Container) and obj.kind == "list"):
+        items = engine.spread(frame, value, loop.test[-1][-1])
+    else:
+        return None
+    if not items or not all(items) or engine.turns * len(items) > MAX_TURNS:
+        return None
+    return items
+
+
+def _counted(obj: Stream) -> list[Value] | None:
+    """The elements of a range of known length."""
+    if obj.kind != "range" or obj.count is None or not 0 < obj.count <= MAX_TURNS:
+        return None
+    return [obj.element] * obj.count if obj.bounds is None else [counter(i).value for i in obj.bounds]
+
+
+def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool | None:
+    """Executes a loop item by item; what follows sees what the last turn left."""
+    vals, edges = frame.vals, frame.edges
+    edges[loop.entry] = 1
+    engine.execute(frame, loop.test)
+    before = bytes(edges)
+    union = bytearray(before)
+    slots = _slots(loop)
+    seen: list[Any] = [None] * len(slots)
+    outer = frame.turn
+    fills = _filled(engine, frame, loop, len(items))
+    body = loop.body if fills is None else loop.body[:-1]
+    engine.turns *= len(items)
+    try:
+        for turn in range(len(items) + 1):
+            joined = []
+            for phi in loop.phis:
+                value = BOTTOM
+                for edge, slot in phi[2]:
+                    if edge == loop.entry if turn == 0 else edge != loop.entry and edges[edge]:
+                        value = join(value, vals[slot] or BOTTOM)
+                joined.append(value)
+            for phi, value in zip(loop.phis, joined, strict=True):
+                vals[phi[1]] = value
+            if turn == len(items):
+                break
+            edges[:] = before
+            vals[loop.test[-1][1]] = items[turn]
+            frame.turn = (*outer, turn)
+            falls = engine.execute(frame, body)
+            if falls:
+                edges[loop.back] = 1
+            if fills is not None:
+                _fill(engine, frame, fills, turn, loop.body[-1])
+            for i, flag in enumerate(edges):
+                union[i] |= flag
+            for i, slot in enumerate(slots):
+                seen[i] = join(seen[i] or BOTTOM, vals[slot] or BOTTOM)
+            if not falls and not any(edges[edge] for edge in loop.continues):
+                edges[:] = union
+                return False  # this turn returns or raises
+    finally:
+        engine.turns //= len(items)
+        frame.turn = outer
+    for slot, value in zip(slots, seen, strict=True):
+        vals[slot] = value  # whoever looks at the loop sees all turns
+    vals[loop.test[-1][1]] = join_all(items)
+    edges[:] = union
+    edges[loop.exhausted] = 1
+    if engine.execute(frame, loop.orelse):
+        edges[loop.done] = 1
+        return None
+    return False
+
+
+def _filled(engine: Engine, frame: Frame, loop: Loop, length: int) -> list[Container] | None:
+    """The lists that a comprehension fills by position; None for any other loop."""
+    if loop.fills == NO_SLOT:
+        return None
+    found = [obj for obj in frame.vals[loop.fills] or BOTTOM if isinstance(obj, Container)]
+    for made in found:
+        if made.exact and made.fields and len(made.fields) != length:
+            engine.lose_exactness(made)
+    return found
+
+
+def _fill(engine: Engine, frame: Frame, lists: list[Container], turn: int, append: Any) -> None:
+    _, _, _, source, pos = append
+    for made in lists:
+        cell = made.cell(turn) if made.exact else made.rest_cell()
+        engine.write(frame, cell, frame.vals[source] or BOTTOM, pos)
+
+
+def _slots(loop: Loop) -> tuple[int, ...]:
+    """The slots that a loop's body assigns."""
+    if loop.slots is None:
+        loop.slots = tuple(_assigned(loop.body))
+    return loop.slots
+
+
+def _assigned(block: Block) -> list[int]:
+    found: list[int] = []
+    for instr in block:
+        match instr[0]:
+            case Op.UNPACK:
+                found += instr[1]
+            case Op.IF:
+                found += _assigned(instr[3]) + _assigned(instr[4])
+            case Op.LOOP:
+                found += _assigned((*instr[2].phis, *instr[2].test, *instr[2].body, *instr[2].orelse))
+            case Op.TRY:
+                tried = instr[2]
+                found += _assigned((*tried.body, *tried.orelse, *tried.join, *tried.final))
+                for handler in tried.handlers:
+                    found += _assigned((*handler.phis, *handler.catches, *handler.body))
+            case _:
+                if isinstance(instr[1], int) and instr[1] >= 0:
+                    found.append(instr[1])
+    return found
