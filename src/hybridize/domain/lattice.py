@@ -156,7 +156,7 @@ def _tensors(group: list[Tensor]) -> list[Tensor]:
     out: list[Tensor] = []
     for (kind, dtype), members in by_type.items():
         kept = [t for t in members if not _is_covered(t, members)]
-        out += [_merged(kind, dtype, kept)] if len(kept) > MAX_TENSORS else kept
+        out += _by_rank(kind, dtype, kept) if len(kept) > MAX_TENSORS else kept
     if len(by_type) <= MAX_TENSORS + 2 and not any(t.content == SUMMARY for t in group):
         return out
     by_kind: dict[str, list[Tensor]] = defaultdict(list)
@@ -167,6 +167,16 @@ def _tensors(group: list[Tensor]) -> list[Tensor]:
         tensor(kind, None, _merged(kind, None, members).shape, SUMMARY) if len(members) > 1 else members[0]
         for kind, members in by_kind.items()
     ]
+
+
+def _by_rank(kind: str, dtype: str | None, members: list[Tensor]) -> list[Tensor]:
+    """One type for each rank, or one for all if there are many ranks."""
+    ranks: dict[int | None, list[Tensor]] = defaultdict(list)
+    for t in members:
+        ranks[None if t.shape is None else len(t.shape)].append(t)
+    if None in ranks or len(ranks) > MAX_TENSORS:
+        return [_merged(kind, dtype, members)]
+    return [_merged(kind, dtype, group) if len(group) > 1 else group[0] for group in ranks.values()]
 
 
 def _merged(kind: str, dtype: str | None, members: list[Tensor]) -> Tensor:

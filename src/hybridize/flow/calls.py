@@ -22,17 +22,20 @@ from hybridize.domain.objects import (
     Mod,
     Obj,
     Stream,
+    Tensor,
     Tup,
     Unknown,
     Value,
     Wrapper,
     stream,
+    tensor,
     tup,
     unknown,
     wrapper,
 )
+from hybridize.domain.tensors import DENSE
 from hybridize.flow.frames import Contexts, Frame
-from hybridize.flow.heap import HeapAccess, registry_class, uid_of
+from hybridize.flow.heap import HeapAccess, join_items, registry_class, uid_of
 from hybridize.library import registry
 from hybridize.library.defaults import default_call, unknown_method
 from hybridize.library.protocols import answer, ask
@@ -548,6 +551,8 @@ class Calls(HeapAccess):
                         others = self.read(frame, func.cell(DISPATCHED))
                         result = join(result, self.call_value(frame, pos, others, args, kwargs, how, rest))
                 return result
+            case "custom_gradient":
+                return self._with_gradient(self.call_value(frame, pos, obj.inner, args, kwargs, how, rest), frame, pos)
             case "construct":
                 made = [self._construct(frame, pos, c, args, kwargs, rest) for c in obj.inner if isinstance(c, Class)]
                 return self._join_column(made)
@@ -556,6 +561,22 @@ class Calls(HeapAccess):
                 name, options = obj.extra
                 return self.call_library(frame, pos, name, args, dict(options))
         return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
+
+    def _with_gradient(self, result: Value, frame: Frame, pos: int) -> Value:
+        """What a function under `tf.custom_gradient` gives: its result; its gradient function may be called later."""
+        found = BOTTOM
+        for obj in result:
+            if not isinstance(obj, Tup) or len(obj.items) != 2:
+                found = join(found, obj.value)
+                continue
+            value, gradient = obj.items
+            found = join(found, value)
+            outer = [list(o.items) if isinstance(o, Tup) else [o.value] for o in value]
+            upstream = outer[0] if len(outer) == 1 else [value]
+            if gradient and all(isinstance(o, Tensor) for item in upstream for o in item):
+                dense = [join_items(tuple(tensor(DENSE, o.dtype, o.shape).value for o in i)) for i in upstream]  # type: ignore[attr-defined]
+                self.call_value(frame, pos, gradient, dense, {}, "callback")
+        return found
 
     def _in_scope(self, frame: Frame, pos: int, scope: Wrapper) -> None:
         """Enters and leaves the context manager that decorates a function: an object, or a generator made anew."""

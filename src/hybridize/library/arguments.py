@@ -23,7 +23,12 @@ from hybridize.domain.tensors import (
     Shape,
     join_shapes,
 )
-from hybridize.library.convert import PYTHON_NP, PYTHON_TF, dtype_of
+from hybridize.library.convert import (
+    PYTHON_NP,
+    PYTHON_TF,
+    alike,
+    dtype_of,
+)
 from hybridize.library.index import lookup
 from hybridize.library.lengths import length_of
 from hybridize.library.spec import Call
@@ -255,6 +260,7 @@ class Args:
         return self.operand(self.call.elements(value))
 
     def _of(self, value: Value, depth: int) -> Operand:
+        value = alike(value) if len(value) > 1 else value
         if len(value) == 1:
             return self._object(next(iter(value)), depth)
         if len(value) > (_MAX_ALTERNATIVES if depth == 0 else 2):

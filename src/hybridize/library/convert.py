@@ -17,6 +17,7 @@ from hybridize.domain.objects import (
     Tup,
     Value,
     literal,
+    prim,
     stream,
     tup,
 )
@@ -46,8 +47,36 @@ _ALIASES: Final = {
     "intc": "int32",
 }
 #: What TensorFlow makes of Python numbers.
-PYTHON_TF: Final = {"int": "int32", "float": "float32", "bool": "bool", "str": "string", "complex": "complex128"}
-PYTHON_NP: Final = {"int": "int64", "float": "float64", "bool": "bool", "str": "string", "complex": "complex128"}
+PYTHON_TF: Final = {
+    "int": "int32",
+    "float": "float32",
+    "bool": "bool",
+    "str": "string",
+    "bytes": "string",
+    "complex": "complex128",
+}
+    "int": "int32",
+    "float": "float32",
+    "bool": "bool",
+    "str": "string",
+    "bytes": "string",
+    "complex": "complex128",
+}
+PYTHON_NP: Final = {
+    "int": "int64",
+    "float": "float64",
+    "bool": "bool",
+    "str": "string",
+    "bytes": "string",
+    "complex": "complex128",
+}
+    "int": "int64",
+    "float": "float64",
+    "bool": "bool",
+    "str": "string",
+    "bytes": "string",
+    "complex": "complex128",
+}
 
 #: How deeply sequences are looked into, and how many alternatives of a value.
 _NESTING: Final = 4
@@ -135,8 +164,15 @@ def dtype_of_object(obj: Obj, table: dict[str, str]) -> str | None:
     return None
 
 
+def alike(value: Value) -> Value:
+    """Python numbers of one kind as one number: which of them it is says nothing about a type."""
+    kinds = {o.kind if isinstance(o, Lit | Prim) else "" for o in value}
+    return prim(kinds.pop()).value if len(kinds) == 1 and "" not in kinds and "None" not in kinds else value
+
+
 def type_of_value(call: Call, value: Value, table: dict[str, str], depth: int = 0) -> tuple[str | None, Shape]:
     """(dtype, shape) of a value that is converted to a tensor (or array); unknown parts are None."""
+    value = alike(value) if len(value) > 1 else value
     if not value or depth > _NESTING or len(value) > _ALTERNATIVES:
         return None, None
     result: tuple[str | None, Shape] | None = None

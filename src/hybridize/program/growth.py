@@ -47,12 +47,25 @@ class GrowthLowering(ExpressionLowering):
     def watch(self, node: ast.Assign) -> None:
         """Begins to watch a list that an assignment makes."""
         (target,) = node.targets if len(node.targets) == 1 else (None,)
-        if not isinstance(node.value, ast.List) or not isinstance(target, ast.Name) or self.is_class:
+        if not isinstance(node.value, ast.List) or target is None or self.is_class:
             return
-        name, scope = target.id, self.scope
-        if name in scope.globals or name in scope.nonlocals or name in scope.captured or name in self.unsettled:
-            return
-        self.lists[name] = _List(len(self.open_fors), self.level)
+        name = self._spelled(target)
+        if name is not None:
+            if name in self.lists:
+                self._end(name)
+            self.lists[name] = _List(len(self.open_fors), self.level)
+
+    def _spelled(self, node: ast.expr) -> str | None:
+        """A local variable, or an attribute of the first parameter, as the lists are named."""
+        scope = self.scope
+        match node:
+            case ast.Name(id=name):
+                shared = name in scope.globals or name in scope.nonlocals or name in scope.captured
+                return None if shared or name in self.unsettled else name
+            case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
+                params = self.code.params
+                return f"{owner}.{attribute}" if params and params[0].name == owner else None
+        return None
 
     @property
     def level(self) -> int:
@@ -62,8 +75,8 @@ class GrowthLowering(ExpressionLowering):
     def appending(self, node: ast.expr) -> None:
         """Notes a statement that is an append to a watched list, before it is lowered."""
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[arg], keywords=[]):
-                found = self.lists.get(name)
+            case ast.Call(func=ast.Attribute(value=owner, attr="append"), args=[arg], keywords=[]):
+                found = self.lists.get(self._spelled(owner) or "")
                 if found is None or isinstance(arg, ast.Starred):
                     return
                 if found.closed or found.level != self.level:
@@ -83,15 +96,24 @@ class GrowthLowering(ExpressionLowering):
             self.finished.append((name, found))
 
     def load(self, name: str, pos: int) -> int:
-        found = self.lists.get(name)
-        if found is not None:
-            if found.waits:
-                found.waits = False
-            else:
-                found.closed = True
-                inner = self.open_fors[found.depth :]
-                found.bad = found.bad or any(loop in loops for _, loops in found.appends for loop in inner)
+        self._looked_at(name)
         return super().load(name, pos)
+
+    def attribute(self, node: ast.Attribute) -> int:
+        if self.lists:
+            self._looked_at(self._spelled(node) or "")
+        return super().attribute(node)
+
+    def _looked_at(self, name: str) -> None:
+        found = self.lists.get(name)
+        if found is None:
+            return
+        if found.waits:
+            found.waits = False
+            return
+        found.closed = True
+        inner = self.open_fors[found.depth :]
+        found.bad = found.bad or any(loop in loops for _, loops in found.appends for loop in inner)
 
     def count_appends(self) -> None:
         """At the end of a scope: the appends that count, with the loops around each."""

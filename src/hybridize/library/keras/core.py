@@ -29,7 +29,15 @@ from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, V
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.settings import cast_inputs, entered, init_layer
-from hybridize.library.keras.tracking import OTHER_WEIGHTS, TRAINABLE, tracked_weights
+from hybridize.library.keras.tracking import (
+    FIXED,
+    OTHER_WEIGHTS,
+    TRAINABLE,
+    fixed_weights,
+    tracked_weights,
+    trainable_weights,
+    weight_arrays,
+)
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 
@@ -186,6 +194,8 @@ def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
         call.call(step, tensor(kind).value, how="keras")
         return tensor(kind).value
     for step in steps:
+        if step and all(isinstance(o, Tensor) for o in step):
+            continue  # an `Input`
         if step and value:
             value = call.call(step, value, how="keras")
     return value
@@ -211,7 +221,17 @@ def _make_sequential(call: Call) -> Value:
     made = keep_arguments(call)
     layers = call.arg(0, "layers")
     call.keep(made, "$layers", layers if layers and layers is not NONE_V else call.new("list", "layers").value)
+    _build_sequence(call, made, layers)
     return made.value
+
+
+def _build_sequence(call: Call, obj: Inst | LibInst, layers: Value) -> None:
+    """A `Sequential` that begins with an `Input` is built at once."""
+    for group in layers:
+        if isinstance(group, Container) and call.engine.is_exact(call.frame, group) and group.fields:
+            first = call.engine.read(call.frame, next(iter(group.fields.values())))
+            if first and all(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in first):
+                call_sequence(call, obj, [first])
 
 
 def _init_sequential(call: Call) -> Value:
@@ -219,6 +239,7 @@ def _init_sequential(call: Call) -> Value:
     if isinstance(call.receiver, Inst):
         value = layers if layers and layers is not NONE_V else call.new("list", "layers").value
         call.engine.write(call.frame, call.receiver.cell("$layers"), value, call.pos)
+        _build_sequence(call, call.receiver, layers)
     return NONE_V
 
 
@@ -346,7 +367,8 @@ def _backend(call: Call) -> Value:
 
 
 LAYER_PROPERTIES: Final[dict[str, Rule]] = {
-    **dict.fromkeys(TRAINABLE, tracked_weights),
+    **dict.fromkeys(TRAINABLE, trainable_weights),
+    **dict.fromkeys(FIXED, fixed_weights),
     **dict.fromkeys(OTHER_WEIGHTS, tracked_weights),
     "losses": lambda call: call.list_of(tensor(DENSE, "float32", ()).value, "list", "losses"),
     "updates": lambda call: call.list_of(tensor(DENSE).value, "list", "updates"),
@@ -377,7 +399,7 @@ _LAYER_METHODS: Final[dict[str, Spec]] = {
     "add_metric": Spec(nothing),
     "add_update": Spec(nothing),
     "get_config": Spec(_class_config),
-    "get_weights": Spec(lambda call: call.list_of(tensor(NDARRAY).value, "list", "weights"), effects=("eager_only",)),
+    "get_weights": Spec(weight_arrays, effects=("eager_only",)),
     "set_weights": Spec(nothing, effects=("eager_only",)),
     "compute_output_shape": Spec(_property("an output shape")),
     "compute_mask": Spec(lambda call: join(tensor(DENSE, "bool").value, NONE_V)),

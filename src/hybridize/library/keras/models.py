@@ -15,6 +15,7 @@ from hybridize.domain.objects import (
     Tensor,
     Value,
     literal,
+    show,
     tensor,
     tup,
     unknown,
@@ -100,10 +101,7 @@ def layer_value(value: LayerValue, weights: WeightRule | None = None, **more: An
 
     properties: dict[str, Rule] = dict(more.pop("properties", {}))
     if weights is not None:
-        properties |= {
-            "weights": _weight_list(weights),
-            "variables": _weight_list(weights),
-        }
+        properties["$weights"] = _named_weights(weights)
     methods = {"call": Spec(run, op=True), **more.pop("methods", {})}
     return ClassSpec(
         bases=more.pop("bases", ("keras.layers.Layer",)),
@@ -158,14 +156,17 @@ def built_weights(call: Call, rule: WeightRule) -> Weights | None:
         return None
 
 
-def _weight_list(rule: WeightRule) -> Rule:
+def _named_weights(rule: WeightRule) -> Rule:
+    """The weights by name; nothing while the layer is not built."""
+
     def found(call: Call) -> Value:
         shapes = built_weights(call, rule)
         if shapes is None:
-            return call.list_of(tensor(VARIABLE).value, "list", "weights")
-        made: Container = call.new("list", "weights")
-        for i, shape in enumerate(shapes.values()):
-            call.engine.write(call.frame, made.cell(i), weight_value(call, shape), call.pos)
+            return BOTTOM
+        values = {name: weight_value(call, shape) for name, shape in shapes.items()}
+        made: Container = call.new("dict", "weights " + " ".join(map(show, values.values())))
+        for name, value in values.items():
+            call.engine.write(call.frame, made.cell(name), value, call.pos)
         return made.value
 
     return found

@@ -4,62 +4,105 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Obj, Tensor, Tup, Value, tensor
-from hybridize.domain.tensors import VARIABLE
+from hybridize.domain.lattice import join_all
+from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Obj, Tensor, Tup, Value, show, tensor
+from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.keras.settings import Settings, compute_dtype
 from hybridize.library.spec import Call
 
 TRAINABLE: Final = ("trainable_variables", "trainable_weights")
-OTHER_WEIGHTS: Final = ("variables", "weights", "non_trainable_variables", "non_trainable_weights")
+FIXED: Final = ("non_trainable_variables", "non_trainable_weights")
+OTHER_WEIGHTS: Final = ("variables", "weights")
 #: Attributes nest so deeply, and so many objects are looked into; beyond, the variables are unknown.
 _DEPTH: Final = 6
 _MOST: Final = 64
 _LAYER: Final = "keras.layers.Layer"
 #: Fields of library instances under which the models keep the layers that they call.
 _INNER: Final = ("$layers", "layer", "forward_layer", "backward_layer", "cell", "merge_mode")
+#: How the names of weights begin that no gradient changes.
+_MOVING: Final = "moving_"
 
 
 class _Search:
-    """A walk over the attributes of a tracked object."""
+    """A walk over the attributes of a tracked object; `found` has the variables in order while `exact`."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, which: tuple[str, ...] = OTHER_WEIGHTS) -> None:
         self.call = call
+        self.which = which
         self.seen: set[Obj] = set()
-        self.found: Value = BOTTOM
+        self.found: list[Value] = []
+        self.exact = True
+        self.waits = False
+
+    def add(self, value: Value) -> None:
+        """Adds a variable."""
+        if len(value) != 1:
+            self.exact = False
+        if value:
+            self.found.append(value)
+
+    def guess(self, dtype: str | None = None) -> None:
+        """Adds variables that are not known, unless what makes them is still to come."""
+        self.exact = False
+        if getattr(self.call.frame, "lenient", True):
+            self.found.append(tensor(VARIABLE, dtype).value)
+        else:
+            self.waits = True
 
     def visit(self, obj: Obj, depth: int) -> None:
         """Adds the variables that an object holds or is."""
         if isinstance(obj, Tensor):
             if obj.kind == VARIABLE:
-                self.found = join(self.found, obj.value)
+                self.add(obj.value)
+                # Whether it is trainable is not known: it may be in one list only.
+                self.exact = self.exact and self.which is not FIXED
             return
-        if obj in self.seen or not isinstance(obj, Inst | LibInst | Container | Tup):
+        if not isinstance(obj, Inst | LibInst | Container | Tup):
+            return
+        if obj in self.seen:
+            self.exact = False
             return
         self.seen.add(obj)
         if depth > _DEPTH or len(self.seen) > _MOST:
-            self.found = join(self.found, tensor(VARIABLE).value)
+            self.exact = False
+            self.found.append(tensor(VARIABLE).value)
         elif isinstance(obj, LibInst):
             self._library(obj, depth)
         else:
             for value in self._parts(obj):
-                for part in value:
-                    self.visit(part, depth + 1)
+                self.visit_all(value, depth + 1)
+
+    def visit_all(self, value: Value, depth: int) -> None:
+        """Adds the variables of any of some objects."""
+        if len(value) > 1 and any(isinstance(o, Tensor | Inst | LibInst) for o in value):
+            self.exact = False
+        for part in value:
+            self.visit(part, depth)
 
     def _parts(self, obj: Inst | Container | Tup) -> list[Value]:
         engine, frame = self.call.engine, self.call.frame
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container):
-            return [engine.values_of(frame, obj)]
+            if engine.is_exact(frame, obj):
+                return [engine.read(frame, cell) for cell in list(obj.fields.values())]
+            values = engine.values_of(frame, obj)
+            self.exact = self.exact and not any(isinstance(o, Tensor | Inst | LibInst) for o in values)
+            return [values]
         bases = engine.mro_names(obj)
         if "tf.Module" not in bases:
             return []
         if any(registry.call_spec(base) is not None and base not in _PLAIN for base in bases[:2]):
             # A project class that derives from a layer with weights of its own.
-            self.found = join(self.found, tensor(VARIABLE).value)
-        return [engine.read(frame, cell) for cell in list(obj.fields.values())]
+            self.exact = False
+            self.found.append(tensor(VARIABLE).value)
+        names = [name for name in obj.fields if isinstance(name, str)]
+        if _LAYER not in bases:
+            names.sort()  # as `tf.Module` does
+        own = [engine.read(frame, obj.fields[name]) for name in names]
+        # Variables of its own come first, then those of what it holds.
+        return sorted(own, key=lambda value: not any(isinstance(o, Tensor) for o in value))
 
     def _library(self, obj: LibInst, depth: int) -> None:
         engine, frame = self.call.engine, self.call.frame
@@ -68,19 +111,30 @@ class _Search:
         inner = [obj.fields[name] for name in _INNER if name in obj.fields]
         if inner:
             for cell in inner:
-                for part in engine.read(frame, cell):
-                    self.visit(part, depth + 1)
+                self.visit_all(engine.read(frame, cell), depth + 1)
             return
-        if "$outputs" not in obj.fields:
-            rule = registry.property_rule(obj.cls, "weights")
-            if rule is None or rule is tracked_weights:
-                return  # a layer without weights
-            for weights in rule(Call(engine, frame, self.call.pos, "weights", [], {}, obj)):
-                if isinstance(weights, Container):
-                    for variable in engine.values_of(frame, weights):
-                        self.found = join(self.found, self._typed(obj, variable))
+        if "$outputs" in obj.fields:
+            self.exact = False
+            self.found.append(self._typed(obj, tensor(VARIABLE)))
             return
-        self.found = join(self.found, self._typed(obj, tensor(VARIABLE)))
+        if registry.property_rule(obj.cls, "$weights") is None:
+            return  # a layer without weights
+        self._named(obj)
+
+    def _named(self, obj: LibInst) -> None:
+        """The weights of a library layer, by the names that its model gives them."""
+        rule = registry.property_rule(obj.cls, "$weights")
+        assert rule is not None
+        found = rule(Call(self.call.engine, self.call.frame, self.call.pos, "weights", [], {}, obj))
+        named = [o for o in found if isinstance(o, Container)]
+        if not named:
+            self.guess(compute_dtype(Settings(self.call, obj, obj.cls)))
+        for weights in named:
+            for name, cell in list(weights.fields.items()):
+                fixed = str(name).startswith(_MOVING)
+                if self.which is OTHER_WEIGHTS or fixed == (self.which is FIXED):
+                    value = self.call.engine.read(self.call.frame, cell)
+                    self.add(join_all([self._typed(obj, variable) for variable in value]))
 
     def _typed(self, obj: LibInst, variable: Obj) -> Value:
         """A weight whose shape the layer's model does not know still has the layer's dtype."""
@@ -91,11 +145,44 @@ class _Search:
 
 
 _PLAIN: Final = frozenset({_LAYER, "keras.Model", "tf.Module"})
+#: Lists of more variables are not kept by position.
+_MOST_LISTED: Final = 48
+
+
+def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
+    search = _Search(call, which)
+    if call.receiver is not None:
+        search.visit(call.receiver, 0)
+    found = search.found
+    if search.waits:
+        call.frame.stuck = True
+        return BOTTOM
+    if kind == NDARRAY:
+        found = [join_all([tensor(NDARRAY, o.dtype, o.shape).value for o in v if isinstance(o, Tensor)]) for v in found]
+    if not found or not search.exact or len(found) > _MOST_LISTED:
+        return call.list_of(join_all(found) or tensor(kind).value, "list", "weights")
+    # The content names the list: one that is not whole yet must not be mixed with that which it becomes.
+    made = call.new("list", "weights " + " ".join(map(show, found)))
+    for i, value in enumerate(found):
+        call.engine.write(call.frame, made.cell(i), value, call.pos)
+    return made.value
 
 
 def tracked_weights(call: Call) -> Value:
-    """`model.trainable_variables` and its relatives, as a list of any of the variables that are tracked."""
-    search = _Search(call)
-    if call.receiver is not None:
-        search.visit(call.receiver, 0)
-    return call.list_of(search.found or tensor(VARIABLE).value, "list", "weights")
+    """`model.weights`: the variables that are tracked, in order where it is known."""
+    return _listed(call, OTHER_WEIGHTS, VARIABLE)
+
+
+def trainable_weights(call: Call) -> Value:
+    """`model.trainable_variables`."""
+    return _listed(call, TRAINABLE, VARIABLE)
+
+
+def fixed_weights(call: Call) -> Value:
+    """`model.non_trainable_variables`."""
+    return _listed(call, FIXED, VARIABLE)
+
+
+def weight_arrays(call: Call) -> Value:
+    """`model.get_weights()`."""
+    return _listed(call, OTHER_WEIGHTS, NDARRAY)

@@ -257,9 +257,10 @@ def _train_on_batch(call: Call) -> Value:
     obj = call.receiver
     step = "test_step" if "test" in call.name else "predict_step" if "predict" in call.name else "train_step"
     rule = _step(step, training=step == "train_step")
-    if isinstance(obj, Inst | LibInst):
-        rule(call)
-    return tensor(NDARRAY).value if "predict" in call.name else prim("float", True).value
+    made = rule(call) if isinstance(obj, Inst | LibInst) else BOTTOM
+    if step == "predict_step":
+        return made or tensor(NDARRAY).value
+    return prim("float", True).value
 
 
 def _metric_call(call: Call) -> Value:

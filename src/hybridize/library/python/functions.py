@@ -96,7 +96,7 @@ def _enumerate(call: Call) -> Value:
     element = call.elements(call.arg(0))
     if not element:
         return stream("enumerate", BOTTOM).value
-    items = _column(call, call.arg(0))
+    items = known_items(call, call.arg(0))
     start = call.constant(1, "start", 0)
     if items and len(items) <= MAX_ROWS and all(items) and isinstance(start, int):
         return tup([tup([counter(i).value, item]).value for i, item in enumerate(items, start)], "enumerate").value
@@ -133,14 +133,14 @@ def _transposed(call: Call) -> Value:
 
 def _rows(call: Call) -> list[Value] | None:
     """The tuples of a zip over sequences whose items are all known by position."""
-    columns = [_column(call, arg) for arg in call.args]
+    columns = [known_items(call, arg) for arg in call.args]
     known = [column for column in columns if column is not None]
     if not known or len(known) < len(columns) or min(map(len, known)) > MAX_ROWS:
         return None
     return [tup(row).value for row in zip(*known, strict=False) if all(row)]
 
 
-def _column(call: Call, value: Value) -> list[Value] | None:
+def known_items(call: Call, value: Value) -> list[Value] | None:
     """The items of a sequence by position, if they are known."""
     if len(value) != 1:
         return None

@@ -20,7 +20,12 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.library.protocols import order
-from hybridize.library.python.functions import FUNCTIONS as BUILTINS
+from hybridize.library.python.functions import (
+    FUNCTIONS as BUILTINS,
+)
+from hybridize.library.python.functions import (
+    known_items,
+)
 from hybridize.library.python.rules import (
     call_back,
     change,
@@ -179,10 +184,20 @@ def _partialmethod(call: Call) -> Value:
     )
 
 
+#: A reduction goes through so many known items one by one.
+_MOST_FOLDED: Final = 16
+
+
 def _reduce(call: Call) -> Value:
     element = call.elements(call.arg(1))
     total = call.arg(2) or element
     if not total or not element:
+        return total
+    items = known_items(call, call.arg(1))
+    if items and len(items) <= _MOST_FOLDED:
+        total = call.arg(2) or items.pop(0)
+        for item in items:
+            total = call_back(call, call.arg(0), total, item) if total and item else BOTTOM
         return total
     for _ in range(3):  # the accumulator is an argument of the next call
         new = join(total, call_back(call, call.arg(0), total, element))

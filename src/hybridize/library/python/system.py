@@ -13,9 +13,12 @@ from hybridize.domain.objects import (
     INT_V,
     NONE_V,
     STR_V,
+    Container,
     Lib,
     LibInst,
+    Lit,
     Value,
+    literal,
     prim,
     stream,
     tup,
@@ -86,12 +89,15 @@ _DATE: Final = ClassSpec(
 # Command lines -------------------------------------------------------------------------------------------------------
 
 _NAMESPACE: Final = "argparse.Namespace"
+#: What an empty command line gives: `parse_args([])`.
+_DEFAULTS: Final = "argparse.Namespace.defaults"
 
 
 def _parser(call: Call) -> Value:
     """A parser and the namespace that it will fill: each argument's value goes there as it is declared."""
     made = call.engine.library_instance(call.frame, call.pos, call.name)
     call.keep(made, "namespace", instance(_NAMESPACE)(call))
+    call.keep(made, "defaults", instance(_DEFAULTS)(call))
     return made.value
 
 
@@ -106,7 +112,21 @@ def _declare(call: Call) -> Value:
         for space in recall(call, "namespace"):
             if isinstance(space, LibInst):
                 call.keep(space, name, _declared(call))
+        for space in recall(call, "defaults"):
+            if isinstance(space, LibInst):
+                call.keep(space, name, _by_default(call))
     return unknown("an argument of a command line").value
+
+
+def _by_default(call: Call) -> Value:
+    """What an argument is where the command line does not have it."""
+    default = call.kwargs.get("default", BOTTOM)
+    action = call.constant(-1, "action", "store")
+    if any(isinstance(o, Lit) and o.kind == "str" for o in default) and call.kwargs.get("type"):
+        return _declared(call)  # converted
+    if action in ("store_true", "store_false") and not default:
+        return literal(action == "store_false").value
+    return default or NONE_V
 
 
 def _declared(call: Call) -> Value:
@@ -140,7 +160,7 @@ def _converted(call: Call, converter: Value) -> Value:
 
 
 def _defaults(call: Call) -> Value:
-    for space in recall(call, "namespace"):
+    for space in join(recall(call, "namespace"), recall(call, "defaults")):
         if isinstance(space, LibInst):
             for name, value in call.kwargs.items():
                 call.keep(space, name, value)
@@ -156,6 +176,11 @@ def _import_module(call: Call) -> Value:
 
 
 def _arguments(call: Call) -> Value:
+    if len(call.arg(0, "args")) == 1:
+        (given,) = call.arg(0, "args")
+        empty = isinstance(given, Container) and given.kind == "list" and not given.fields
+        if empty and isinstance(given, Container) and call.engine.is_exact(call.frame, given):
+            return recall(call, "defaults") or unknown("command line arguments").value
     return recall(call, "namespace") or unknown("command line arguments").value
 
 
@@ -353,6 +378,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     **{f"datetime.{name}": ClassSpec() for name in ("timezone", "tzinfo")},
     **{f"argparse.{name}": _PARSER for name in ("ArgumentParser", "_ArgumentGroup")},
     _NAMESPACE: ClassSpec(),
+    _DEFAULTS: ClassSpec(bases=(_NAMESPACE,)),
     "argparse.Action": ClassSpec(
         methods={"__init__": constructor("option_strings", "dest")},
         properties={"dest": text, "option_strings": listed(STR_V)},

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Value, tensor
+from hybridize.domain.objects import (
+    NONE_V,
+    Container,
+    Tup,
+    Value,
+    tensor,
+)
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Shape
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import (
@@ -99,13 +105,48 @@ def _sparse_plus(a: Args) -> Value:
 
 
 def _ragged_constant(a: Args) -> Value:
-    values = a.operand(a.value("pylist"))
-    dtype = a.dtype("dtype") if a.given("dtype") else values.dtype
-    if a.given("ragged_rank") or a.given("inner_shape") or values.shape is None:
+    found: set[str | None] = set()
+    value = a.value("pylist")
+    rank = _leaves(a, value, found)
+    dtype = a.dtype("dtype") if a.given("dtype") else _leaf_dtype(found)
+    if a.given("ragged_rank") or a.given("inner_shape") or rank is None:
         return frozenset((tensor(RAGGED, dtype), tensor(DENSE, dtype)))
-    if len(values.shape) < 2:
-        return tensor(DENSE, dtype, values.shape).value
-    return tensor(RAGGED, dtype, (values.shape[0], *(DYNAMIC,) * (len(values.shape) - 1))).value
+    shape = a.operand(value).shape or (UNRESOLVED,)
+    if rank < 2:
+        return tensor(DENSE, dtype, shape).value
+    return tensor(RAGGED, dtype, (shape[0], *(DYNAMIC,) * (rank - 1))).value
+
+
+def _leaves(a: Args, value: Value, found: set[str | None], depth: int = 0) -> int | None:
+    """How deeply nested lists go, adding the dtypes of what is in them; an empty list has none."""
+    if depth > 5:
+        return None
+    ranks: list[int] = []
+    for obj in value:
+        if isinstance(obj, Tup | Container):
+            try:
+                items = a.items_of(obj)
+            except Unsure:
+                items = [a.call.elements(obj.value)]
+            inner = [_leaves(a, item, found, depth + 1) for item in items]
+            if None in inner:
+                return None
+            ranks.append(1 + max((r for r in inner if r is not None), default=0))
+        else:
+            leaf = a.operand(obj.value)
+            if leaf.shape is None:
+                return None
+            found.add(leaf.dtype)
+            ranks.append(len(leaf.shape))
+    return max(ranks, default=None)
+
+
+def _leaf_dtype(found: set[str | None]) -> str | None:
+    if not found:
+        return "float32"
+    if found == {"int32", "float32"}:
+        return "float32"
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def _ragged_range(a: Args) -> Value:

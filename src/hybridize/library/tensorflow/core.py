@@ -122,6 +122,25 @@ def _gradient_of(obj: Obj) -> Value:
     return tensor(DENSE, obj.dtype, obj.shape).value if isinstance(obj, Tensor) else unknown("a gradient").value
 
 
+def _jacobian(call: Call, batched: int = 0) -> Value:
+    """The dims of the target and then those of each source."""
+    _, target = type_of_value(call, call.arg(0, "target"), PYTHON_TF)
+
+    def of(obj: Obj) -> Value:
+        if not isinstance(obj, Tensor):
+            return unknown("a jacobian").value
+        known = target is not None and obj.shape is not None
+        shape = (*target, *obj.shape[batched:]) if known and target is not None and obj.shape is not None else None
+        return tensor(DENSE, obj.dtype, shape).value
+
+    sources = call.arg(1, "source" if batched else "sources")
+    return map_structure(call, sources, of, "jacobian") or tensor(DENSE).value
+
+
+def _batch_jacobian(call: Call) -> Value:
+    return _jacobian(call, 1)
+
+
 def _watched(call: Call) -> Value:
     return call.list_of(tensor(VARIABLE).value, "tuple" if False else "list", "watched")
 
@@ -131,7 +150,11 @@ def _tensor_spec(call: Call) -> Value:
 
 
 def _module_variables(call: Call) -> Value:
-    return call.list_of(tensor(VARIABLE).value, "list", "variables")
+    from hybridize.library.keras import tracking
+
+    name = call.name.rpartition(".")[2]
+    rules = {"trainable_variables": tracking.trainable_weights, "non_trainable_variables": tracking.fixed_weights}
+    return rules.get(name, tracking.tracked_weights)(call)
 
 
 def _nothing(call: Call) -> Value:
@@ -323,8 +346,8 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "tf.GradientTape": ClassSpec(
         methods={
             "gradient": Spec(_gradient, op=True),
-            "jacobian": Spec(lambda call: tensor(DENSE).value, op=True),
-            "batch_jacobian": Spec(lambda call: tensor(DENSE).value, op=True),
+            "jacobian": Spec(_jacobian, op=True),
+            "batch_jacobian": Spec(_batch_jacobian, op=True),
             "watch": Spec(_nothing),
             "watched_variables": Spec(_watched),
             "stop_recording": Spec(_receiver),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
     INT_V,
@@ -332,6 +332,25 @@ def _reduce(call: Call) -> Value:
     return _converted(call, result) or unknown("a reduced dataset").value
 
 
+def _scan(call: Call) -> Value:
+    """Each element of the result is the second of what the function gives for the state and an element."""
+    state = _structure(call, call.arg(0, "initial_state"), _Leaf(lambda s: s))
+    element, found = _element(call), BOTTOM
+    for _ in range(3):
+        result = call.call(call.arg(1, "scan_func"), state, element, how="graph")
+        pairs = [o for o in result if isinstance(o, Tup) and len(o.items) == 2]
+        if not pairs or len(pairs) != len(result):
+            return (
+                dataset(unknown("an element of a scanned dataset").value, _count(call)) if result else dataset(BOTTOM)
+            )
+        found = join(found, join_all([_converted(call, p.items[1]) for p in pairs]))
+        grown = join(state, join_all([_converted(call, p.items[0]) for p in pairs]))
+        if grown == state:
+            break
+        state = grown
+    return dataset(found, _count(call))
+
+
 def _spec_element(call: Call, value: Value) -> Value:
     """The element that a structure of `TensorSpec` describes."""
     result = BOTTOM
@@ -456,6 +475,7 @@ METHODS: Final[dict[str, Spec]] = {
     "concatenate": Spec(_concatenate),
     "window": Spec(_window),
     "reduce": Spec(_reduce),
+    "scan": Spec(_scan),
     "apply": Spec(_apply),
     "as_numpy_iterator": Spec(_numpy_iterator),
     "__iter__": Spec(_iterator),

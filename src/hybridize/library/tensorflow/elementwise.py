@@ -9,6 +9,7 @@ from hybridize.domain.tensors import RAGGED, SPARSE, VARIABLE, Shape
 from hybridize.library.operands import (
     Args,
     DtypeRule,
+    Operand,
     Unsure,
     agreed,
     chosen,
@@ -118,9 +119,17 @@ def _bitcast(a: Args) -> Shape:
 
 def _added(a: Args) -> Shape:
     shape: Shape = None
-    for t in a.tensors("inputs"):
+    for t in _addends(a):
         shape = merge(shape, t.shape)
     return shape
+
+
+def _addends(a: Args) -> list[Operand]:
+    """What is added up, or what all of a list of unknown length have in common."""
+    try:
+        return a.tensors("inputs")
+    except Unsure:
+        return [a.every("inputs")]
 
 
 def _isotonic(a: Args) -> Value:
@@ -152,7 +161,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.math.betainc": op(agreed("a", "b", "x"), broadcasting("a", "b", "x")),
     "tf.math.scalar_mul": op(same("x"), like("x")),
     "tf.math.polyval": op(same("x"), _polyval),
-    **group("tf.math.add_n tf.math.accumulate_n", op(lambda a: common(a.tensors("inputs")), _added)),
+    **group("tf.math.add_n tf.math.accumulate_n", op(lambda a: common(_addends(a)), _added)),
     "tf.clip_by_value": op(same("t"), like("t"), ragged=True),
     "tf.dtypes.complex": op(_complex, broadcasting("real", "imag")),
     "tf.cast": Spec(value_rule(_cast), op=True),

@@ -6,7 +6,7 @@ from typing import Final
 
 from hybridize.domain.objects import NONE_V, LibInst, Tensor, Value, tensor
 from hybridize.domain.tensors import DENSE, RAGGED, SPARSE
-from hybridize.library.convert import dtype_of
+from hybridize.library.convert import PYTHON_TF, dtype_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Spec
 
 
@@ -22,9 +22,17 @@ def _lookup(call: Call) -> Value:
 
 def _value_dtype(call: Call) -> str | None:
     table = call.receiver
-    if isinstance(table, LibInst):
-        return dtype_of(call.field(table, "value_dtype"))
-    return None
+    if not isinstance(table, LibInst):
+        return None
+    found = dtype_of(call.field(table, "value_dtype"))
+    for source in call.field(table, "initializer") if found is None else ():
+        if not isinstance(source, LibInst):
+            return None
+        found = dtype_of(call.field(source, "value_dtype"))
+        values = call.field(source, "values")
+        if found is None and values:
+            found = type_of_value(call, values, PYTHON_TF)[0]
+    return found
 
 
 def _size(call: Call) -> Value:
@@ -53,4 +61,9 @@ _PARAMETERS: Final = {
 FUNCTIONS: Final[dict[str, Spec]] = {}
 CLASSES: Final[dict[str, ClassSpec]] = {
     f"tf.lookup.{name}": ClassSpec(methods=_METHODS, parameters=parameters) for name, parameters in _PARAMETERS.items()
+} | {
+    "tf.lookup.KeyValueTensorInitializer": ClassSpec(parameters=("keys", "values", "key_dtype", "value_dtype", "name")),
+    "tf.lookup.TextFileInitializer": ClassSpec(
+        parameters=("filename", "key_dtype", "key_index", "value_dtype", "value_index")
+    ),
 }

@@ -74,5 +74,14 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "sync": Spec(_nothing),
         },
     ),
+    **{
+        f"tf.train.{name}": ClassSpec(
+            methods={
+                "SerializeToString": Spec(_give(prim("bytes").value)),
+                **_table("", "ParseFromString MergeFromString CopyFrom Clear", _nothing, "mutate"),
+            }
+        )
+        for name in ("Example", "SequenceExample", "Features", "Feature", "FloatList", "Int64List", "BytesList")
+    },
     "tf.profiler.experimental.Profile": ClassSpec(effects=("io",)),
 }

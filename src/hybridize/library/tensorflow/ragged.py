@@ -10,6 +10,7 @@ from typing import Final
 
 from hybridize.domain.objects import INT_V, Tensor, Value, tensor
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, Dim, Shape
+from hybridize.library.convert import shape_of
 from hybridize.library.operands import Args, Unsure, value_rule
 from hybridize.library.spec import Call, Rule, Spec
 
@@ -141,9 +142,16 @@ def _of_rows(more: int = 0) -> Rule:
 
 
 def _padded(call: Call) -> Value:
-    """`to_tensor`: ragged dims become as long as their longest row."""
-    given = call.given(1, "shape")
-    return tensor(DENSE, _dtype(call), None if given else _shape(call)).value
+    """`to_tensor`: ragged dims become as long as their longest row, or as the shape says."""
+    shape = _shape(call)
+    if call.given(1, "shape"):
+        given = shape_of(call, call.arg(1, "shape"))
+        if given is None or shape is None or len(given) > len(shape):
+            shape = None if given is None or shape is None else shape
+        else:
+            padded = (*given, *(DYNAMIC,) * (len(shape) - len(given)))
+            shape = tuple(new if new >= 0 else old for new, old in zip(padded, shape, strict=True))
+    return tensor(DENSE, _dtype(call), shape).value
 
 
 PROPERTIES: Final[dict[str, Rule]] = {
@@ -156,6 +164,7 @@ PROPERTIES: Final[dict[str, Rule]] = {
 METHODS: Final[dict[str, Spec]] = {
     "to_tensor": Spec(_padded, op=True),
     "row_starts": Spec(_of_rows(), op=True),
+    "row_lengths": Spec(_of_rows(), op=True),
     "row_limits": Spec(_of_rows(), op=True),
     "value_rowids": Spec(lambda call: tensor(DENSE, "int64", (DYNAMIC,)).value, op=True),
     "nrows": Spec(lambda call: tensor(DENSE, "int64", ()).value, op=True),

@@ -150,7 +150,9 @@ def _confusion(a: Args) -> Shape:
 def _bincount(a: Args) -> Shape:
     if a.given("axis"):
         raise Unsure
-    return (DYNAMIC,)
+    low = a.constant("minlength") if a.given("minlength") else None
+    high = a.constant("maxlength") if a.given("maxlength") else None
+    return (low if isinstance(low, int) and low == high else DYNAMIC,)
 
 
 def _bincount_dtype(a: Args) -> str | None:

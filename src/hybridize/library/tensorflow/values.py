@@ -178,7 +178,6 @@ _RAGGED_METHODS: Final = {
     "to_sparse": Spec(lambda call: tensor(SPARSE, receiver(call).dtype).value, op=True),
     "to_list": Spec(_lists),
     "bounding_shape": Spec(_dense("int64"), op=True),
-    "row_lengths": Spec(_dense("int64"), op=True),
     "with_values": Spec(_same, op=True),
     "with_flat_values": Spec(_same, op=True),
     "merge_dims": Spec(lambda call: tensor(RAGGED, receiver(call).dtype).value, op=True),
