@@ -55,21 +55,7 @@ PYTHON_TF: Final = {
     "bytes": "string",
     "complex": "complex128",
 }
-    "int": "int32",
-    "float": "float32",
-    "bool": "bool",
-    "str": "string",
-    "bytes": "string",
-    "complex": "complex128",
-}
 PYTHON_NP: Final = {
-    "int": "int64",
-    "float": "float64",
-    "bool": "bool",
-    "str": "string",
-    "bytes": "string",
-    "complex": "complex128",
-}
     "int": "int64",
     "float": "float64",
     "bool": "bool",
