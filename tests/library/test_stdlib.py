@@ -90,6 +90,7 @@ UNSPELLED = (
     "sys.stderr",
     "sys.stdin",
     "importlib.resources.",
+    "argparse.Namespace.",
 )
 INSTALLED_ELSEWHERE = {"distutils"}
 

@@ -16,6 +16,7 @@ from hybridize.domain.objects import (
     Tup,
     Unknown,
     Value,
+    counter,
     prim,
     stream,
     tensor,
@@ -210,6 +211,18 @@ def _covers_items(a: Tup, b: Tup) -> bool:
 def _merged_tuple(members: list[Tup]) -> Tup:
     columns = zip(*(m.items for m in members), strict=True)
     return tup([join_all(list(column)) for column in columns], members[0].kind, members[0].names)
+
+
+def varying(value: Value) -> Value:
+    """Numbers as values that a place of the program takes in turn."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Lit) and obj.kind == "int":
+            obj = counter(obj.const)
+        elif isinstance(obj, Prim) or (isinstance(obj, Lit) and obj.kind == "float"):
+            obj = prim(obj.kind, True)
+        result = join(result, obj.value)
+    return result
 
 
 def widen(old: Value, new: Value) -> Value:

@@ -6,7 +6,10 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import (
+    join,
+    varying,
+)
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
@@ -29,7 +32,6 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     bound,
-    counter,
     literal,
     prim,
     tensor,
@@ -170,18 +172,6 @@ def _scalars(op: str, x: Lit | Prim, y: Lit | Prim) -> Value:
     if kinds == {"bool"} and op in "|&^":
         return BOOL_V
     return prim("int", varies).value
-
-
-def varying(value: Value) -> Value:
-    """Numbers as values that a place of the program takes in turn."""
-    result = BOTTOM
-    for obj in value:
-        if isinstance(obj, Lit) and obj.kind == "int":
-            obj = counter(obj.const)
-        elif isinstance(obj, Prim) or (isinstance(obj, Lit) and obj.kind == "float"):
-            obj = prim(obj.kind, True)
-        result = join(result, obj.value)
-    return result
 
 
 def _fold(op: str, x: Any, y: Any) -> Value:
@@ -359,7 +349,7 @@ def unary(engine: Any, frame: Any, op: str, value: Value, pos: int) -> Value:
             case Lit(const=int() | float() | complex() as const):
                 folded = {"-": lambda c: -c, "+": lambda c: +c}.get(op)
                 made = literal(folded(const)).value if folded else prim("int").value
-                result = join(result, made)
+                result = join(result, varying(made) if getattr(obj, "varies", False) else made)
             case Prim():
                 result = join(result, prim("int" if obj.kind == "bool" else obj.kind, obj.varies).value)
             case Tensor():

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from hybridize.domain.lattice import join, join_all
+from hybridize.domain.lattice import (
+    join,
+    join_all,
+    varying,
+)
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
@@ -308,7 +312,8 @@ def _reduce_numbers(call: Call) -> Value:
                 call.frame.ops[call.pos] = call.name
             result = join(result, obj.value)
         elif isinstance(obj, Lit) and isinstance(obj.const, int | float) and obj is not NONE:
-            result = join(result, _folded(call, name, obj) or prim(obj.kind if obj.kind != "bool" else "int").value)
+            kind = obj.kind if obj.kind != "bool" else "int"
+            result = join(result, _folded(call, name, obj) or prim(kind, obj.varies).value)
         else:
             result = join(result, obj.value)
     if name in ("min", "max"):
@@ -322,7 +327,8 @@ def _folded(call: Call, name: str, obj: Lit) -> Value | None:
         return None
     consts = [call.constant(i, "") for i in range(len(call.args))]
     if len(consts) > 1 and all(isinstance(c, int | float) for c in consts):
-        return literal((min if name == "min" else max)(consts)).value
+        made = literal((min if name == "min" else max)(consts)).value
+        return varying(made) if any(isinstance(o, Lit) and o.varies for v in call.args for o in v) else made
     return None
 
 
@@ -332,8 +338,12 @@ def _number(kind: str) -> Rule:
         result = BOTTOM
         for obj in call.arg(0):
             read = isinstance(obj, Tensor) and obj.kind != "ndarray"
-            if read or (isinstance(obj, Prim) and obj.varies):
+            if isinstance(obj, Lit) and obj.varies and kind == "int":
+                return obj.value
+            if read or (isinstance(obj, Lit | Prim) and obj.varies):
                 result = join(result, prim(kind, True).value)
+        if result:
+            return result
         if const is not None and isinstance(const, int | float | str) and len(call.args) == 1:
             try:
                 return literal({"int": int, "float": float}[kind](const)).value
@@ -506,7 +516,8 @@ def _abs(call: Call) -> Value:
     result = BOTTOM
     for obj in call.arg(0):
         if isinstance(obj, Lit) and isinstance(obj.const, int | float):
-            result = join(result, literal(abs(obj.const)).value)
+            made = literal(abs(obj.const)).value
+            result = join(result, varying(made) if obj.varies else made)
         elif isinstance(obj, Tensor):
             if obj.kind != "ndarray":
                 call.frame.ops[call.pos] = "tf.math.abs"
