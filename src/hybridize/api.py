@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from hybridize.config import Config
 from hybridize.decide.model import Assumption, FileError, Finding, FunctionReport, ProjectInfo, Report
 from hybridize.decide.preconditions import Options, decide, finding, findings
+from hybridize.facts.model import FunctionFacts, Mode, Ternary
 from hybridize.source import ImportTable, discover, find_src_roots, project_versions
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ def _functions(
     from hybridize.decide.signatures import Signatures
     from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
-    from hybridize.facts.model import Mode, Ternary
     from hybridize.flow.solve import FlowOptions, Solver
     from hybridize.rules.scan import Scanner
     from hybridize.rules.views import FunctionView
@@ -120,15 +120,18 @@ def _functions(
         collector = Collector(solved, options)
         scanner = Scanner(solved, versions)
         scanner.project.effects = collector.effects
-        for i, (module, code) in enumerate(pairs):
-            if (code in first.reached) == (solution is not None):
-                facts = collector.facts(module, code)
-                hits = []
-                if facts.mode is Mode.HYBRID or facts.tensor_parameter.value is not Ternary.NO:
-                    hits = scanner.hits(FunctionView(scanner.project, code, solved.frames.get(code, []), facts))
-                    hits = suppressions.remaining(facts, hits)
-                reports[i] = suppressions.apply(decide(facts, decisions, hits))
-                found += findings(facts, hits)
+        views = {
+            i: FunctionView(scanner.project, code, solved.frames.get(code, []), collector.facts(module, code))
+            for i, (module, code) in enumerate(pairs)
+            if (code in first.reached) == (solution is not None)
+        }
+        asked = [i for i, view in views.items() if _may_be_graph(view.facts)]
+        # What blocks nothing is told of hybrid functions only; it may still be what a comment silences.
+        hits = dict(zip(asked, scanner.hits([views[i] for i in asked], every=suppressions.any), strict=True))
+        for i, view in views.items():
+            remaining = suppressions.remaining(view.facts, hits.get(i, ()))
+            reports[i] = suppressions.apply(decide(view.facts, decisions, remaining))
+            found += findings(view.facts, remaining)
         if solution is None:
             rest = [
                 h for h in scanner.project_hits() if not suppressions.silences(h.path, h.line, h.rule.code, h.rule.name)
@@ -143,6 +146,11 @@ def _functions(
     found += suppressions.unused()
     found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]
     return functions, _distinct(found)
+
+
+def _may_be_graph(facts: FunctionFacts) -> bool:
+    """Whether a function is hybrid, or has parameters for which it may be made so."""
+    return facts.mode is Mode.HYBRID or facts.tensor_parameter.value is not Ternary.NO
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:

@@ -29,6 +29,11 @@ class Suppressions:
             if found:
                 self._by_path[path] = spread(found, _definitions(text))
 
+    @property
+    def any(self) -> bool:
+        """Whether there are such comments at all."""
+        return bool(self._by_path)
+
     def silences(self, path: str, line: int, code: str, name: str) -> bool:
         """Whether a comment holds for this line and code; it then counts as used."""
         found = False

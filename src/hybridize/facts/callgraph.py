@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from hybridize.domain.objects import Inst
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
@@ -108,27 +107,6 @@ def call_chain(start: Frame, goal: Frame) -> list[tuple[Frame, int, Frame]]:
 def describe_chain(chain: list[tuple[Frame, int, Frame]]) -> list[Evidence]:
     """A chain of calls as evidence."""
     return [Evidence(f"calls `{callee.code.name}`", f.code.path, pos >> 16) for f, pos, callee in chain]
-
-
-def recursion(frames: list[Frame], is_layer: Callable[[Inst], bool]) -> Fact:
-    """Whether a function reaches itself. A layer that holds layers of its own class is no recursion: each is traced."""
-    for frame in frames:
-        for other in sorted([f for f in reachable(frame) if f.code is frame.code], key=lambda f: f.uid):
-            if not _may_recur(frame, other, is_layer):
-                continue
-            chain = call_chain(frame, other)
-            if chain:
-                return Fact(Ternary.YES, tuple(describe_chain(chain)))
-    return Fact(Ternary.NO)
-
-
-def _may_recur(a: Frame, b: Frame, is_layer: Callable[[Inst], bool]) -> bool:
-    """Whether reaching the second frame from the first is a recursion: not where two layers differ."""
-    if a is b or a.func is None or a.func.owner is None or not a.args or not b.args:
-        return True
-    mine = {o for o in a.args[0] if isinstance(o, Inst)}
-    theirs = {o for o in b.args[0] if isinstance(o, Inst)}
-    return not mine or not theirs or bool(mine & theirs) or not all(map(is_layer, mine))
 
 
 class Coverage:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hybridize.domain.objects import Bound, Func, Inst, Wrapper
-from hybridize.facts.callgraph import Coverage, recursion
+from hybridize.facts.callgraph import Coverage
 from hybridize.facts.computation import ASSUMED, Computation, hazards
 from hybridize.facts.effects import SideEffects
+from hybridize.facts.extents import Extents
 from hybridize.facts.guards import reset_guards
 from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
 from hybridize.facts.parameters import Looker, Parameters
+from hybridize.facts.recursion import recursion
 from hybridize.flow.hints import HintReader
 from hybridize.flow.solve import Solution
 from hybridize.program.build import ModuleSource
@@ -38,8 +40,9 @@ class Collector:
         self.options = options
         self.hints = HintReader(solution.engine)
         self.looker = Looker()
-        self.effects = SideEffects(solution)
-        self.computation = Computation(solution)
+        self.extents = Extents(solution)
+        self.effects = SideEffects(solution, self.extents)
+        self.computation = Computation(self.extents.components)
         self.hybrid = set(solution.world.hybrids)
         self.exported = _exported(solution)
         self.coverage = Coverage(solution, self.hybrid)
@@ -84,7 +87,7 @@ class Collector:
             tensor_parameter=tensor,
             primitive_parameter=primitive,
             python_side_effects=effects,
-            recursive=recursion(frames, self._is_layer),
+            recursive=recursion(frames, self.extents, self._is_layer),
             tensor_computation=computation,
             covered_by_hybrid_callers=self.coverage.fact(code),
             retraces=parameters.retracing_fact(),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hybridize.facts.callgraph import components
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.flow.frames import Frame
-from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
 
 _NOT_COMPUTATION = ("tf.io", "tf.train")
@@ -30,11 +28,12 @@ _SKIPPED = frozenset({"build", "class", "callback"})
 class Computation:
     """Tensor operations of each frame, callees included."""
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, order: list[list[Frame]]) -> None:
+        """`order` are the components of the call graph, callees first."""
         self.ops: dict[Frame, Evidence | None] = {}
         self.opaque: dict[Frame, Evidence | None] = {}
-        self.order = components([f for group in solution.frames.values() for f in group])
-        for component in self.order:
+        self.order = order
+        for component in order:
             self._summarize(component)
 
     def _summarize(self, component: list[Frame]) -> None:

@@ -10,8 +10,22 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hybridize.domain.objects import Cell, Container, Heap, Inst, Lib, LibInst, Mod, Obj, Stream, Tensor, Tup, Unknown
-from hybridize.facts.callgraph import components, reachable
+from hybridize.domain.objects import (
+    BOTTOM,
+    Cell,
+    Container,
+    Heap,
+    Inst,
+    Lib,
+    LibInst,
+    Mod,
+    Obj,
+    Stream,
+    Tensor,
+    Tup,
+    Unknown,
+)
+from hybridize.facts.extents import Extents
 from hybridize.facts.guards import SET_UP, holds_plain_tensor, repeatable, set_up_once, stored
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import ELSEWHERE, Root, call_at, cell_roots, definitions, passed_slots, roots, slots_of
@@ -57,15 +71,12 @@ class Reason:
 class SideEffects:
     """The effects of every live frame, callees included."""
 
-    def __init__(self, solution: Solution) -> None:
+    def __init__(self, solution: Solution, extents: Extents) -> None:
         self.summaries: dict[Frame, dict[tuple[str, Obj | str | None], Reason]] = {}
+        self.extents = extents
         self._frames = solution.frames
         self._dead = frozenset(f.uid for f in solution.world.frames if f.dead)
-        self._extents: dict[Frame, frozenset[int]] = {}
-        self._extent_codes: dict[Frame, frozenset[Code]] = {}
-        frames = [f for group in solution.frames.values() for f in group]
-        self.components = components(frames)
-        for component in self.components:
+        for component in extents.components:
             self._summarize(component)
 
     def _summarize(self, component: list[Frame]) -> None:
@@ -103,6 +114,7 @@ class SideEffects:
         """Takes over a callee's effects, as far as they are effects of the caller too."""
         count = 0
         once_here: bool | None = None
+        passed = _Passed(frame, pos, callee)
         for key, reason in self.summaries.get(callee, {}).items():
             effect = reason.effect
             once = reason.once
@@ -114,14 +126,14 @@ class SideEffects:
             if key in gathered:
                 continue
             origin = reason.roots
-            if isinstance(effect.target, Unknown) and not _passed_here(effect.target, frame, pos, callee):
+            if isinstance(effect.target, Unknown) and effect.target not in passed:
                 continue
             if effect.kind in CHANGES and origin:
                 origin = self._lifted(frame, pos, callee, origin)
                 if not origin:
                     continue
             elif effect.kind in CHANGES:
-                if not _passed_here(effect.target, frame, pos, callee) or self._is_own(frame, effect, direct=False):
+                if effect.target not in passed or self._is_own(frame, effect, direct=False):
                     continue
                 if effect.target is None and effect.cell is None and effect.kind == "closure":
                     continue
@@ -150,9 +162,10 @@ class SideEffects:
             return True
         if direct:
             return False
-        inside = reachable(frame)
-        owners = [f for f in inside if any(f.cells.get(name) is cell for name in f.code.cells)]
-        return any(all(c in inside or _keeps_nothing(c) for c in o.callers) for o in owners)
+        extents = self.extents
+        inside = extents.of(frame)
+        owners = extents.frames(inside & extents.owners(cell))
+        return any(all(inside & extents.set_of([c]) or _keeps_nothing(c) for c in o.callers) for o in owners)
 
     def _made_here(self, frame: Frame, target: Heap, *, direct: bool) -> bool:
         """Whether the extent of a frame allocated an object."""
@@ -169,17 +182,21 @@ class SideEffects:
 
     def _is_within(self, frame: Frame, target: Heap) -> bool:
         """Whether the code that allocated an object ran within a frame's extent."""
+        code = target.site[0]
         if target.frame == SHARED:
-            return target.site[0] in self._codes(frame)
-        if target.frame in self._dead and target.site[0] in self._codes(frame):
-            return self._is_private(frame, target.site[0])
-        return target.frame == frame.uid or target.frame in self._extent(frame)
+            return self._runs(frame, code)
+        if target.frame in self._dead and self._runs(frame, code):
+            return self._is_private(frame, code)
+        return target.frame == frame.uid or bool(self.extents.of(frame) & self.extents.with_uid(target.frame))
 
     def _is_private(self, frame: Frame, code: Code) -> bool:
         """Whether a function is called from within a frame's extent only."""
-        inside = self._extent(frame) | {frame.uid}
+        extents = self.extents
+        inside = extents.without_bodies(extents.of(frame)) | extents.set_of([frame])
         found = self._frames.get(code, [])
-        return all(f.uid in inside and all(c.dead or c.uid in inside for c in f.callers) for f in found)
+        if not all(inside & extents.set_of([f]) for f in found):
+            return False
+        return all(c.dead or inside & extents.set_of([c]) for f in found for c in f.callers)
 
     def _origin(self, frame: Frame, effect: Effect) -> frozenset[Root]:
         """Arrays and iterators have no identity: what the function's own code says of their origin decides."""
@@ -213,25 +230,16 @@ class SideEffects:
                 here.add(root)
         return self._outside(frame, frozenset(here), direct=False)
 
-    def _codes(self, frame: Frame) -> frozenset[Code]:
-        found = self._extent_codes.get(frame)
-        if found is None:
-            codes = (f.code for f in reachable(frame) if f.code.kind != "module")
-            found = self._extent_codes[frame] = frozenset(codes)
-        return found
-
-    def _extent(self, frame: Frame) -> frozenset[int]:
-        found = self._extents.get(frame)
-        if found is None:
-            found = self._extents[frame] = frozenset(f.uid for f in reachable(frame) if f.code.kind != "module")
-        return found
+    def _runs(self, frame: Frame, code: Code) -> bool:
+        """Whether a call of a frame may run a function or class body."""
+        return code.kind != "module" and bool(self.extents.of(frame) & self.extents.with_code(code))
 
     def fact(self, frames: list[Frame], speculate: bool, *, tracing: bool = False) -> tuple[Fact, list[Evidence]]:
         """Whether a function has Python side effects, and the assumptions that the answer rests on.
 
         With `tracing`: whether it has any but state that is set up once, which tracing does too.
         """
-        certain: dict[tuple[str, int], tuple[Evidence, ...]] = {}
+        certain: dict[tuple[str, int], Reason] = {}
         opaque: list[Reason] = []
         for frame in frames:
             for reason in self.summaries.get(frame, {}).values():
@@ -241,10 +249,10 @@ class SideEffects:
                     opaque.append(reason)
                 else:
                     place = (reason.frame.code.path, reason.effect.position >> 16)
-                    certain.setdefault(place, evidence_of(reason))
+                    certain.setdefault(place, reason)
         if certain:
-            chosen = sorted(certain.items(), key=lambda c: (len(c[1]), c[0]))[:_MOST]
-            return Fact(Ternary.YES, tuple(step for _, chain in chosen for step in chain)), []
+            chosen = sorted(certain.items(), key=lambda c: (len(c[1].path), c[0]))[:_MOST]
+            return Fact(Ternary.YES, tuple(step for _, reason in chosen for step in evidence_of(reason))), []
         if not opaque:
             return Fact(Ternary.NO), []
         doubtful = [r for r in opaque if not speculate or not _sounds_harmless(r)]
@@ -279,12 +287,22 @@ def _order(reason: Reason) -> tuple[int, str, int]:
     return (len(reason.path), reason.frame.code.path, reason.effect.position)
 
 
-def _passed_here(target: Obj | None, frame: Frame, pos: int, callee: Frame) -> bool:
-    """Whether a changed argument of the callee is one that this call passes (contexts may have been merged)."""
-    if target is None or not any(target in value for value in callee.args):
-        return True
-    passed = callee.incoming.get((frame, pos))
-    return passed is None or any(target in value for value in passed)
+class _Passed:
+    """The objects that a callee may change as far as this call is concerned: of its arguments, those passed here.
+
+    (Contexts may have been merged, so that the callee's arguments are those of several calls.)
+    """
+
+    __slots__ = ("others",)
+
+    def __init__(self, frame: Frame, pos: int, callee: Frame) -> None:
+        passed = callee.incoming.get((frame, pos))
+        self.others: frozenset[Obj] = BOTTOM
+        if passed is not None and any(a is not b for a, b in zip(callee.args, passed, strict=True)):
+            self.others = BOTTOM.union(*callee.args).difference(*passed)
+
+    def __contains__(self, target: Obj | None) -> bool:
+        return target not in self.others
 
 
 def fills_own(frame: Frame, reason: Reason) -> bool:

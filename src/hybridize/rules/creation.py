@@ -38,6 +38,16 @@ def makes_variables(view: FrameView, slot: int) -> str | None:
     return None
 
 
+def may_own_variables(name: str) -> bool:
+    """Whether what is called so may make something that owns variables, or a queue, in some version of Keras."""
+    return any(kind.fullmatch(name) for kind in (_FUNCTIONS, _CLASSES, _WEIGHTED, _SEEDED, _QUEUES))
+
+
+def is_table(name: str) -> bool:
+    """Whether a class of this name is that of a mutable hash table."""
+    return _TABLES.fullmatch(name) is not None
+
+
 def makes_queue(view: FrameView, slot: int) -> str | None:
     """The name of a queue class that a call makes an object of."""
     return next((name for name in view.names(slot) if _QUEUES.fullmatch(name)), None)
@@ -45,4 +55,4 @@ def makes_queue(view: FrameView, slot: int) -> str | None:
 
 def makes_table(view: FrameView, slot: int) -> str | None:
     """The name of a mutable hash table class that a call makes an object of."""
-    return next((name for name in view.names(slot) if _TABLES.fullmatch(name)), None)
+    return next((name for name in view.names(slot) if is_table(name)), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,7 +12,9 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
 
 if TYPE_CHECKING:
+    from hybridize.domain.objects import Value
     from hybridize.flow.frames import Frame
+    from hybridize.program.index import Index
     from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 
@@ -78,14 +80,51 @@ class Hit:
 
 #: Looks at one instruction of one frame: hits travel from there to every function whose traced extent holds the frame.
 Trigger: TypeAlias = "Callable[[FrameView, Instr], Iterator[Hit]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A trigger with what an instruction must be for it to look at all: asked once, not for each frame.
+
+    It looks where any of them holds. `form` is asked of an instruction as it stands in its code; the others are for
+    calls: `names` of the canonical names of the library functions that are called, `values` of all that is called.
+    They may say yes where the trigger finds nothing, but never no where it finds something.
+    """
+
+    trigger: Trigger
+    form: Callable[[Index, Instr], bool] | None = None
+    names: Callable[[str], bool] | None = None
+    values: Callable[[ProjectView, Value], bool] | None = None
+
+
+def operators(trigger: Trigger, *accepted: str) -> Where:
+    """A trigger at some operators."""
+    return Where(trigger, form=lambda _, instr: instr[2] in accepted)
+
+
+def attributes(trigger: Trigger, accepted: Collection[str]) -> Where:
+    """A trigger at reads of attributes of some names."""
+    return Where(trigger, form=lambda _, instr: instr[3] in accepted)
+
+
 #: Looks at a whole frame (its effects, say); hits travel as those of triggers do.
 FrameScan: TypeAlias = "Callable[[FrameView], Iterator[Hit]]"
 #: Looks at one function as the thing that is (or would be) decorated.
 RootScan: TypeAlias = "Callable[[FunctionView], Iterator[Hit]]"
 #: Whether hits in a callee count for who calls it at a position (false: the call runs once, or keeps its result).
 Passage: TypeAlias = "Callable[[FrameView, int, Frame], bool]"
-#: Looks at the hits of a rule on a function, with the frames that carry them: those that hold, with more evidence.
-Confirmation: TypeAlias = "Callable[[FunctionView, dict[Hit, list[Frame]]], dict[Hit, tuple[Evidence, ...]]]"
+
+
+@dataclass(slots=True)
+class Doubt:
+    """The hits of a rule on a function that are still to be confirmed, with the frames that carry them."""
+
+    function: FunctionView
+    hits: dict[Hit, list[Frame]]
+
+
+#: Looks at the hits of a rule on many functions: for each function those that hold, with more evidence.
+Confirmation: TypeAlias = "Callable[[ProjectView, Sequence[Doubt]], list[dict[Hit, tuple[Evidence, ...]]]]"
 #: Looks at the program as a whole; hits name their path.
 ProjectScan: TypeAlias = "Callable[[ProjectView], Iterator[Hit]]"
 
@@ -112,9 +151,10 @@ class Rule:
 
     `outcome` is what happens if the pattern is traced, `blocks` what it stands against, `level` how it is reported
     where the function is hybrid already (None: not at all). Of the ways to look at a program a rule uses any:
-    `triggers` by operation code, `frame` for a function in one context, `root` for the function that is decorated,
-    `project` for everything else. `passes` can stop hits on their way up the calls, `confirm` at the
-    function that is decorated.
+    `triggers` by operation code (with `Where` only some instructions of it), `frame` for a function in one context,
+    `root` for the function that is decorated, `project` for everything else. `passes` can stop hits on their way up
+    the calls, `confirm` at the function that is decorated. What blocks nothing has nothing to say of eager functions:
+    its `root` is not asked there.
     """
 
     code: str
@@ -126,7 +166,7 @@ class Rule:
     level: Level | None = Level.ERROR
     blocks: frozenset[Blocks] = frozenset((Blocks.TO_HYBRID,))
     fix: str | None = None
-    triggers: Mapping[Op, Trigger] = field(default_factory=dict)
+    triggers: Mapping[Op, Trigger | Where] = field(default_factory=dict)
     frame: FrameScan | None = None
     root: RootScan | None = None
     project: ProjectScan | None = None

@@ -9,8 +9,10 @@ many places at once is a matrix of bit masks, one bit for each place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from typing import Final, TypeAlias, cast
 
 from hybridize.domain.objects import Bound, Class, Func, Inst, Wrapper
 from hybridize.facts.origins import calls_at
@@ -68,6 +70,12 @@ def either(a: Relation, b: Relation) -> Relation:
     return (rows[0], rows[1], rows[2])
 
 
+def chosen(mask: int, a: Relation, b: Relation) -> Relation:
+    """What the one does to the places in the mask, and the other to the rest."""
+    rows = [tuple(x & mask | y & ~mask for x, y in zip(p, q, strict=True)) for p, q in zip(a, b, strict=True)]
+    return cast("Relation", tuple(rows))
+
+
 def repeated(a: Relation, every: int) -> Relation:
     """Any number of times."""
     found = identity(every)
@@ -78,76 +86,102 @@ def repeated(a: Relation, every: int) -> Relation:
         found = more
 
 
+@dataclass(slots=True)
+class Events:
+    """What happens where, for the questions of any number of functions at once; each question has places of its own.
+
+    `calls` has for the frames of a function the places that their extent reads, `asked` all the places of its question:
+    what the function's own code does is no matter to it. `writes` has for a frame and a position in it the places that
+    are written there, `leads` for each frame the places of the questions to whose events it leads.
+    """
+
+    every: int = 0
+    calls: dict[Frame, int] = field(default_factory=dict)
+    asked: dict[Frame, int] = field(default_factory=dict)
+    writes: dict[Frame, dict[int, int]] = field(default_factory=dict)
+    leads: dict[Frame, int] = field(default_factory=dict)
+
+    def call(self, frame: Frame, read: int, asked: int) -> None:
+        """Notes that calls of a frame, one of the function that a question is about, read some places."""
+        self.calls[frame] = self.calls.get(frame, 0) | read
+        self.asked[frame] = asked
+        self.leads[frame] = self.leads.get(frame, 0) | asked
+
+    def write(self, frame: Frame, position: int, place: int, asked: int) -> None:
+        """Notes that a frame writes a place."""
+        row = self.writes.setdefault(frame, {})
+        row[position] = row.get(position, 0) | place
+        self.leads[frame] = self.leads.get(frame, 0) | asked
+
+    def spread(self, ranks: Mapping[Frame, int]) -> None:
+        """Carries on who leads to events, to callers. `ranks` are lower for callees: with them each is seen once."""
+        last = len(ranks)
+        todo = [(ranks.get(frame, last), frame.uid, frame) for frame in self.leads]
+        heapify(todo)
+        queued = set(self.leads)
+        while todo:
+            _, _, frame = heappop(todo)
+            queued.discard(frame)
+            found = self.leads[frame]
+            for caller in frame.callers:
+                old = self.leads.get(caller, 0)
+                if found & ~old:
+                    self.leads[caller] = old | found
+                    if caller not in queued:
+                        queued.add(caller)
+                        heappush(todo, (ranks.get(caller, last), caller.uid, caller))
+
+
 class Order:
     """The relations of frames, for given events.
 
     Args:
-        every: the mask of all places.
-        calls: for frames of the function, the places that their extent reads.
-        writes: for a frame and a position in it, the places that are written there.
+        events: what happens where.
         makes: for a frame and a position in it, the places that are made there; position -1: when the frame starts.
         sites: what is known of the program's calls already.
     """
 
-    def __init__(
-        self,
-        every: int,
-        calls: dict[Frame, int],
-        writes: dict[Frame, dict[int, int]],
-        makes: Callable[[Frame], dict[int, int]],
-        sites: Sites | None = None,
-    ) -> None:
-        self.every = every
-        self.nothing = identity(every)
-        self.sites = sites or Sites()
-        self.calls = calls
-        self.writes = writes
-        self.makes = makes
+    def __init__(self, events: Events, makes: Callable[[Frame], dict[int, int]], sites: Sites) -> None:
+        self.events = events
+        self.every = events.every
+        self.nothing = identity(events.every)
+        self.sites = sites
+        self._makes = makes
         self._relations: dict[Frame, Relation] = {}
-        self._relevant = self._leading_to([*calls, *writes])
 
     def stale(self, frame: Frame) -> int:
         """The places that a run of a frame may write between two calls."""
-        if frame not in self._relevant:
-            return 0
-        return self._frame(frame)[0][3]
+        return self._frame(frame)[0][3] if self.matters(frame) else 0
 
-    def concerned(self, frames: Iterable[Frame]) -> list[Frame]:
-        """Those of some frames that lead to any event."""
-        return [frame for frame in frames if frame in self._relevant]
-
-    def _leading_to(self, frames: Iterable[Frame]) -> set[Frame]:
-        found = set(frames)
-        todo = list(found)
-        while todo:
-            for caller in todo.pop().callers:
-                if caller not in found:
-                    found.add(caller)
-                    todo.append(caller)
-        return found
+    def makes(self, frame: Frame) -> dict[int, int]:
+        """The places that a frame makes, by position, of the questions to whose events it leads."""
+        leads = self.events.leads[frame]
+        return {position: found & leads for position, found in self._makes(frame).items() if found & leads}
 
     def _frame(self, frame: Frame) -> Relation:
         found = self._relations.get(frame)
         if found is None:
-            mask = self.calls.get(frame, 0)
-            if mask:
-                found = called(mask, self.every)
-            else:
-                self._relations[frame] = self.nothing  # of a recursive call
-                found = _Walk(self, frame).block(frame.code.body)
-                start = self.makes(frame).get(-1, 0)
+            asked = self.events.asked.get(frame, 0)
+            own = called(self.events.calls[frame], self.every) if asked else self.nothing
+            self._relations[frame] = found = own  # of a recursive call
+            if self.events.leads[frame] & ~asked:
+                makes = self.makes(frame)
+                found = _Walk(self, frame, makes).block(frame.code.body)
+                start = makes.get(-1, 0)
                 if start:
                     found = then(renewed(start, self.every), found)
+                if asked:
+                    found = chosen(asked, own, found)
             self._relations[frame] = found
         return found
 
     def matters(self, frame: Frame) -> bool:
         """Whether a call of a frame leads to any event."""
-        return frame in self._relevant
+        return frame in self.events.leads
 
     def run(self, frame: Frame) -> Relation | None:
         """What a call of a frame does; None where it has no part in this."""
-        return self._frame(frame) if frame in self._relevant else None
+        return self._frame(frame) if frame in self.events.leads else None
 
 
 class Sites:
@@ -180,13 +214,13 @@ class Sites:
 class _Walk:
     """One frame's code."""
 
-    def __init__(self, order: Order, frame: Frame) -> None:
+    def __init__(self, order: Order, frame: Frame, makes: dict[int, int]) -> None:
         self.order = order
         self.frame = frame
         self.every = order.every
         self.nothing = order.nothing
-        self.makes = order.makes(frame)
-        self.writes = order.writes.get(frame, {})
+        self.makes = makes
+        self.writes = order.events.writes.get(frame, {})
         every = order.sites.of(frame)
         self.callees = {p: some for p, some in every.items() if any(order.matters(c) for c, _ in some)}
         self.events = self.callees.keys() | self.makes.keys() | self.writes.keys()

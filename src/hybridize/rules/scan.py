@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,9 +10,9 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION, Symbolic
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
-from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
-from hybridize.rules.model import Confirmation, Hit, Level, Rule, RuleHit, Trigger
+from hybridize.program.ir import Op
+from hybridize.rules.dispatch import Dispatch
+from hybridize.rules.model import Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 from hybridize.source.versions import Versions
@@ -35,6 +35,31 @@ class Carried:
     path: tuple[tuple[str, int, str], ...]
 
 
+class _Gathered:
+    """The hits on one function, one for each place and rule."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, str, int], RuleHit] = {}
+        self.doubts: dict[str, Doubt] = {}  # by rule
+        self.ways: dict[Hit, Carried] = {}  # by which way each doubtful hit first comes
+
+    def add(self, hit: RuleHit) -> None:
+        """Adds a hit that holds."""
+        self.found.setdefault((hit.rule.code, hit.path, hit.position), hit)
+
+    def doubt(self, function: FunctionView, carried: Carried, frame: Frame) -> None:
+        """Adds a hit that the rule has to confirm."""
+        doubt = self.doubts.get(carried.rule.code)
+        if doubt is None:
+            doubt = self.doubts[carried.rule.code] = Doubt(function, {})
+        doubt.hits.setdefault(carried.hit, []).append(frame)
+        self.ways.setdefault(carried.hit, carried)
+
+    def sorted(self) -> list[RuleHit]:
+        """The hits by rule, nearest first."""
+        return sorted(self.found.values(), key=lambda h: (h.rule.code, len(h.evidence), h.path, h.position))
+
+
 class Scanner:
     """The hits of all rules over one solution."""
 
@@ -42,45 +67,41 @@ class Scanner:
         self.solution = solution
         self.project = ProjectView(solution, Symbolic(), versions)
         self.rules = all_rules()
-        self._triggers: dict[Op, list[tuple[Rule, Trigger]]] = {}
+        self._dispatch = Dispatch(self.project, self.rules)
         self._frame_rules = [rule for rule in self.rules if rule.frame is not None]
-        for rule in self.rules:
-            for op, trigger in rule.triggers.items():
-                self._triggers.setdefault(op, []).append((rule, trigger))
+        self._root_rules = [rule for rule in self.rules if rule.root is not None]
+        self._blocking_rules = [rule for rule in self._root_rules if rule.blocks]
         self.failures: list[str] = []  # rules that raised
-        self._watched: dict[Code, list[tuple[Instr, list[tuple[Rule, Trigger]]]]] = {}
         self._carried: dict[Frame, tuple[Carried, ...]] = {}
         self._ranks: dict[Frame, int] | None = None  # of the components that frames are in: callees before callers
 
-    def hits(self, function: FunctionView) -> list[RuleHit]:
-        """Every hit on a function, were it the one that is decorated."""
-        self._prepare(function.frames)
-        found: dict[tuple[str, str, int], RuleHit] = {}
-        doubtful: dict[str, dict[Hit, list[Frame]]] = {}
-        ways: dict[Hit, Carried] = {}
+    def hits(self, functions: Sequence[FunctionView], *, every: bool = True) -> list[list[RuleHit]]:
+        """For each function the hits, were it the one that is decorated.
+
+        Without `every`, eager functions are asked only what may block their conversion.
+        """
+        self._prepare([frame for function in functions for frame in function.frames])
+        gathered = [self._gathered(function) for function in functions]
+        self._confirm(gathered)
+        for function, each in zip(functions, gathered, strict=True):
+            for rule in self._root_rules if every or function.is_hybrid else self._blocking_rules:
+                assert rule.root is not None
+                for hit in self._guarded(rule, rule.root, function):
+                    each.add(_root_result(function, rule, hit))
+        return [each.sorted() for each in gathered]
+
+    def _gathered(self, function: FunctionView) -> _Gathered:
+        """What the extent of a function carries."""
+        gathered = _Gathered()
         for frame in function.frames:
             for carried in self._carried.get(frame, ()):
                 if not function.holds(frame, carried.needs):
                     continue
-                if carried.rule.confirm is not None:
-                    doubtful.setdefault(carried.rule.code, {}).setdefault(carried.hit, []).append(frame)
-                    ways.setdefault(carried.hit, carried)
-                    continue
-                hit = _result(carried)
-                found.setdefault((hit.rule.code, hit.path, hit.position), hit)
-        for hits in doubtful.values():
-            confirm = ways[next(iter(hits))].rule.confirm
-            assert confirm is not None
-            for each, more in self._confirmed(confirm, function, hits).items():
-                hit = _result(ways[each])
-                hit = replace(hit, evidence=(*hit.evidence, *more))
-                found.setdefault((hit.rule.code, hit.path, hit.position), hit)
-        for rule in self.rules:
-            if rule.root is not None:
-                for each in self._guarded(rule, rule.root, function):
-                    hit = _root_result(function, rule, each)
-                    found.setdefault((hit.rule.code, hit.path, hit.position), hit)
-        return sorted(found.values(), key=lambda h: (h.rule.code, len(h.evidence), h.path, h.position))
+                if carried.rule.confirm is None:
+                    gathered.add(_result(carried))
+                else:
+                    gathered.doubt(function, carried, frame)
+        return gathered
 
     def project_hits(self) -> list[RuleHit]:
         """The hits that belong to no function."""
@@ -103,15 +124,22 @@ class Scanner:
     def _failed(self, rule: Rule, error: Exception) -> None:
         self.failures.append(f"{rule.code}: {type(error).__name__}: {error}")
 
-    def _confirmed(
-        self, confirm: Confirmation, function: FunctionView, hits: dict[Hit, list[Frame]]
-    ) -> dict[Hit, tuple[Evidence, ...]]:
-        """What of the doubtful hits holds; all of them where the rule cannot tell."""
-        try:
-            return confirm(function, hits)
-        except Exception as error:
-            self.failures.append(f"confirm: {type(error).__name__}: {error}")
-            return dict.fromkeys(hits, ())
+    def _confirm(self, gathered: Sequence[_Gathered]) -> None:
+        """Adds what of the doubtful hits holds; all of them where the rule cannot tell."""
+        for rule in self.rules:
+            concerned = [each for each in gathered if rule.code in each.doubts]
+            if rule.confirm is None or not concerned:
+                continue
+            doubts = [each.doubts[rule.code] for each in concerned]
+            try:
+                answers = rule.confirm(self.project, doubts)
+            except Exception as error:
+                self.failures.append(f"confirm: {type(error).__name__}: {error}")
+                answers = [dict.fromkeys(doubt.hits, ()) for doubt in doubts]
+            for each, answer in zip(concerned, answers, strict=True):
+                for hit, more in answer.items():
+                    result = _result(each.ways[hit])
+                    each.add(replace(result, evidence=(*result.evidence, *more)))
 
     # Frames ----------------------------------------------------------------------------------------------------------
 
@@ -127,10 +155,10 @@ class Scanner:
         if not missing:
             return
         if self._ranks is None:
-            every = self.project.effects.components
+            every = self.project.extents.components
             self._ranks = {frame: rank for rank, component in enumerate(every) for frame in component}
         for rank in sorted({self._ranks[frame] for frame in missing}):
-            self._scan(sorted(self.project.effects.components[rank], key=lambda f: f.uid))
+            self._scan(sorted(self.project.extents.components[rank], key=lambda f: f.uid))
 
     def _scan(self, component: list[Frame]) -> None:
         members = set(component)
@@ -149,16 +177,17 @@ class Scanner:
             self._carried[frame] = kept
 
     def _own(self, frame: Frame) -> Iterator[Carried]:
-        watched = self._watched.get(frame.code)
-        if watched is None:
-            flat = index_of(frame.code).flat
-            triggers = self._triggers
-            watched = self._watched[frame.code] = [(i, triggers[i[0]]) for i in flat if i[0] in triggers]
         if frame.code.kind in ("module", "class"):
             return
         view = FrameView(self.project, frame)
-        for instr, triggered in watched:
-            for rule, trigger in triggered:
+        called, vals = self._dispatch.called, frame.vals
+        for instr, watchers in self._dispatch.watched(frame.code):
+            if instr[0] == Op.CALL:
+                callee = vals[instr[2]]
+                some = called(callee) if callee else None
+                if some:
+                    watchers = [*watchers, *[w for w in some if w not in watchers]] if watchers else some
+            for rule, trigger in watchers:
                 try:  # not `_guarded`: one generator more for each trigger of each instruction
                     for hit in trigger(view, instr):
                         if hit.needs:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Tensor, Value, Wrapper
 from hybridize.facts.effects import SideEffects
+from hybridize.facts.extents import Extents
 from hybridize.facts.model import FunctionFacts
 from hybridize.facts.origins import callees_at
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
@@ -35,18 +36,24 @@ class ProjectView:
         self.uses: dict[Code, dict[int, list[Instr]]] = {}  # rules.values: who uses each slot
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
+        self._names: dict[Value, tuple[str, ...]] = {}
         self._shared: dict[object, Any] = {}
 
     @property
     def effects(self) -> SideEffects:
         """The Python side effects of every frame; whoever has them already sets them."""
         if self._effects is None:
-            self._effects = SideEffects(self.solution)
+            self._effects = SideEffects(self.solution, Extents(self.solution))
         return self._effects
 
     @effects.setter
     def effects(self, effects: SideEffects) -> None:
         self._effects = effects
+
+    @property
+    def extents(self) -> Extents:
+        """What the calls of every frame may run."""
+        return self.effects.extents
 
     def shared(self, key: object, make: Callable[[], _T]) -> _T:
         """What several rules compute of the same thing (a frame, a file): made when first asked for."""
@@ -59,6 +66,13 @@ class ProjectView:
     def known(self) -> dict[object, Any]:
         """What rules share, by key."""
         return self._shared
+
+    def names(self, value: Value) -> tuple[str, ...]:
+        """The canonical names of the library functions and methods in a value: `tf.add`, `tensor.dense.numpy`."""
+        found = self._names.get(value)
+        if found is None:
+            found = self._names[value] = tuple(sorted(_callable_names(self, value)))
+        return found
 
     def text(self, path: str) -> str:
         """The text of a file of the project."""
@@ -117,7 +131,6 @@ class FrameView:
 
     project: ProjectView
     frame: Frame
-    _names: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def code(self) -> Code:
@@ -154,10 +167,7 @@ class FrameView:
 
     def names(self, slot: int) -> tuple[str, ...]:
         """The canonical names of the library functions and methods in a slot: `tf.add`, `tensor.dense.numpy`."""
-        found = self._names.get(slot)
-        if found is None:
-            found = self._names[slot] = tuple(sorted(_callable_names(self.project, self.value(slot))))
-        return found
+        return self.project.names((self.frame.vals[slot] or _NO_VALUE) if slot >= 0 else _NO_VALUE)
 
     def receiver(self, slot: int) -> int:
         """The slot of the object whose attribute a slot holds, or -1."""

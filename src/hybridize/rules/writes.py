@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor
+from hybridize.facts.extents import Extents
 from hybridize.facts.guards import guarded
 from hybridize.facts.origins import call_at, definitions, slots_of
 from hybridize.flow.frames import Effect, Frame
@@ -34,10 +36,18 @@ class Writes:
 
     late: dict[Place, dict[tuple[Frame, int], None]] = field(default_factory=dict)
     owners: dict[Place, Heap | None] = field(default_factory=dict)  # whose field it is; None: a variable
+    _writers: dict[Place, int] = field(default_factory=dict)
 
-    def at(self, place: Place) -> list[tuple[Frame, int]]:
+    def at(self, place: Place) -> Collection[tuple[Frame, int]]:
         """The frames and positions that write a place."""
-        return list(self.late.get(place, ()))
+        return self.late.get(place, ())
+
+    def writers(self, place: Place, extents: Extents) -> int:
+        """The frames that write a place, as a set."""
+        found = self._writers.get(place)
+        if found is None:
+            found = self._writers[place] = extents.set_of(frame for frame, _ in self.at(place))
+        return found
 
 
 def writes_of(project: ProjectView) -> Writes:

@@ -10,7 +10,7 @@ from hybridize.domain.objects import Container, Lib, Tensor, Tup, Value
 from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.library.types import is_instance
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, position_of
 
@@ -24,6 +24,8 @@ _ATTRIBUTES: Final = frozenset(
 )
 #: Functions that turn an array into the tensor that `tf.function` would make of it.
 _CONVERTING: Final = frozenset({"tf.convert_to_tensor", "tf.constant", "tf.identity"})
+#: Functions that ask for the class of what they are given.
+_ASKING: Final = frozenset({"builtins.isinstance", "tf.is_tensor"})
 
 
 def _array(view: FrameView, slot: int) -> int:
@@ -41,12 +43,9 @@ def _read(view: FrameView, slot: int) -> bool:
 
 def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """An attribute or method that arrays have and tensors have not."""
-    name = instr[3]
-    if name not in _ATTRIBUTES:
-        return
     needs = _array(view, instr[2])
     if needs:
-        yield Hit(instr[-1], f"uses `.{name}` of an array that becomes a tensor", needs)
+        yield Hit(instr[-1], f"uses `.{instr[3]}` of an array that becomes a tensor", needs)
 
 
 def item(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -167,7 +166,12 @@ RULE = Rule(
 methods (`a.mean()`, `a.reshape(-1)`, `a.T`, `a.size`), item assignment and indexing by a list of places then raise,
 and `isinstance(a, np.ndarray)` takes the other way. Use TensorFlow's functions, or convert the argument at the
 call. Shapes, dtypes, slices and operators are the same for both.""",
-    triggers={Op.ATTR: attribute, Op.ITEM: item, Op.SET_ITEM: store, Op.CALL: call},
+    triggers={
+        Op.ATTR: attributes(attribute, _ATTRIBUTES),
+        Op.ITEM: item,
+        Op.SET_ITEM: store,
+        Op.CALL: Where(call, names=_ASKING.__contains__),
+    },
     bad=(
         Example(
             """\

@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView
 
@@ -26,17 +26,17 @@ ALIKE: Final = {
 #: Functions of a list of tensors of one dtype.
 _LISTS: Final = frozenset({"tf.concat", "tf.stack", "tf.add_n"})
 _CONVERT: Final = frozenset({"tf.convert_to_tensor"})
+_ASSIGN: Final = "tensor.variable.assign"
 _NUMERIC: Final = ("int", "uint", "float", "bfloat", "complex", "bool")
 
 
 def operator(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`array * tensor`, with different dtypes."""
-    if instr[2] in OPERATORS:
-        found = _pair(view, instr[3], instr[4])
-        if found is not None:
-            yield _hit(instr, *found)
-        elif instr[0] == Op.BINARY:
-            yield from _narrower(view, instr)
+    found = _pair(view, instr[3], instr[4])
+    if found is not None:
+        yield _hit(instr, *found)
+    elif instr[0] == Op.BINARY:
+        yield from _narrower(view, instr)
 
 
 def _narrower(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -55,6 +55,11 @@ def _narrower(view: FrameView, instr: Instr) -> Iterator[Hit]:
             return
 
 
+def _alike(name: str) -> bool:
+    """Whether a function is one of those whose tensors must have one dtype."""
+    return name in ALIKE or name in _LISTS or name in _CONVERT or name.startswith(_ASSIGN)
+
+
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A function that asks for one dtype; a conversion to another one; an assignment."""
     for name in view.names(instr[2]):
@@ -65,7 +70,7 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
             found = _listed(view, argument(instr, 0, "values"))
         elif name in _CONVERT:
             found = _converted(view, instr)
-        elif name.startswith("tensor.variable.assign"):
+        elif name.startswith(_ASSIGN):
             found = _against(view, argument(instr, 0), _dtypes(view, view.receiver(instr[2])))
         else:
             continue
@@ -147,7 +152,11 @@ RULE = Rule(
 a traced function the array is a float64 tensor, and TensorFlow does not convert between the dtypes of tensors: it
 raises. The same goes for `convert_to_tensor(array, dtype)` and `variable.assign(array)`. Use `tf.cast(array,
 tf.float32)`, which serves both, or pass float32 arrays. Arrays that existed before the trace still give way.""",
-    triggers={Op.BINARY: operator, Op.COMPARE: operator, Op.CALL: call},
+    triggers={
+        Op.BINARY: operators(operator, *OPERATORS),
+        Op.COMPARE: operators(operator, *OPERATORS),
+        Op.CALL: Where(call, names=_alike),
+    },
     bad=(
         Example(
             """\

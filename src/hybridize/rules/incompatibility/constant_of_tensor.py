@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument, inside, own
 from hybridize.rules.views import FrameView
 
@@ -31,7 +31,7 @@ RULE = Rule(
     details="""`tf.constant` writes a value into the graph, and a symbolic tensor has none: it raises. So it does
 for a NumPy array that arrives as an argument, of which `tf.function` makes a tensor, and for `float(t)`. Use
 `tf.convert_to_tensor`, `tf.identity` or `tf.cast`, which take both.""",
-    triggers={Op.CALL: call},
+    triggers={Op.CALL: Where(call, names=_CONSTANT.__contains__)},
     bad=(
         Example(
             """\

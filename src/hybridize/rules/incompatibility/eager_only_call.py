@@ -7,8 +7,9 @@ from typing import Final
 
 from hybridize.domain.objects import Tensor
 from hybridize.facts.symbolic import OPERATION
+from hybridize.program.index import Index
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.values import own
 from hybridize.rules.views import FrameView
 
@@ -35,6 +36,12 @@ _ALWAYS: Final = frozenset(
 )
 #: Under Keras 3 these work in a graph in simple cases.
 _SOMETIMES: Final = ("set_weights", "train_on_batch", "test_on_batch", "get_value")
+
+
+def _reads(index: Index, call: Instr) -> bool:
+    """Whether a call is that of a method which reads the value of a tensor."""
+    made = index.definitions.get(call[2])
+    return made is not None and made[0] == Op.ATTR and made[3] in _METHODS
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -78,7 +85,7 @@ RULE = Rule(
 functions, `list(t)` and the like raise, and so do Keras' own loops (`fit`, `predict`) and `get_weights`. Tensors
 that existed before the trace stay concrete and are no problem. Compute with TensorFlow's functions inside, and
 convert outside.""",
-    triggers={Op.CALL: call},
+    triggers={Op.CALL: Where(call, _reads, (_ALWAYS | _FUNCTIONS).__contains__)},
     frame=scan,
     bad=(
         Example(

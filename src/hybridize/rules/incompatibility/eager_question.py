@@ -9,7 +9,7 @@ from hybridize.domain.objects import Heap, Lib, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes, operators
 from hybridize.rules.values import argument, is_message, own, uses
 from hybridize.rules.views import FrameView
 
@@ -19,6 +19,15 @@ _MODES: Final = frozenset(
 )
 #: What only eager tensors, or only symbolic ones, have.
 _EAGER_ONLY: Final = frozenset({"numpy", "_numpy"})
+_FUNCTIONS: Final = frozenset("tf.get_static_value builtins.hasattr builtins.getattr builtins.type builtins.id".split())
+_REFERENCES: Final = (".ref", ".experimental_ref")
+_CLASS: Final = "__class__"
+_ASKED: Final = frozenset({"device", "backing_device", _CLASS})
+
+
+def _asks(name: str) -> bool:
+    """Whether a function or method may ask what code runs on."""
+    return name in _MODES or name in _FUNCTIONS or name.endswith(_REFERENCES)
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -36,7 +45,7 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
             yield from _hit(view, instr, instr[3][0][0], "asks for the class of a tensor, which is another one")
         elif name == "builtins.id" and uses(view, instr[1]):
             yield from _hit(view, instr, argument(instr, 0), "asks for the identity of a tensor")
-        elif name.startswith("tensor.") and name.endswith((".ref", ".experimental_ref")):
+        elif name.startswith("tensor.") and name.endswith(_REFERENCES):
             owner = view.receiver(instr[2])
             if _outlives(view, instr[1]) and not _is_variable(view, owner):
                 yield from _hit(view, instr, owner, "keeps or looks up a tensor by its identity")
@@ -88,10 +97,10 @@ def _outlives(view: FrameView, slot: int) -> bool:
 def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`t.device`, `t.__class__`."""
     name = instr[3]
-    if name in ("device", "backing_device"):
+    if name != _CLASS:
         if any(not _places(view, use) for use in uses(view, instr[1])):
             yield from _hit(view, instr, instr[2], "asks for the device of a tensor, which is not known while tracing")
-    elif name == "__class__" and _tells(view, instr[1], instr[2]):
+    elif _tells(view, instr[1], instr[2]):
         yield from _hit(view, instr, instr[2], "asks for the class of a tensor, which is another one")
 
 
@@ -101,8 +110,6 @@ def _places(view: FrameView, use: Instr) -> bool:
 
 def compare(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`a is b` for two tensors."""
-    if instr[2] not in ("is", "is not"):
-        return
     left, right = instr[3], instr[4]
     if not _tensor(view, left) or not _tensor(view, right):
         return
@@ -126,7 +133,11 @@ RULE = Rule(
 has no `numpy` attribute, another class, another identity (`is`, `id`, `ref()` as a key) and no device, and so
 Python silently takes another way. `isinstance(x, tf.Tensor)`, `tf.is_tensor(x)` and `x is None` are fine, and so
 are references to variables.""",
-    triggers={Op.CALL: call, Op.ATTR: attribute, Op.COMPARE: compare},
+    triggers={
+        Op.CALL: Where(call, names=_asks),
+        Op.ATTR: attributes(attribute, _ASKED),
+        Op.COMPARE: operators(compare, "is", "is not"),
+    },
     bad=(
         Example(
             """\

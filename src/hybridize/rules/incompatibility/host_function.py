@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import arguments, elements, has_tensor, inside, is_dim, own
 from hybridize.rules.views import FrameView
 
@@ -24,20 +24,19 @@ _STATIC: Final = frozenset(
 _NUMBERS: Final = frozenset({"builtins.round", "builtins.chr", "builtins.divmod"})
 
 
+def _on_host(name: str) -> bool:
+    """Whether a function computes on the host."""
+    root = name.partition(".")[0]
+    computes = root in _ROOTS and name not in _STATIC and not name.startswith("np.testing.TestCase.")
+    return computes or name in _NAMES or name in _NUMBERS or name.startswith("tensor.ndarray.")
+
+
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A host function is given a tensor that tracing makes symbolic, or a number that was made from one."""
     for name in view.names(instr[2]):
-        root = name.partition(".")[0]
-        if name in _NUMBERS:
-            needs = _numbers(view, instr)
-        elif (
-            (root in _ROOTS and name not in _STATIC and not name.startswith("np.testing.TestCase."))
-            or name in _NAMES
-            or name.startswith("tensor.ndarray.")
-        ):
-            needs = _any(view, instr, name)
-        else:
+        if not _on_host(name):
             continue
+        needs = _numbers(view, instr) if name in _NUMBERS else _any(view, instr, name)
         if needs:
             yield Hit(instr[-1], f"gives a tensor to `{_spelled(name)}`, which computes on the host", needs)
         return
@@ -77,7 +76,7 @@ for numbers made with `int(t)` or `float(t)`, which AutoGraph turns into operati
 (`tf.math`, `tf.experimental.numpy`), or `tf.numpy_function`. Host functions on Python numbers, on static shapes and
 on arrays that existed before are computed once, while tracing, and are fine.""",
     fix=None,
-    triggers={Op.CALL: call},
+    triggers={Op.CALL: Where(call, names=_on_host)},
     bad=(
         Example(
             """\

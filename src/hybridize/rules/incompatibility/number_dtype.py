@@ -9,7 +9,7 @@ from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.incompatibility.array_dtype import ALIKE, OPERATORS
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, number, own
 from hybridize.rules.views import FrameView
 
@@ -21,8 +21,7 @@ _PYTHON_FLOAT: Final = "python float"
 
 def operator(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`x * int(t)` where x is a float tensor; `int(t) * 0.5`."""
-    if instr[2] in OPERATORS:
-        yield from _check(view, instr, instr[3], instr[4])
+    yield from _check(view, instr, instr[3], instr[4])
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -124,7 +123,10 @@ RULE = Rule(
 (int32), `float(t)` (float32), of the indices of `range(t)`, and of numbers that a loop or branch on a tensor sets:
 a counter `n` of a `while` loop on a tensor is int32 afterwards, and `x / n` raises if x is a float tensor. Use
 `tf.cast(n, x.dtype)`.""",
-    triggers={Op.BINARY: operator, Op.INPLACE: operator, Op.COMPARE: operator, Op.CALL: call},
+    triggers={
+        **dict.fromkeys((Op.BINARY, Op.INPLACE, Op.COMPARE), operators(operator, *OPERATORS)),
+        Op.CALL: Where(call, names=ALIKE.__contains__),
+    },
     bad=(
         Example(
             """\

@@ -8,7 +8,7 @@ from typing import Final
 
 from hybridize.domain.objects import NONE, Lit, Obj, Prim, Tensor
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView
 
@@ -49,6 +49,10 @@ def _is_operation(name: str) -> bool:
     return root == "tf" and rest[:1].islower() and "." not in rest
 
 
+def _takes_name(name: str) -> bool:
+    return name in _SCOPES or _is_operation(name)
+
+
 def _refused(obj: Obj) -> bool:
     if isinstance(obj, Lit):
         return obj is not NONE and (obj.kind != "str" or (obj.const != "" and not _VALID.fullmatch(obj.const)))
@@ -63,7 +67,7 @@ RULE = Rule(
     summary="Gives an operation or a scope a name that a graph does not allow.",
     details="""Eager code ignores the names of operations. A graph wants strings of letters, digits and `_.\\/>-`
 that do not begin with an underscore: `name=3`, `name="my op"` and `tf.name_scope("my scope")` raise while tracing.""",
-    triggers={Op.CALL: call},
+    triggers={Op.CALL: Where(call, names=_takes_name)},
     bad=(
         Example(
             """\

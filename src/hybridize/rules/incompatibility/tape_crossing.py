@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import LibInst
-from hybridize.facts.callgraph import reachable
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -22,13 +21,14 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     used = _used(function.project)
     if not used or not function.facts.candidate:
         return
+    extents = function.project.extents
+    users = function.project.shared("users of tapes", lambda: extents.set_of(used))
     for frame in function.frames:
-        extent = set(reachable(frame))
-        made = {each.code for each in extent}
-        for each in sorted(extent & used.keys(), key=lambda f: f.uid):
+        extent = extents.of(frame)
+        for each in sorted(extents.frames(extent & users), key=lambda f: f.uid):
             for instr, tapes in used[each]:
                 # A helper of several callers sees the tapes of all of them: the extent's own is the one meant.
-                if all(tape.site[0] not in made for tape in tapes):
+                if not any(extent & extents.with_code(tape.site[0]) for tape in tapes):
                     path = each.code.path if each.code is not function.code else None
                     yield Hit(instr[-1], "uses a gradient tape from outside, which records nothing in here", path=path)
 

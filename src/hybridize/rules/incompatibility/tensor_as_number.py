@@ -8,12 +8,15 @@ from typing import Final
 from hybridize.domain.objects import Container, Lib, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, elements, has_tensor, number, own, tensor_or_number
 from hybridize.rules.views import FrameView
 
 #: Sequences that Python itself indexes.
 _SEQUENCES: Final = frozenset({"list", "tuple", "deque", "bytearray"})
+_TRUTHS: Final = frozenset({"builtins.bool", "operator.truth"})
+_MAP: Final = "builtins.map"
+_POSITIONS: Final = frozenset({"builtins.list.pop", "builtins.list.insert"})
 _CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
 #: Parameters of TensorFlow's functions that must be Python ints while tracing: place and name.
 _PYTHON_INTS: Final = {
@@ -29,11 +32,11 @@ _PYTHON_INTS: Final = {
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`bool(t)`; `range(n)` where no `for` statement takes it; a position for a list's method."""
     names = view.names(instr[2])
-    if "builtins.bool" in names or "operator.truth" in names:
+    if not _TRUTHS.isdisjoint(names):
         needs = own(view, argument(instr, 0))
         if needs:
             yield Hit(instr[-1], "asks for the truth of a tensor with `bool`", needs)
-    elif "builtins.map" in names:
+    elif _MAP in names:
         converts = {o.name for o in view.value(argument(instr, 0)) if isinstance(o, Lib)} & _CONVERSIONS
         given = argument(instr, 1)
         if converts and has_tensor(elements(view.value(given))):
@@ -46,7 +49,7 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         needs = tensor_or_number(view, slot) if _is_scalar(view.value(slot)) else 0
         if needs:
             yield Hit(instr[-1], f"gives a tensor as `{name}`, which must be a Python int", needs)
-    elif any(n in ("builtins.list.pop", "builtins.list.insert") for n in names):
+    elif not _POSITIONS.isdisjoint(names):
         needs = tensor_or_number(view, argument(instr, 0))
         if needs:
             yield Hit(instr[-1], "uses a tensor as the position in a list", needs)
@@ -94,8 +97,6 @@ def _indices(view: FrameView, slot: int) -> list[int]:
 
 def repeat(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`[0] * n`: Python repeats the list; with a tensor it is a product."""
-    if instr[2] != "*":
-        return
     for sequence, count in ((instr[3], instr[4]), (instr[4], instr[3])):
         if any(
             isinstance(o, Container | Tup) or (isinstance(o, Lit) and o.kind == "str") for o in view.value(sequence)
@@ -120,7 +121,11 @@ RULE = Rule(
 value, and a symbolic tensor has none. `int(t)` and `float(t)` do not help: AutoGraph turns them into operations, so
 that their results are symbolic as well. Gather from a tensor instead (`tf.gather(tf.constant(weights), i)`), use
 `tf.cond`, or a plain `if` on the tensor. NumPy scalars that arrive as arguments become tensors too.""",
-    triggers={Op.CALL: call, Op.ITEM: item, Op.BINARY: repeat},
+    triggers={
+        Op.CALL: Where(call, names=(_TRUTHS | _POSITIONS | _PYTHON_INTS.keys() | {_MAP}).__contains__),
+        Op.ITEM: item,
+        Op.BINARY: operators(repeat, "*"),
+    },
     bad=(
         Example(
             """\

@@ -9,10 +9,13 @@ from typing import Final
 
 from hybridize.domain.objects import Lit, Prim
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, arguments, is_message, tensor_or_number, uses
 from hybridize.rules.views import FrameView, position_of
 
+_TEXTS: Final = frozenset({"builtins.str", "builtins.repr", "builtins.ascii"})
+_FORMAT: Final = "builtins.format"
+_METHOD: Final = "builtins.str.format"
 _NUMERIC: Final = re.compile(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?[diouxXeEfFgGc]")
 _PLAIN: Final = re.compile(r"\{[^{}:]*\}")
 
@@ -45,8 +48,6 @@ def _specs(view: FrameView, instr: Instr) -> list[str]:
 
 def percent(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`"%.2f" % t`."""
-    if instr[2] != "%":
-        return
     texts = [o for o in view.value(instr[3]) if isinstance(o, Lit | Prim) and o.kind == "str"]
     if not texts:
         return
@@ -76,17 +77,17 @@ def _reads(pattern: str, masks: list[int]) -> bool:
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`str(t)`, `repr(t)`, `format(t, ".2f")`, `"{:.2f}".format(t)`."""
     for name in view.names(instr[2]):
-        if name in ("builtins.str", "builtins.repr", "builtins.ascii"):
+        if name in _TEXTS:
             yield from _silent(view, instr, tensor_or_number(view, argument(instr, 0)))
             return
-        if name == "builtins.format":
+        if name == _FORMAT:
             needs = tensor_or_number(view, argument(instr, 0))
             if needs and argument(instr, 1, "format_spec") >= 0:
                 yield Hit(instr[-1], "formats a tensor as a number", needs)
             else:
                 yield from _silent(view, instr, needs)
             return
-        if name == "builtins.str.format":
+        if name == _METHOD:
             yield from _method(view, instr)
             return
 
@@ -129,7 +130,11 @@ RULE = Rule(
 raises; without one the text names the symbolic tensor (`Tensor("x:0", shape=(), dtype=float32)`) and is the same at
 every call. Use `tf.print` with the tensor as an argument, `tf.strings.format` or `tf.strings.as_string`, or format
 outside. Texts of shapes, dtypes and Python values are fine, and so are the messages of exceptions.""",
-    triggers={Op.FORMAT: formatted, Op.BINARY: percent, Op.CALL: call},
+    triggers={
+        Op.FORMAT: formatted,
+        Op.BINARY: operators(percent, "%"),
+        Op.CALL: Where(call, names=(_TEXTS | {_FORMAT, _METHOD}).__contains__),
+    },
     bad=(
         Example(
             """\

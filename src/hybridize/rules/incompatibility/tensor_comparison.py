@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Lit, Prim, Stream, Tensor, Tup
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, elements, has_tensor, own
 from hybridize.rules.views import FrameView
 
@@ -73,8 +73,6 @@ def _single(obj: object) -> bool:
 
 def compare(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`t in (1, 2)`, `3 in t`."""
-    if instr[2] not in ("in", "not in"):
-        return
     left, right = instr[3], instr[4]
     needs = own(view, right)
     if needs:
@@ -109,7 +107,10 @@ RULE = Rule(
     details="""These compare elements and ask Python for the truth of the answer, which a symbolic tensor does not
 have. Use `tf.reduce_any`, `tf.reduce_max`, `tf.maximum`, `tf.sort`. They are fine on shapes, on Python values, and
 with a `key` that looks at static facts; `sum` of a list of tensors is fine too.""",
-    triggers={Op.CALL: call, Op.COMPARE: compare},
+    triggers={
+        Op.CALL: Where(call, names=(_ORDERING | _TRUTHS | _SORTING | _FINDING).__contains__),
+        Op.COMPARE: operators(compare, "in", "not in"),
+    },
     bad=(
         Example(
             """\

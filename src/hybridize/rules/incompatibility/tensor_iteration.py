@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Stream, Tensor
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import number, own
 from hybridize.rules.views import FrameView
 
@@ -22,6 +22,10 @@ _ITERATING: Final = {
     **dict.fromkeys("itertools.cycle itertools.islice itertools.accumulate itertools.chain.from_iterable".split(), 0),
     **dict.fromkeys("itertools.combinations itertools.permutations itertools.pairwise".split(), 0),
 }
+
+
+def _starred(parts: tuple[tuple[int, bool], ...]) -> bool:
+    return any(starred for _, starred in parts)
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -95,7 +99,7 @@ def display(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 def grow(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`xs += t`: a list grows by the elements of a tensor only while they are known."""
-    if instr[2] == "+" and not any(isinstance(o, Tensor) for o in view.value(instr[3])):
+    if not any(isinstance(o, Tensor) for o in view.value(instr[3])):
         made = view.definition(instr[3])
         if made is not None and made[0] == Op.LIST:
             needs = own(view, instr[4])
@@ -113,7 +117,12 @@ RULE = Rule(
 (`h, w = tf.shape(x)`), `list(t)`, `sum(t)`, a star, `map` and `reversed` raise on a symbolic tensor. Use
 `tf.unstack`, `tf.reduce_sum`, `tf.map_fn`, `tf.reverse`; unpack `x.shape` where the shape is static. `list(dataset)`
 never ends. Lists and tuples of tensors are Python's own and fine.""",
-    triggers={Op.CALL: call, Op.UNPACK: unpack, Op.LIST: display, Op.TUPLE: display, Op.INPLACE: grow},
+    triggers={
+        Op.CALL: Where(call, lambda _, instr: _starred(instr[3]), _ITERATING.__contains__),
+        Op.UNPACK: unpack,
+        **dict.fromkeys((Op.LIST, Op.TUPLE), Where(display, lambda _, instr: _starred(instr[2]))),
+        Op.INPLACE: operators(grow, "+"),
+    },
     bad=(
         Example(
             """\

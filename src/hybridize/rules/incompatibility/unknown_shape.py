@@ -8,8 +8,9 @@ from typing import Final
 from hybridize.domain.objects import Lit, Stream, Tensor
 from hybridize.domain.tensors import NDARRAY, VARIABLE, is_dynamic
 from hybridize.facts.symbolic import OPERATION
+from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import elements, has_tensor, is_message, own, uses
 from hybridize.rules.views import FrameView
 
@@ -38,10 +39,8 @@ FIRST: Final = 0
 
 def read(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`t.shape[0]` of a tensor whose first dim the graph does not know."""
-    made = view.definition(instr[2])
-    slot = _shape_of(view, made)
-    if slot < 0:
-        return
+    index = index_of(view.code)
+    slot = _shape_of(index, index.definitions.get(instr[2]))
     dims = _unknown_dims(view, slot, _DEPTH)
     if dims is None or not _asked(view, instr[3], dims):
         return
@@ -51,6 +50,11 @@ def read(view: FrameView, instr: Instr) -> Iterator[Hit]:
             yield Hit(instr[-1], "reads a dim that is None while tracing: use `tf.shape`", needs)
 
 
+def _asks_shape(name: str) -> bool:
+    """Whether a function may need the rank or the length of what it is given."""
+    return name in ("tf.unstack", "builtins.len") or (name.startswith("keras.layers.") and name.endswith(".__call__"))
+
+
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`tf.unstack(t)`, `len(t.shape)`."""
     names = view.names(instr[2])
@@ -58,7 +62,7 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         slot, found = instr[3][0][0], "makes a list of a tensor whose length is not known while tracing"
     elif "builtins.len" in names and instr[3]:
         slot, found = (
-            _shape_of(view, view.definition(instr[3][0][0])),
+            _shape_of(index_of(view.code), view.definition(instr[3][0][0])),
             "asks for a rank that is not known while tracing",
         )
     elif instr[3] and any(n.startswith("keras.layers.") and n.endswith(".__call__") for n in names):
@@ -72,9 +76,8 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`h, w = t.shape`."""
-    slot = _shape_of(view, view.definition(instr[2]))
-    if slot < 0:
-        return
+    index = index_of(view.code)
+    slot = _shape_of(index, index.definitions.get(instr[2]))
     dims = _unknown_dims(view, slot, _DEPTH)
     if dims is None:
         return
@@ -84,19 +87,24 @@ def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
         yield Hit(instr[-1], "unpacks a shape that is not known while tracing: use `tf.shape`", needs)
 
 
-def _shape_of(view: FrameView, made: Instr | None) -> int:
+def _of_shape(index: Index, instr: Instr) -> bool:
+    """Whether what an instruction takes apart is the shape of something."""
+    return _shape_of(index, index.definitions.get(instr[2])) >= 0
+
+
+def _shape_of(index: Index, made: Instr | None) -> int:
     """The slot of the tensor whose shape an instruction reads, or -1."""
     if made is None:
         return -1
     if made[0] == Op.ATTR and made[3] == "shape":
         return int(made[2])
     if made[0] == Op.CALL:
-        func = view.definition(made[2])
+        func = index.definitions.get(made[2])
         if func is not None and func[0] == Op.ATTR:
             if func[3] == "get_shape":
                 return int(func[2])
             if func[3] in ("as_list", "with_rank"):
-                return _shape_of(view, view.definition(func[2]))
+                return _shape_of(index, index.definitions.get(func[2]))
     return -1
 
 
@@ -219,7 +227,11 @@ RULE = Rule(
 so have the batches of a dataset that is iterated inside. Arithmetic with them raises, `range` too, and comparisons
 are silently false. Use `tf.shape(t)[0]`, or say the shape with `tf.ensure_shape`. The shapes of arguments are known
 in each trace.""",
-    triggers={Op.ITEM: read, Op.UNPACK: unpack, Op.CALL: call},
+    triggers={
+        Op.ITEM: Where(read, _of_shape),
+        Op.UNPACK: Where(unpack, _of_shape),
+        Op.CALL: Where(call, names=_asks_shape),
+    },
     bad=(
         Example(
             """\

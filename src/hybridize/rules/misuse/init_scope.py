@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hybridize.facts.guards import guarded
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, position_of
 
 
@@ -42,7 +42,7 @@ RULE = Rule(
     details="""`tf.init_scope` leaves the graph that is being built: its body runs eagerly, while tracing, and is no
 part of the graph. Assignments in it happen once, and what it reads is a constant afterwards. It is meant for making
 variables; do the rest outside of the function or outside of the scope.""",
-    triggers={Op.CALL: scan},
+    triggers={Op.CALL: Where(scan, names="tf.init_scope".__eq__)},
     bad=(
         Example(
             """\

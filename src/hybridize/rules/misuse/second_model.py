@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Inst, LibInst, Obj
-from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
@@ -69,10 +68,11 @@ def _by_place(function: FunctionView, caller: Frame, pos: int, index: int) -> li
 
 def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
     """Whether a model is called elsewhere too: it may be built by then."""
-    extent = {f for frame in function.frames for f in reachable(frame)}
+    extents = function.project.extents
+    extent = extents.of_all(function.frames)
     for frames in function.project.solution.frames.values():
         for frame in frames:
-            if frame in extent:
+            if extent & extents.set_of([frame]):
                 continue
             for instr in index_of(frame.code).of(Op.CALL):
                 if obj in (frame.vals[instr[2]] or ()):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Inst, LibInst, Obj
-from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -24,7 +23,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         found = {o for f in function.frames for o in f.args[i] if _is_optimizer(function.project, o)}
         if len(found) < 2 or all(isinstance(o, Inst | LibInst) and is_built(function.project, o) for o in found):
             continue
-        for frame in sorted({f for each in function.frames for f in reachable(each)}, key=lambda f: f.uid):
+        extents = function.project.extents
+        for frame in sorted(extents.frames(extents.of_all(function.frames) & _stepping(function.project)), key=_number):
             pos = _step(frame, found)
             if pos is not None:
                 said = f"`{param.name}` is now one optimizer, now another: the second one makes its variables too late"
@@ -36,6 +36,20 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 break
 
 
+def _number(frame: Frame) -> int:
+    return frame.uid
+
+
+def _stepping(project: ProjectView) -> int:
+    """The frames that let some object take a step, as a set."""
+
+    def find() -> int:
+        every = (frame for frames in project.solution.frames.values() for frame in frames)
+        return project.extents.set_of(f for f in every if not _STEPS.isdisjoint(index_of(f.code).attributes))
+
+    return project.shared("optimizer steps", find)
+
+
 def _is_optimizer(project: ProjectView, obj: Obj) -> bool:
     if not isinstance(obj, Inst | LibInst):
         return False
@@ -44,8 +58,8 @@ def _is_optimizer(project: ProjectView, obj: Obj) -> bool:
 
 def _step(frame: Frame, optimizers: set[Obj]) -> int | None:
     """The position where a frame lets one of the optimizers take a step."""
-    for instr in index_of(frame.code).flat:
-        if instr[0] == Op.ATTR and instr[3] in _STEPS and optimizers & (frame.vals[instr[2]] or frozenset()):
+    for instr in index_of(frame.code).of(Op.ATTR):
+        if instr[3] in _STEPS and optimizers & (frame.vals[instr[2]] or frozenset()):
             return int(instr[-1])
     return None
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from hybridize.facts.guards import guarded, is_cached
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.creation import makes_table
+from hybridize.rules.creation import is_table, makes_table
 from hybridize.rules.misuse.variable_creation import passes
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView
 
 
@@ -28,7 +28,7 @@ RULE = Rule(
     details="""Eagerly each call makes an empty table. In a graph the table is a resource that is made once: what one
 call inserts the next one finds. Make the table outside, so that sharing it is meant. Static tables are no
 problem: what they hold is always the same.""",
-    triggers={Op.CALL: scan},
+    triggers={Op.CALL: Where(scan, names=is_table)},
     passes=passes,
     bad=(
         Example(

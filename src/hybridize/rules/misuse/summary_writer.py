@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.objects import LibInst
-from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.views import FrameView, ProjectView
 
 _SUMMARIES: Final = frozenset(
     f"tf.summary.{name}" for name in ("scalar", "image", "histogram", "text", "audio", "write", "graph")
@@ -28,16 +27,19 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
         yield Hit(instr[-1], "writes to the summary writer that was in force when the function was traced")
 
 
-def confirm(function: FunctionView, hits: dict[Hit, list[Frame]]) -> dict[Hit, tuple[Evidence, ...]]:
-    """The summaries of a function that is called under more than one writer, and sets none itself."""
-    extent = {f for frame in function.frames for f in reachable(frame)}
+def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, tuple[Evidence, ...]]]:
+    """The summaries of functions that are called under more than one writer, and set none themselves."""
+    places = _every(project.solution)
+    set_by = project.extents.without_bodies(project.extents.set_of(frame for frame, _, _ in places))
     writers: dict[LibInst, Evidence] = {}
-    solution = function.project.solution
-    for frame, writer, line in function.project.shared("summary writers", lambda: _every(solution)):
-        if frame in extent and frame.code.kind != "module":
-            return {}
+    for frame, writer, line in places:
         writers.setdefault(writer, Evidence("another writer is in force here", frame.code.path, line))
-    return dict.fromkeys(hits, tuple(writers.values())[:3]) if len(writers) > 1 else {}
+    shown = tuple(writers.values())[:3]
+    answers: list[dict[Hit, tuple[Evidence, ...]]] = []
+    for doubt in doubts:
+        sets = set_by & project.extents.of_all(doubt.function.frames)
+        answers.append(dict.fromkeys(doubt.hits, shown) if len(writers) > 1 and not sets else {})
+    return answers
 
 
 def _every(solution: Solution) -> list[tuple[Frame, LibInst, int]]:
@@ -68,7 +70,7 @@ RULE = Rule(
     details="""`tf.summary.scalar` and its like write to the default writer. A graph remembers the writer of its trace:
 called under `writer2.as_default()` it still writes to the first one. Set the writer within the function, or use one
 writer for both.""",
-    triggers={Op.CALL: scan},
+    triggers={Op.CALL: Where(scan, names=_SUMMARIES.__contains__)},
     confirm=confirm,
     bad=(
         Example(

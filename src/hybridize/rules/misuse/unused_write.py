@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, position_of
 
 _WRITES: Final = frozenset({"tf.TensorArray.write", "tf.TensorArray.unstack", "tf.TensorArray.scatter"})
@@ -30,7 +30,7 @@ RULE = Rule(
     summary="The result of `TensorArray.write` is dropped.",
     details="""Eagerly `ta.write(i, x)` changes the array. In a graph it gives a new one, and the old one stays as it
 was: what is read later are zeros. Write `ta = ta.write(i, x)`, also for `unstack` and `scatter`.""",
-    triggers={Op.CALL: scan},
+    triggers={Op.CALL: Where(scan, names=_WRITES.__contains__)},
     bad=(
         Example(
             """\

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Class, Func, Lit
+from hybridize.domain.objects import Class, Func, Lit, Value
 from hybridize.facts.guards import guarded, is_cached
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.creation import makes_queue, makes_variables
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.views import FrameView
+from hybridize.rules.creation import makes_queue, makes_variables, may_own_variables
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.views import FrameView, ProjectView
 
 _OWN_WEIGHTS = frozenset({"add_weight", "add_variable"})
 
@@ -23,7 +23,7 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     if name is not None and _is_free(view, instr, name):
         return
     if name is None:
-        name = _layer_with_weights(view, slot)
+        name = _layer_with_weights(view.project, view.value(slot))
     if name is None or guarded(view.frame, pos) or is_cached(view.code):
         return
     yield Hit(pos, f"makes a `{name}` at every call")
@@ -36,12 +36,14 @@ def _is_free(view: FrameView, instr: Instr, name: str) -> bool:
     return any(isinstance(o, Lit) and o.const == 0 for o in view.value(instr[3][0][0]))
 
 
-def _layer_with_weights(view: FrameView, slot: int) -> str | None:
+def _is_lazy(project: ProjectView, callee: Value) -> bool:
+    return _layer_with_weights(project, callee) is not None
+
+
+def _layer_with_weights(project: ProjectView, callee: Value) -> str | None:
     """The name of a class of the project whose instances make their weights when they are first called."""
-    for obj in view.value(slot):
-        if isinstance(obj, Class) and any(
-            n.endswith("layers.Layer") for n in view.project.solution.engine.mro_names(obj)
-        ):
+    for obj in callee:
+        if isinstance(obj, Class) and any(n.endswith("layers.Layer") for n in project.solution.engine.mro_names(obj)):
             cell = obj.fields.get("build")
             for func in cell.value if cell is not None else ():
                 if isinstance(func, Func) and _adds_weights(func):
@@ -68,7 +70,7 @@ RULE = Rule(
 TensorFlow raises `tf.function only supports singleton tf.Variables`. Layers with weights, metrics, optimizers,
 random generators and (from Keras 3 on) dropout layers own variables; queues can't be made in a graph either. Make them
 outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
-    triggers={Op.CALL: scan},
+    triggers={Op.CALL: Where(scan, names=may_own_variables, values=_is_lazy)},
     passes=passes,
     bad=(
         Example(

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Func, Inst, Lib, LibInst, Lit, Mod, Obj, Tensor
-from hybridize.facts.callgraph import reachable
+from hybridize.domain.objects import Cell, Class, Container, Func, Lib, LibInst, Lit, Mod, Obj, Tensor
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.flow.solve import Solution
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.effects import _within
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.order import Order, Sites
-from hybridize.rules.views import FrameView, FunctionView
-from hybridize.rules.writes import CONSTRUCTORS, ENVIRONMENT, FILES, Place, cells_read, hides_default, writes_of
+from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.staleness import counts, extent_of, stale
+from hybridize.rules.views import FrameView, ProjectView
+from hybridize.rules.writes import ENVIRONMENT, FILES, Place, cells_read, hides_default, writes_of
 
-#: Functions that set things up: where nothing calls them, they are taken to run before everything else.
-_SETS_UP: Final = re.compile(
-    r"_*(init|build|set_?up|create|make|load|restore|configure|compile|add|register|from_|prepare|initial|fit|adapt|on_"
-    r"|test|main|train|run|set_model|get_|compute_output|assign|_|attach|bind|define|declare|start|reset)"
-)
 _SHOWN: Final = 3
 
 
@@ -55,11 +47,12 @@ def scan_call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     names = view.names(instr[2])
     if ENVIRONMENT in late and not _ENVIRONMENT_READS.isdisjoint(names):
         yield Hit(instr[-1], "reads the environment, which changes between calls", subject=ENVIRONMENT)
-    path = view.value(instr[3][0][0]) if "tf.io.read_file" in names and instr[3] else ()
+    path = view.value(instr[3][0][0]) if _READ_FILE in names and instr[3] else ()
     if FILES in late and path and not any(isinstance(o, Tensor) for o in path):
         yield Hit(instr[-1], "reads a file of a constant path, which changes between calls", subject=FILES)
 
 
+_READ_FILE: Final = "tf.io.read_file"
 _ENVIRONMENT_READS: Final = frozenset({"os.getenv", "os.environ.get", "os._Environ.get"})
 
 
@@ -71,108 +64,44 @@ def _is_fixed(cell: Cell) -> bool:
     return isinstance(only, Lit | Func | Class | Lib | Mod)
 
 
-def confirm(function: FunctionView, hits: dict[Hit, list[Frame]]) -> dict[Hit, tuple[Evidence, ...]]:
+def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, tuple[Evidence, ...]]]:
     """The hits whose place some run of the program writes between two calls of the function."""
-    project = function.project
     known = writes_of(project)
-    extent = {f for frame in function.frames for f in reachable(frame) if f.code.kind != "module"}
-    places: dict[Place, int] = {}
-    calls: dict[Frame, int] = {}
-    for hit, frames in hits.items():
-        place = hit.subject
-        assert isinstance(place, Cell | Container)
-        frames = [f for f in frames if not _is_argument(place, f)]
-        if frames and any(frame not in extent for frame, _ in known.at(place)):
-            bit = places.setdefault(place, 1 << len(places))
-            for frame in frames:
-                calls[frame] = calls.get(frame, 0) | bit
-    if not places:
-        return {}
-    writes: dict[Frame, dict[int, int]] = {}
-    for place, bit in places.items():
-        for frame, pos in known.at(place):
-            if frame not in extent and frame.code.name not in CONSTRUCTORS:
-                row = writes.setdefault(frame, {})
-                row[pos] = row.get(pos, 0) | bit
-    stale = _stale(function, places, calls, writes)
-    found: dict[Hit, tuple[Evidence, ...]] = {}
-    for hit in hits:
-        place = hit.subject
-        assert isinstance(place, Cell | Container)
-        if places.get(place, 0) & stale:
-            shown = sorted({(f.code.path, pos >> 16) for f, pos in known.at(place) if f in writes and pos in writes[f]})
-            found[hit] = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])
-    return found
+    changed = stale(project, [(each.function, _places(project, each)) for each in doubts])
+    answers: list[dict[Hit, tuple[Evidence, ...]]] = []
+    for doubt, places in zip(doubts, changed, strict=True):
+        found: dict[Hit, tuple[Evidence, ...]] = {}
+        for hit in doubt.hits:
+            if hit.subject in places:
+                extent = extent_of(doubt.function)
+                writers = [at for at in known.at(_place(hit)) if counts(project, extent, at[0])]
+                shown = sorted({(frame.code.path, position >> 16) for frame, position in writers})
+                found[hit] = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])
+        answers.append(found)
+    return answers
 
 
-def _stale(
-    function: FunctionView, places: dict[Place, int], calls: dict[Frame, int], writes: dict[Frame, dict[int, int]]
-) -> int:
-    """The places that are written between two calls, in some run that the program shows or that it leaves open."""
-    solution = function.project.solution
-    makers = _Makers(function, places)
-    sites, starts = function.project.shared("order", lambda: (Sites(), _starts(solution)))
-    order = Order((1 << len(places)) - 1, calls, writes, makers.of, sites)
-    stale = 0
-    for frame in order.concerned(starts):
-        stale |= order.stale(frame)
-    if function.facts.reached or any(how != "root" for _, _, _, how in function.callers()):
-        return stale
-    for frame, row in writes.items():  # nobody calls the function: whoever will may call the writers in between
-        if frame.code.kind != "module" and not _SETS_UP.match(frame.code.name):
-            for mask in row.values():
-                stale |= mask
-    return stale
+def _places(project: ProjectView, doubt: Doubt) -> dict[Place, list[Frame]]:
+    """The places that a function reads and code outside of it writes, with the frames of the function that do."""
+    known = writes_of(project)
+    extent = extent_of(doubt.function)
+    places: dict[Place, list[Frame]] = {}
+    for hit, frames in doubt.hits.items():
+        place = _place(hit)
+        frames = [frame for frame in frames if not _is_argument(place, frame)]
+        if frames and known.writers(place, project.extents) & ~extent:
+            places.setdefault(place, []).extend(frames)
+    return places
 
 
-def _starts(solution: Solution) -> list[Frame]:
-    """Where runs of the program begin: module bodies, and what nothing calls."""
-    bodies = list(solution.world.module_frames.values())
-    roots = {callee: None for body in bodies for (_, callee), how in body.calls.items() if how == "root"}
-    return [*bodies, *roots]
+def _place(hit: Hit) -> Place:
+    assert isinstance(hit.subject, Cell | Container)
+    return hit.subject
 
 
 def _is_argument(place: Place, frame: Frame) -> bool:
     """Whether a container arrives as an argument: each call looks into it anew."""
     return isinstance(place, Container) and any(_within(place, value) for value in frame.args)
-
-
-class _Makers:
-    """Where places, or the function itself, are made anew: what was traced before is of no account then."""
-
-    def __init__(self, function: FunctionView, places: dict[Place, int]) -> None:
-        self.function = function
-        self.sites: dict[object, dict[int, int]] = {}
-        self.owned: dict[Cell, int] = {}
-        known = writes_of(function.project)
-        for place, bit in places.items():
-            owner: Obj | None = known.owners.get(place)
-            if isinstance(owner, Inst | Container):
-                self._site(owner, bit)
-            elif isinstance(place, Cell):
-                self.owned[place] = bit
-        every = (1 << len(places)) - 1
-        receivers = {o for f in function.frames if f.args for o in f.args[0] if isinstance(o, Inst)}
-        if len(receivers) == 1 and function.code.parent is not None and function.code.parent.kind == "class":
-            self._site(next(iter(receivers)), every)
-        self.every = every
-
-    def _site(self, owner: Inst | Container, bit: int) -> None:
-        code, pos = owner.site
-        row = self.sites.setdefault(code, {})
-        row[pos] = row.get(pos, 0) | bit
-
-    def of(self, frame: Frame) -> dict[int, int]:
-        """The places that a frame makes, by position; -1: when it starts."""
-        found = dict(self.sites.get(frame.code, ()))
-        start = 0
-        for name in frame.code.cells:
-            start |= self.owned.get(frame.cells[name], 0)
-        if self.function.code.parent is frame.code and frame.code.kind not in ("module", "class"):
-            start |= self.every  # the function itself is made anew
-        if start:
-            found[-1] = start
-        return found
 
 
 RULE = Rule(
@@ -185,7 +114,13 @@ RULE = Rule(
 graph when the function is traced. Where the program writes it between two calls, the later call still uses what the
 first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a tensor, or keep it in one `tf.Variable`
 and `assign` to it.""",
-    triggers={Op.GLOBAL: scan, Op.CELL: scan, Op.ATTR: scan, Op.ITEM: scan, Op.CALL: scan_call},
+    triggers={
+        Op.GLOBAL: scan,
+        Op.CELL: scan,
+        Op.ATTR: scan,
+        Op.ITEM: scan,
+        Op.CALL: Where(scan_call, names=(_ENVIRONMENT_READS | {_READ_FILE}).__contains__),
+    },
     confirm=confirm,
     bad=(
         Example(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.facts.callgraph import reachable
 from hybridize.rules.hybridized import places
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
@@ -18,6 +17,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """In the traced extent of a hybrid function, a host function that reaches a hybrid function."""
     if not places(function):
         return
+    extents = function.project.extents
     hybrid = function.project.solution.world.hybrids
     seen = set(function.frames)
     todo = list(function.frames)
@@ -25,7 +25,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         frame = todo.pop()
         for (pos, callee), how in frame.calls.items():
             if how == "host" or (how == "hybrid" and frame.ops.get(pos) in _HOST_CALLS):
-                inner = next((f.code.name for f in reachable(callee) if f.code in hybrid), None)
+                inner = next((f.code.name for f in extents.frames(extents.of(callee)) if f.code in hybrid), None)
                 if inner is not None:
                     message = f"`tf.py_function` runs the hybrid `{inner}` inside a graph: this may deadlock"
                     yield Hit(pos, message, path=frame.code.path)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from hybridize.domain.objects import Class, Inst, LibInst, Unknown
-from hybridize.facts.callgraph import reachable
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
@@ -108,11 +108,12 @@ def _lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
                 return instr[-1], _class_name(obj)
             if isinstance(obj, Unknown) and frame.code.name == "call":
                 return instr[-1], "what it calls there"  # a sublayer, as far as anybody can tell
+    extents = project.extents
     for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
         if how == "build":
             return pos, callee.code.qualname.rpartition(".")[0]
-        for inner in reachable(callee):
-            name = _built_there(project, inner)
+        for inner in extents.frames(extents.of(callee)):
+            name = project.shared(("builds", inner), partial(_built_there, project, inner))
             if name:
                 return pos, name
     return None

@@ -1,0 +1,107 @@
+"""What a call of each frame may run, as sets of bits: one walk of the call graph answers for all frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hybridize.domain.objects import Cell
+from hybridize.facts.callgraph import components, reachable
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
+from hybridize.program.ir import Code
+
+
+class Extents:
+    """The dynamic extents of frames. A set of frames is an integer with one bit for each."""
+
+    def __init__(self, solution: Solution) -> None:
+        #: The strongly connected components of the call graph, callees first.
+        self.components = components(frame for group in solution.frames.values() for frame in group)
+        self._frames: list[Frame] = []
+        self._bits: dict[Frame, int] = {}
+        self._extents: dict[Frame, int] = {}
+        self._bodies = 0  # module bodies
+        self._of_code: dict[Code, int] = {}
+        self._of_uid: dict[int, int] = {}
+        self._owners: dict[Cell, int] = {}
+        self._recursive: set[Frame] = set()
+        for component in self.components:
+            self._component(component)
+
+    def _component(self, component: list[Frame]) -> None:
+        found = 0
+        for frame in component:
+            found |= self._add(frame)
+        for frame in component:
+            for _, callee in frame.calls:
+                found |= self._extents.get(callee, 0)
+                if callee is frame:
+                    self._recursive.add(frame)
+        for frame in component:
+            self._extents[frame] = found
+        if len(component) > 1:
+            self._recursive.update(component)
+
+    def _add(self, frame: Frame) -> int:
+        bit = 1 << len(self._frames)
+        self._frames.append(frame)
+        self._bits[frame] = bit
+        self._of_code[frame.code] = self._of_code.get(frame.code, 0) | bit
+        if frame.code.kind == "module":
+            self._bodies |= bit
+        else:
+            self._of_uid[frame.uid] = bit
+        for name in frame.code.cells:
+            cell = frame.cells.get(name)
+            if cell is not None:
+                self._owners[cell] = self._owners.get(cell, 0) | bit
+        return bit
+
+    def of(self, frame: Frame) -> int:
+        """What a call of a frame may run, itself included."""
+        found = self._extents.get(frame)
+        if found is None:  # no longer part of the solution
+            found = self._extents[frame] = self.set_of(reachable(frame))
+        return found
+
+    def is_recursive(self, frame: Frame) -> bool:
+        """Whether a call of a frame may run the frame itself again."""
+        return frame in self._recursive
+
+    def of_all(self, frames: Iterable[Frame]) -> int:
+        """What calls of some frames may run."""
+        found = 0
+        for frame in frames:
+            found |= self.of(frame)
+        return found
+
+    def set_of(self, frames: Iterable[Frame]) -> int:
+        """Some frames as a set."""
+        found = 0
+        for frame in frames:
+            found |= self._bits.get(frame) or self._add(frame)
+        return found
+
+    def without_bodies(self, some: int) -> int:
+        """A set without the module bodies in it."""
+        return some & ~self._bodies
+
+    def frames(self, some: int) -> Iterator[Frame]:
+        """The frames in a set."""
+        text = bin(some)[:1:-1]
+        at = text.find("1")
+        while at >= 0:
+            yield self._frames[at]
+            at = text.find("1", at + 1)
+
+    def with_code(self, code: Code) -> int:
+        """The frames of a function, class body or module."""
+        return self._of_code.get(code, 0)
+
+    def with_uid(self, uid: int) -> int:
+        """The frame of a function or class body that has a number; empty where there is none."""
+        return self._of_uid.get(uid, 0)
+
+    def owners(self, cell: Cell) -> int:
+        """The frames whose variable a captured variable is."""
+        return self._owners.get(cell, 0)

@@ -1,0 +1,173 @@
+"""Which places the program writes between two calls of a function: asked for many functions, answered in one walk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.domain.objects import Cell, Container, Inst, Obj
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
+from hybridize.program.ir import Code
+from hybridize.rules.order import Events, Order, Sites
+from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.rules.writes import CONSTRUCTORS, Place, writes_of
+
+#: Functions that set things up: where nothing calls them, they are taken to run before everything else.
+_SETS_UP: Final = re.compile(
+    r"_*(init|build|set_?up|create|make|load|restore|configure|compile|add|register|from_|prepare|initial|fit|adapt|on_"
+    r"|test|main|train|run|set_model|get_|compute_output|assign|_|attach|bind|define|declare|start|reset)"
+)
+
+
+@dataclass(slots=True)
+class _Question:
+    """A function, and the places in question, with a bit for each; `asked` are all of them."""
+
+    function: FunctionView
+    places: dict[Place, int]
+    asked: int
+    extent: int
+
+
+def stale(
+    project: ProjectView, questions: Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
+) -> list[set[Place]]:
+    """For functions with the places that they read, and their frames that do: the places that are written in between.
+
+    Those count that some run of the program shows, and those that it leaves open.
+    """
+    events = Events()
+    makers = _Makers()
+    asked = [_ask(project, events, makers, function, places) for function, places in questions]
+    written = _between(project, events, makers) if events.every else 0
+    answers: list[set[Place]] = []
+    for question in asked:
+        found = written & question.asked
+        if question.asked and not _is_called(question.function):
+            found |= _open(project, question)
+        answers.append({place for place, bit in question.places.items() if found & bit})
+    return answers
+
+
+def extent_of(function: FunctionView) -> int:
+    """What calls of a function may run, module bodies excepted."""
+    extents = function.project.extents
+    return extents.without_bodies(extents.of_all(function.frames))
+
+
+def counts(project: ProjectView, extent: int, frame: Frame) -> bool:
+    """Whether what a frame writes counts for a function of this extent: not its own writes, nor those of makers."""
+    return frame.code.name not in CONSTRUCTORS and not project.extents.set_of([frame]) & extent
+
+
+def _ask(
+    project: ProjectView,
+    events: Events,
+    makers: _Makers,
+    function: FunctionView,
+    places: Mapping[Place, Sequence[Frame]],
+) -> _Question:
+    """Adds a question to the events."""
+    first = events.every.bit_length()
+    bits = {place: 1 << first + i for i, place in enumerate(places)}
+    asked = ((1 << len(places)) - 1) << first
+    question = _Question(function, bits, asked, extent_of(function))
+    if not places:
+        return question
+    events.every |= asked
+    known = writes_of(project)
+    for place, frames in places.items():
+        for frame in frames:
+            events.call(frame, bits[place], asked)
+        for frame, position in known.at(place):
+            if counts(project, question.extent, frame):
+                events.write(frame, position, bits[place], asked)
+    makers.add(question)
+    return question
+
+
+def _between(project: ProjectView, events: Events, makers: _Makers) -> int:
+    """The places that some run writes between two calls."""
+    sites, starts, ranks = project.shared("order", lambda: (Sites(), _starts(project.solution), _ranks(project)))
+    events.spread(ranks)
+    order = Order(events, makers.of, sites)
+    found = 0
+    for frame in starts:
+        found |= order.stale(frame)
+    return found
+
+
+def _ranks(project: ProjectView) -> dict[Frame, int]:
+    return {frame: rank for rank, component in enumerate(project.extents.components) for frame in component}
+
+
+def _starts(solution: Solution) -> list[Frame]:
+    """Where runs of the program begin: module bodies, and what nothing calls."""
+    bodies = list(solution.world.module_frames.values())
+    roots = {callee: None for body in bodies for (_, callee), how in body.calls.items() if how == "root"}
+    return [*bodies, *roots]
+
+
+def _is_called(function: FunctionView) -> bool:
+    """Whether the program itself calls a function."""
+    return function.facts.reached or any(how != "root" for _, _, _, how in function.callers())
+
+
+def _open(project: ProjectView, question: _Question) -> int:
+    """Of a function that nothing calls: whoever will may call the writers of its places in between."""
+    known = writes_of(project)
+    found = 0
+    for place, bit in question.places.items():
+        for frame, _ in known.at(place):
+            if counts(project, question.extent, frame) and _may_come_between(frame.code):
+                found |= bit
+                break
+    return found
+
+
+def _may_come_between(code: Code) -> bool:
+    return code.kind != "module" and not _SETS_UP.match(code.name)
+
+
+class _Makers:
+    """Where places, or functions themselves, are made anew: what was traced before is of no account then."""
+
+    def __init__(self) -> None:
+        self.sites: dict[object, dict[int, int]] = {}
+        self.owned: dict[Cell, int] = {}
+        self.nested: dict[Code, int] = {}  # the questions about functions that a function makes
+
+    def add(self, question: _Question) -> None:
+        """Adds those of a question."""
+        function = question.function
+        known = writes_of(function.project)
+        for place, bit in question.places.items():
+            owner: Obj | None = known.owners.get(place)
+            if isinstance(owner, Inst | Container):
+                self._site(owner, bit)
+            elif isinstance(place, Cell):
+                self.owned[place] = self.owned.get(place, 0) | bit
+        parent = function.code.parent
+        receivers = {o for f in function.frames if f.args for o in f.args[0] if isinstance(o, Inst)}
+        if len(receivers) == 1 and parent is not None and parent.kind == "class":
+            self._site(next(iter(receivers)), question.asked)
+        if parent is not None and parent.kind not in ("module", "class"):
+            self.nested[parent] = self.nested.get(parent, 0) | question.asked
+
+    def _site(self, owner: Inst | Container, bits: int) -> None:
+        code, pos = owner.site
+        row = self.sites.setdefault(code, {})
+        row[pos] = row.get(pos, 0) | bits
+
+    def of(self, frame: Frame) -> dict[int, int]:
+        """The places that a frame makes, by position; -1: when it starts."""
+        found = dict(self.sites.get(frame.code, ()))
+        start = self.nested.get(frame.code, 0)
+        for name in frame.code.cells:
+            start |= self.owned.get(frame.cells[name], 0)
+        if start:
+            found[-1] = start
+        return found
