@@ -9,7 +9,7 @@ from tensorflow.keras import Model, layers
 
 NUM_FEATURES = 784
 BATCH_SIZE = 64
-STEPS_PER_REPORT = 500
+STEPS_PER_REPORT = 200
 
 
 class Encoder(layers.Layer):
@@ -93,7 +93,7 @@ def make_images(count, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--steps", type=int, default=1000)
     args = parser.parse_args()
     tf.keras.utils.set_random_seed(11)
 

@@ -11,7 +11,7 @@ num_classes = 10
 timesteps, num_input = 14, 14  # rows of an image, pixels of a row
 num_units = 32
 batch_size = 32
-display_step = 20
+display_step = 50
 
 
 class BiRNN(Model):
@@ -76,7 +76,7 @@ def make_digits(count, seed):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=300)
     args = parser.parse_args()
     tf.keras.utils.set_random_seed(6)
     birnn_net.build((None, timesteps, num_input))

@@ -56,7 +56,7 @@ def make_blobs(count, seed):
     return (np.clip(images, 0, 1) * 2 - 1).astype("float32")[..., None]
 
 
-def train(gan, dataset, steps, report_every=100):
+def train(gan, dataset, steps, report_every=80):
     """Alternates nothing: both networks take a step on each batch."""
     history = []
     for step, image_batch in enumerate(dataset.take(steps), 1):
@@ -70,7 +70,7 @@ def train(gan, dataset, steps, report_every=100):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--steps", type=int, default=320)
     args = parser.parse_args()
     tf.keras.utils.set_random_seed(4)
 

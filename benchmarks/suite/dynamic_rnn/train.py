@@ -97,17 +97,17 @@ class Trainer:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=240)
     args = parser.parse_args()
     keras.utils.set_random_seed(5)
 
     train_data = make_dataset(3200, seed=1).cache().repeat()
-    test_data = make_dataset(640, seed=2)
+    test_data = make_dataset(320, seed=2)
     model = DynamicRNN()
     model.build((None, None, 1))
     trainer = Trainer(model, learning_rate=3e-3)
     start = time.perf_counter()
-    trainer.fit(train_data, test_data, args.steps, report_every=100)
+    trainer.fit(train_data, test_data, args.steps, report_every=60)
     print(f"time: {time.perf_counter() - start:.2f} s")
 
 

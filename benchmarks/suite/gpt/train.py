@@ -34,7 +34,7 @@ class Trainer:
     def fit(self, dataset, steps):
         for step, tokens in enumerate(dataset.take(steps), 1):
             loss, norm = self.train_step(tokens)
-            if step % 50 == 0:
+            if step % 30 == 0:
                 print(f"step {step}: loss {loss:.4f}, gradient norm {norm:.3f}")
 
 
@@ -49,7 +49,7 @@ def generate(model, tokens, length):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=180)
     args = parser.parse_args()
     tf.keras.utils.set_random_seed(1)
 

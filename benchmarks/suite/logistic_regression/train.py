@@ -10,7 +10,7 @@ num_classes = 10
 num_features = 784
 learning_rate = 0.05
 batch_size = 32
-display_step = 2000
+display_step = 1000
 
 # Weight of shape [784, 10], the 28*28 image features and total number of classes.
 W = tf.Variable(tf.zeros([num_features, num_classes]), name="weight")
@@ -55,7 +55,7 @@ def run_optimization(x, y):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=16000)
+    parser.add_argument("--steps", type=int, default=8000)
     args = parser.parse_args()
     tf.keras.utils.set_random_seed(1)
 

@@ -102,7 +102,7 @@ def evaluate(model, images, boxes, labels):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=320)
     args = parser.parse_args()
     keras.utils.set_random_seed(31)
 

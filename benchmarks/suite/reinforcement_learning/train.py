@@ -89,14 +89,14 @@ def train(agent, environment, buffer, steps, warmup=200):
             batch = [tf.convert_to_tensor(array) for array in buffer.sample(BATCH_SIZE)]
             losses.append(agent.train_step(*batch))
             agent.update_target()
-        if step % 500 == 0:
-            print(f"step {step}: mean return {np.mean(returns[-10:]):.1f}, loss {np.mean(losses[-500:]):.4f}")
+        if step % 200 == 0:
+            print(f"step {step}: mean return {np.mean(returns[-10:]):.1f}, loss {np.mean(losses[-200:]):.4f}")
     return returns
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--steps", type=int, default=1200)
     args = parser.parse_args()
     keras.utils.set_random_seed(21)
     agent = Agent(seed=22)

@@ -16,7 +16,7 @@ BATCH_SIZE = 16
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """Grows linearly, then falls with the square root of the step."""
 
-    def __init__(self, d_model, warmup_steps=200):
+    def __init__(self, d_model, warmup_steps=60):
         super().__init__()
         self.d_model = d_model
         self.warmup_steps = warmup_steps
@@ -80,7 +80,7 @@ def evaluate(source, target):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=160)
+    parser.add_argument("--steps", type=int, default=90)
     args = parser.parse_args()
     keras.utils.set_random_seed(3)
     transformer.build()
@@ -89,7 +89,7 @@ def main():
     start = time.perf_counter()
     for step, (source, target) in enumerate(train_batches.batch(BATCH_SIZE).take(args.steps), start=1):
         train_step(source, target)
-        if step % 40 == 0:
+        if step % 30 == 0:
             print(f"step {step} loss {train_loss.result():.4f} accuracy {train_accuracy.result():.4f}")
             train_loss.reset_state()
             train_accuracy.reset_state()

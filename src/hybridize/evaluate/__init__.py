@@ -1,0 +1,1 @@
+"""What changes are worth: programs measured before and after, metrics compared, tables."""
