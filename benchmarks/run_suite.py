@@ -9,6 +9,7 @@ import argparse
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -66,14 +67,21 @@ def prepare(name: str, folder: Path) -> str:
     return ", ".join(line.split()[-1] for line in done.stdout.splitlines() if "to hybrid" in line)
 
 
+def steps_of(name: str, options: argparse.Namespace) -> int:
+    """The program's own number of steps, or what is asked for instead."""
+    if options.steps:
+        return int(options.steps)
+    default = re.search(r'"--steps", type=int, default=(\d+)', (SUITE / name / "train.py").read_text(encoding="utf-8"))
+    return max(1, round(int(default[1]) * options.scale)) if default else 1
+
+
 def measure(programs: Sequence[Program], folder: Path, options: argparse.Namespace) -> None:
     """All runs; the variants of one program follow each other, in another order in each round."""
-    arguments = ["--steps", str(options.steps)] if options.steps else []
     environment = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
     for number in range(options.runs):
         for program in programs:
             for variant in VARIANTS[number % 3 :] + VARIANTS[: number % 3]:
-                command = [options.python, "train.py", *arguments]
+                command = [options.python, "train.py", "--steps", str(steps_of(program.name, options))]
                 done = run(command, folder / program.name / variant, environment, options.timeout)
                 program.runs[variant].append(done)
                 busy = load()
@@ -135,6 +143,7 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has TensorFlow")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--steps", type=int, help="instead of each program's own number")
+    parser.add_argument("--scale", type=float, default=1.0, help="of each program's own number of steps")
     parser.add_argument("--only", action="append", help="a program; repeatable")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--timeout", type=float, default=600.0)

@@ -14,7 +14,7 @@ Series: TypeAlias = Mapping[str, tuple[float, ...]]
 _NUMBER: Final = r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|[-+]?\b(?:nan|inf)\b"
 #: `loss: 0.5`, `val_loss=0.5`, `test accuracy 93.1%`, `loss is tf.Tensor(0.5, ...)`, `'loss': 0.5`.
 _PAIR: Final = re.compile(
-    rf"(?P<name>[A-Za-z_][\w]*(?:[ \-/][A-Za-z_]\w*){{0,3}})[\"'\])]*\s*(?:[:=]|\bis\b)?\s*"
+    rf"(?P<name>[A-Za-z_][\w]*(?:[ \-/][A-Za-z_]\w*){{0,3}})[\"'\])]*\s*[:=]?\s*"
     rf"(?:tf\.Tensor\(|np\.float\d+\()?(?P<value>{_NUMBER})(?P<percent>\s?%)?",
 )
 #: A name is a metric's if one of its words begins so; those of _LOSS and _ACCURACY get columns of their own in tables.
@@ -22,6 +22,7 @@ _LOSS: Final = ("loss", "error", "mse", "mae", "rmse", "cost", "perplexity", "pp
 _ACCURACY: Final = ("acc", "auc", "precision", "recall", "f1", "iou", "map", "bleu")
 _OTHER: Final = ("elbo", "reward", "return", "score", "norm", "kl", "ssim", "psnr", "brightness", "r2", "likelihood")
 _NEVER: Final = ("time", "sec", "second", "seconds", "elapsed", "took", "ms", "step", "epoch", "batch", "iteration")
+_COPULAS: Final = frozenset({"is", "was", "of", "at", "to"})
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 #: Values are compared by ratio, down to this size.
 _TINY: Final = 1e-3
@@ -51,6 +52,10 @@ def _lines(text: str) -> list[str]:
 def _name(label: str) -> str | None:
     """The metric that a label ends in, without words before it that are none (`step 3 loss` was two pairs)."""
     words = label.lower().replace("-", " ").replace("/", " ").split()
+    while words and words[-1] in _COPULAS:
+        words.pop()
+    if not words:
+        return None
     kind = words[-1].split("_")
     if any(word in _NEVER for word in kind):
         return None

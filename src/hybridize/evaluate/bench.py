@@ -1,0 +1,277 @@
+"""A program measured as it is and with its conversions: whole processes in turn, metrics, times of functions."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from hybridize.evaluate import metrics
+from hybridize.evaluate.processes import children_cpu, load
+from hybridize.evaluate.statistics import Times, Verdict, judge
+from hybridize.runtime.launch import Launch, Target, launch
+from hybridize.runtime.sources import MemoryFile
+
+ORIGINAL: Final = "original"
+REFACTORED: Final = "refactored"
+#: More processes than processors want to run: times by the clock say little.
+BUSY: Final = 0.75
+#: How far metrics may differ, relative to their size: sums in another order, amplified by training.
+TOLERANCE: Final = 0.05
+#: What is kept of what a failing program wrote on stderr, in characters.
+_TAIL: Final = 2000
+_TINY: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One form of the program: its name, the files that are other than on disk, and the same with functions watched."""
+
+    name: str
+    sources: tuple[MemoryFile, ...] = ()
+    watched: tuple[MemoryFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to measure.
+
+    Attributes:
+        target: the program.
+        python: the interpreter.
+        runs: rounds; each runs every variant once.
+        timeout: seconds for one run.
+        functions: described for the child, by number.
+        own: folders whose code is the user's.
+        cwd: where the program runs (None: here).
+        tolerance: of metrics, relative.
+        needs: a module that the interpreter must have.
+    """
+
+    target: Target
+    python: str
+    runs: int = 5
+    timeout: float | None = None
+    functions: tuple[Mapping[str, Any], ...] = ()
+    own: tuple[str, ...] = ()
+    cwd: Path | None = None
+    tolerance: float = TOLERANCE
+    needs: str | None = "tensorflow"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One process: exit code, why it ended, seconds by the clock and of processor time, metrics, the end of stderr."""
+
+    code: int
+    reason: str
+    wall: float
+    cpu: float | None
+    series: metrics.Series
+    error: str = ""
+    events: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it did not end by itself, with 0."""
+        return self.code != 0 or self.reason != "exit"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One function in one variant, in the warm-up run; seconds.
+
+    Attributes:
+        calls: from eager code; `inner`: while a graph was traced.
+        traces: of its own graph.
+        first: the first call; `tracing`: all calls that traced; `total`: all calls.
+        steady: median of the calls after the first one that did not trace; None if there was none.
+    """
+
+    calls: int
+    inner: int
+    traces: int
+    first: float
+    tracing: float
+    total: float
+    steady: float | None
+
+
+@dataclass(slots=True)
+class Measured:
+    """A variant's runs; the warm-up apart."""
+
+    variant: Variant
+    runs: list[Run] = field(default_factory=list)
+    warm_up: Run | None = None
+
+    @property
+    def failure(self) -> Run | None:
+        """The first run that failed."""
+        every = [*([self.warm_up] if self.warm_up else []), *self.runs]
+        return next((run for run in every if run.failed), None)
+
+    def times(self, clock: str = "wall") -> Times:
+        """Of the runs that ended well; `wall` or `cpu`."""
+        values = (getattr(run, clock) for run in self.runs if not run.failed)
+        return Times(tuple(value for value in values if value is not None))
+
+    def series(self) -> list[metrics.Series]:
+        """The metrics of each run that ended well: as printed, and what `fit` returned in the warm-up."""
+        histories = self.warm_up.events if self.warm_up else ()
+        fitted: dict[str, tuple[float, ...]] = {}
+        for event in histories:
+            if event.get("event") == "history":
+                for name, values in event["metrics"].items():
+                    fitted[f"fit {name}"] = (*fitted.get(f"fit {name}", ()), *values)
+        return [{**fitted, **run.series} for run in self.runs if not run.failed]
+
+    def timings(self) -> dict[int, Timing]:
+        """Of the watched functions, by number; those of several processes are added up."""
+        found: dict[int, Timing] = {}
+        for event in self.warm_up.events if self.warm_up else ():
+            if event.get("event") == "timed":
+                new = Timing(**{name: event[name] for name in Timing.__slots__})
+                old = found.get(event["function"])
+                found[event["function"]] = new if old is None else _added(old, new)
+        return found
+
+
+@dataclass(slots=True)
+class Result:
+    """All that was measured; `variants` begins with the original; `load_before`: processes for each processor."""
+
+    settings: Settings
+    variants: list[Measured]
+    load_before: float | None = None
+
+    @property
+    def original(self) -> Measured:
+        """The program as it is."""
+        return self.variants[0]
+
+    @property
+    def busy(self) -> bool:
+        """Whether others used the machine when the measurement began."""
+        return self.load_before is not None and self.load_before > BUSY
+
+    @property
+    def clock(self) -> str:
+        """What to judge by: the wall's clock, or on a busy machine processor time, which others disturb less."""
+        return "cpu" if self.busy and self.original.times("cpu").values else "wall"
+
+    def verdict(self, measured: Measured, clock: str = "wall") -> Verdict:
+        """A variant against the original."""
+        return judge(self.original.times(clock).values, measured.times(clock).values)
+
+    def differences(self, measured: Measured) -> list[metrics.Difference]:
+        """The metrics of a variant against the original's."""
+        return metrics.compare(self.original.series(), measured.series())
+
+    def only_one(self, measured: Measured) -> list[str]:
+        """Metrics that one of both did not print."""
+        first, second = self.original.series(), measured.series()
+        return metrics.missing(first[0], second[0]) if first and second else []
+
+    def same(self, measured: Measured) -> bool:
+        """Whether a variant ended well and its metrics are the original's, within the tolerance."""
+        if measured.failure or self.only_one(measured):
+            return False
+        return all(d.equal(self.settings.tolerance) for d in self.differences(measured))
+
+    def best(self) -> Measured | None:
+        """The fastest variant that computes the same; None if that is the original."""
+        clock = self.clock
+        fit = [m for m in self.variants[1:] if m.times().values and self.same(m)]
+        best = min(fit, key=lambda m: m.times(clock).median, default=None)
+        return best if best and best.times(clock).median < self.original.times(clock).median else None
+
+
+Progress: TypeAlias = Callable[[str], None]
+
+
+def measure(settings: Settings, variants: Sequence[Variant], progress: Progress) -> Result:
+    """Runs everything; the user's interrupt ends it and leaves what was measured.
+
+    A variant that fails is not run again; if that is the original, nothing is.
+
+    Args:
+        settings: how.
+        variants: the original first.
+        progress: is told about each run in a line.
+
+    Raises:
+        LaunchError: the interpreter cannot be started.
+    """
+    result = Result(settings, [Measured(variant) for variant in variants], load())
+    try:
+        for measured in result.variants:
+            measured.warm_up = _run(settings, measured.variant, timed=True)
+            progress(f"warm-up, {_told(measured, measured.warm_up)}")
+            if measured is result.original and measured.failure:
+                return result
+        for number in range(settings.runs):
+            turn = number % len(variants)
+            for measured in result.variants[turn:] + result.variants[:turn]:
+                if measured.failure is None:
+                    measured.runs.append(_run(settings, measured.variant, timed=False))
+                    progress(f"round {number + 1} of {settings.runs}, {_told(measured, measured.runs[-1])}")
+    except KeyboardInterrupt:
+        progress("interrupted: what follows rests on the runs before")
+    return result
+
+
+def _told(measured: Measured, run: Run) -> str:
+    how = "" if not run.failed else f" ({run.reason}, code {run.code})"
+    return f"{measured.variant.name}: {run.wall:.2f} s{how}"
+
+
+def _run(settings: Settings, variant: Variant, *, timed: bool) -> Run:
+    """One process; with `timed` its watched functions are, which costs a little."""
+    job = Launch(
+        settings.target,
+        variant.watched if timed else variant.sources,
+        settings.python,
+        settings.cwd,
+        "timer" if timed else None,
+        functions=settings.functions,
+        own=settings.own,
+        timeout=settings.timeout,
+        needs=settings.needs,
+    )
+    before = children_cpu()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        ended = launch(job, stdout=out, stderr=err)
+        after = children_cpu()
+        out.seek(0)
+        printed = out.read().decode("utf-8", "replace")
+        err.seek(0)
+        error = err.read().decode("utf-8", "replace")[-_TAIL:]
+    if ended.reason == "interrupted":
+        raise KeyboardInterrupt
+    cpu = after - before if before is not None and after is not None else None
+    return Run(ended.code, ended.reason, ended.seconds, cpu, metrics.read(printed), error, ended.events)
+
+
+def _added(old: Timing, new: Timing) -> Timing:
+    steady = [t.steady for t in (old, new) if t.steady is not None]
+    return Timing(
+        old.calls + new.calls,
+        old.inner + new.inner,
+        old.traces + new.traces,
+        old.first,
+        old.tracing + new.tracing,
+        old.total + new.total,
+        sum(steady) / len(steady) if steady else None,
+    )
+
+
+def breaks_even(eager: Timing, graph: Timing) -> float:
+    """After how many calls a graph has won back what tracing cost; inf if never, nan if not known."""
+    if eager.steady is None or graph.steady is None:
+        return math.nan
+    gain = eager.steady - graph.steady
+    return graph.tracing / gain if gain > _TINY else math.inf
