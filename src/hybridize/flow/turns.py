@@ -105,7 +105,8 @@ def _filled(engine: Engine, frame: Frame, loop: Loop, length: int) -> list[Conta
         return None
     found = [obj for obj in frame.vals[loop.fills] or BOTTOM if isinstance(obj, Container)]
     for made in found:
-        if made.exact and made.fields and len(made.fields) != length:
+        appended = sum(key is not None for key in made.order)  # by counted appends, later on
+        if made.exact and made.fields and len(made.fields) != length + appended:
             engine.lose_exactness(made)
     return found
 

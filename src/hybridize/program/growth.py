@@ -47,7 +47,7 @@ class GrowthLowering(ExpressionLowering):
     def watch(self, node: ast.Assign) -> None:
         """Begins to watch a list that an assignment makes."""
         (target,) = node.targets if len(node.targets) == 1 else (None,)
-        if not isinstance(node.value, ast.List) or target is None or self.is_class:
+        if not isinstance(node.value, ast.List | ast.ListComp) or target is None or self.is_class:
             return
         name = self._spelled(target)
         if name is not None:

@@ -7,12 +7,14 @@ from typing import Final, TypeGuard
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
+    INT_V,
     NONE_V,
     STR_V,
     Container,
     Inst,
     LibInst,
     Lit,
+    Obj,
     Stream,
     Tensor,
     Tup,
@@ -23,10 +25,20 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
-from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, UNRESOLVED, Dim, blurred
+from hybridize.domain.tensors import (
+    BATCH,
+    DENSE,
+    NDARRAY,
+    UNRESOLVED,
+    Dim,
+    arrived,
+    at_run_time,
+    blurred,
+)
 from hybridize.library.keras.core import batch_size, call_layer, call_library_model, nothing
 from hybridize.library.keras.losses import seen_dtype
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.structures import map_structure
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
 
@@ -55,11 +67,14 @@ def _batch_of(call: Call, value: Value) -> Value:
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
-            shape = None if not obj.shape else (BATCH, *map(blurred, obj.shape[1:]))
+            shape = None if not obj.shape else (_batch_dim(call, obj.shape[0]), *map(blurred, obj.shape[1:]))
             dtype = "float32" if obj.dtype == "float64" else obj.dtype
             result = join(result, tensor(DENSE, dtype, shape).value)
         elif isinstance(obj, Stream):
-            result = join(result, obj.element)
+            result = join(result, obj.element if "." in obj.kind else _loaded(call, obj.element))
+        elif isinstance(obj, Inst):
+            item = call.method(obj, "__getitem__", INT_V, how="keras")
+            result = join(result, _loaded(call, item) if item else tensor(DENSE).value)
         elif isinstance(obj, Tup):
             result = join(result, tup([_batch_of(call, item) for item in obj.items], obj.kind, obj.names).value)
         elif isinstance(obj, Container):
@@ -69,6 +84,28 @@ def _batch_of(call: Call, value: Value) -> Value:
         else:
             result = join(result, tensor(DENSE).value)
     return result
+
+
+def _batch_dim(call: Call, rows: Dim) -> Dim:
+    """The number of examples in the batches of an array: None in the graph that `fit` makes."""
+    size = call.constant(-1, "batch_size", 32)
+    if rows < 0 or not isinstance(size, int) or len(call.args) > 2 or "validation_split" in call.kwargs:
+        return BATCH
+    if rows % size == 0 or rows < size:
+        return arrived((at_run_time(min(rows, size)),))[0] if _how(call) == "keras" else at_run_time(min(rows, size))  # type: ignore[index]
+    return BATCH
+
+
+def _loaded(call: Call, value: Value) -> Value:
+    """What Keras makes of the batches that a generator or a sequence of the project gives."""
+
+    def leaf(obj: Obj) -> Value:
+        if not isinstance(obj, Tensor):
+            return obj.value
+        shape = (BATCH, *map(blurred, obj.shape[1:])) if obj.shape else obj.shape
+        return tensor(DENSE, obj.dtype if obj.dtype != "float64" else None, shape).value
+
+    return map_structure(call, value, leaf, "loaded")
 
 
 def _is_data(value: Value) -> bool:

@@ -74,6 +74,8 @@ def _convert(call: Call) -> Value:
     dtype = dtype_of(call.arg(1, "dtype"))
     value = call.arg(0, "value")
     result = BOTTOM
+    if not value and (call.args or call.kwargs):
+        return BOTTOM  # no execution has given it a value yet
     for obj in value:
         if isinstance(obj, Tensor) and obj.kind not in (NDARRAY, VARIABLE):
             result = join(result, obj.value if dtype in (None, obj.dtype) else tensor(DENSE, dtype, obj.shape).value)

@@ -332,6 +332,26 @@ def _reduce(call: Call) -> Value:
     return _converted(call, result) or unknown("a reduced dataset").value
 
 
+def _group(call: Call) -> Value:
+    """Elements are put into groups by a key; what the function makes of each group's dataset are the elements."""
+    element = _element(call)
+    if not element:
+        return dataset(BOTTOM)
+    call_on_element(call, call.arg(0, "key_func"), element)
+    made = call.call(call.arg(1, "reduce_func"), tensor(DENSE, "int64", ()).value, dataset(element), how="graph")
+    return dataset(_elements_of(call, made)) if made else dataset(BOTTOM)
+
+
+def _bucket(call: Call) -> Value:
+    """Batches of elements of like length, padded."""
+    element = _element(call)
+    if not element:
+        return dataset(BOTTOM)
+    call_on_element(call, call.arg(0, "element_length_func"), element)
+    given = call.given(4, "padded_shapes")
+    return dataset(_structure(call, element, _Leaf(lambda shape: None if given else _padded(DYNAMIC, shape, None))))
+
+
 def _scan(call: Call) -> Value:
     """Each element of the result is the second of what the function gives for the state and an element."""
     state = _structure(call, call.arg(0, "initial_state"), _Leaf(lambda s: s))
@@ -476,6 +496,8 @@ METHODS: Final[dict[str, Spec]] = {
     "window": Spec(_window),
     "reduce": Spec(_reduce),
     "scan": Spec(_scan),
+    "group_by_window": Spec(_group),
+    "bucket_by_sequence_length": Spec(_bucket),
     "apply": Spec(_apply),
     "as_numpy_iterator": Spec(_numpy_iterator),
     "__iter__": Spec(_iterator),
@@ -495,6 +517,10 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.data.Dataset.from_generator": Spec(_from_generator),
     "tf.data.Dataset.zip": Spec(_zip),
     "tf.data.Dataset.range": Spec(_range),
+    **dict.fromkeys(
+        ("tf.data.Dataset.random", "tf.data.Dataset.counter"),
+        Spec(lambda call: dataset(tensor(DENSE, "int64", ()).value, INFINITE)),
+    ),
     "tf.data.Dataset.list_files": Spec(_text),
     "tf.data.Dataset.load": Spec(lambda call: dataset(unknown("an element of a loaded dataset").value)),
     "tf.data.TextLineDataset": Spec(_text),
