@@ -156,7 +156,7 @@ def _as_arrays(call: Call, value: Value, examples: Dim) -> Value:
         if isinstance(obj, Tensor):
             shape = obj.shape
             if shape:
-                first = max(examples, UNRESOLVED) if shape[0] == BATCH else UNRESOLVED
+                first = max(examples, UNRESOLVED) if shape[0] <= BATCH else UNRESOLVED
                 shape = (first, *shape[1:])
             result = join(result, tensor(NDARRAY, obj.dtype, shape).value)
         elif isinstance(obj, Tup):
