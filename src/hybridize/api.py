@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,6 +24,8 @@ from hybridize.source import ImportTable, discover, find_src_roots, project_vers
 if TYPE_CHECKING:
     from hybridize.flow.solve import Solution
     from hybridize.program.build import Program
+    from hybridize.repairs.model import Bundle
+    from hybridize.rules.model import RuleHit
 
 #: The rule that suggests functions to extract: not from code that becomes a graph as a whole.
 _SUGGESTED = "HY110"
@@ -31,24 +33,31 @@ _SUGGESTED = "HY110"
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 
-def analyze(paths: Sequence[Path], config: Config, *, progress: Progress | None = None) -> Report:
+def analyze(
+    paths: Sequence[Path],
+    config: Config,
+    *,
+    progress: Progress | None = None,
+    contents: Mapping[str, bytes] | None = None,
+) -> Report:
     """Decides about every function below some paths; never imports or runs what it reads.
 
     Args:
         paths: files and folders; names that are not Python files or notebooks are taken as given.
         config: the options in force.
         progress: told about phases, for a progress line.
+        contents: the bytes of files, by their path from the root, that are not to be read from disk.
 
     Returns:
         Facts, decisions and statuses by function; what could not be read is in `errors`, paths that do not exist in
         `missing`.
     """
     started = time.perf_counter()
-    program, missing, errors, root = _load(paths, config, progress)
+    program, missing, errors, root = _load(paths, config, progress, contents)
     enabled = gc.isenabled()
     gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
     try:
-        functions, found = _functions(program, config, root, progress)
+        functions, found, repairs = _functions(program, config, root, progress)
     finally:
         if enabled:
             gc.enable()
@@ -56,7 +65,7 @@ def analyze(paths: Sequence[Path], config: Config, *, progress: Progress | None 
         Assumption(f.facts.id, said.message, said.path, said.line) for f in functions for said in f.facts.assumptions
     )
     info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started)
-    return Report(info, tuple(functions), tuple(found), assumptions, tuple(errors), missing)
+    return Report(info, tuple(functions), tuple(found), assumptions, tuple(errors), missing, tuple(repairs))
 
 
 def debug(paths: Sequence[Path], config: Config, what: str) -> str:
@@ -68,7 +77,10 @@ def debug(paths: Sequence[Path], config: Config, what: str) -> str:
 
 
 def _load(
-    paths: Sequence[Path], config: Config, progress: Progress | None
+    paths: Sequence[Path],
+    config: Config,
+    progress: Progress | None,
+    contents: Mapping[str, bytes] | None = None,
 ) -> tuple[Program, tuple[str, ...], list[FileError], Path]:
     from hybridize.program.build import build_program
 
@@ -76,7 +88,7 @@ def _load(
     table = ImportTable(found.files, find_src_roots(found.root, config.src), external=_external())
     total = len(found.files)
     program = build_program(
-        found.files, table, None if progress is None else lambda done: progress("reading", done, total)
+        found.files, table, None if progress is None else lambda done: progress("reading", done, total), contents
     )
     errors = [FileError(e.path, e.line, e.message) for e in (*found.errors, *program.errors)]
     errors.sort(key=lambda e: (e.path, e.line))
@@ -92,12 +104,13 @@ def _external() -> frozenset[str]:
 
 def _functions(
     program: Program, config: Config, root: Path, progress: Progress | None
-) -> tuple[list[FunctionReport], list[Finding]]:
+) -> tuple[list[FunctionReport], list[Finding], list[Bundle]]:
     from hybridize.decide.plan import Basis, plan
     from hybridize.decide.signatures import Signatures
     from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
     from hybridize.flow.solve import FlowOptions, Solver
+    from hybridize.repairs.collect import Repairs
     from hybridize.rules.scan import Scanner
     from hybridize.rules.views import FunctionView
 
@@ -113,6 +126,7 @@ def _functions(
     pairs = program.functions()
     reports: dict[int, FunctionReport] = {}
     found: list[Finding] = []
+    broken: dict[int, tuple[FunctionView, list[RuleHit]]] = {}
     for solution in (first, None):
         solved: Solution = solution or solver.solve_rest(first)
         if progress is not None:
@@ -131,6 +145,8 @@ def _functions(
         for i, view in views.items():
             remaining = suppressions.remaining(view.facts, hits.get(i, ()))
             reports[i] = suppressions.apply(decide(view.facts, decisions, remaining))
+            if reports[i].decision.precondition is None and view.facts.candidate:
+                broken[i] = (view, remaining)
             found += findings(view.facts, remaining)
         if solution is None:
             rest = [
@@ -145,7 +161,10 @@ def _functions(
     functions = [suppressions.apply(report) for report in configured]
     found += suppressions.unused()
     found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]
-    return functions, _distinct(found)
+    # Only now, for what a repair changes may be used where the program itself does not get.
+    repairs = Repairs(scanner.project)
+    bundles = [repairs.bundle(view, hits) for _, (view, hits) in sorted(broken.items())]
+    return functions, _distinct(found), [bundle for bundle in bundles if bundle is not None]
 
 
 def _may_be_graph(facts: FunctionFacts) -> bool:

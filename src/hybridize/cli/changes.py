@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from hybridize.decide.model import Action, FunctionReport, Report
 from hybridize.rewrite import DecoratorChange, FilePlan, FileResult, apply, plan_file
+from hybridize.rewrite.compose import edits_between
 from hybridize.rewrite.dialect import TENSORFLOW
 from hybridize.rewrite.model import Action as EditAction
 
@@ -47,13 +48,24 @@ class FileChanges:
     error: str | None = None
 
 
-def plan_fixes(report: Report, functions: Iterable[FunctionReport] | None = None) -> list[FileChanges]:
-    """The verified edits for all decisions (or those on `functions`), by file; nothing is written."""
+def plan_fixes(
+    report: Report,
+    functions: Iterable[FunctionReport] | None = None,
+    contents: Mapping[str, bytes] | None = None,
+) -> list[FileChanges]:
+    """The verified edits for all decisions (or those on `functions`), by file; nothing is written.
+
+    `contents` are the files that repairs have changed already: what the report speaks of.
+    """
+    repaired = contents or {}
     by_path: defaultdict[str, list[FunctionReport]] = defaultdict(list)
     for function in report.functions if functions is None else functions:
         if function.decision.action is not Action.KEEP:
             by_path[function.facts.path].append(function)
-    return [_plan_file(Path(report.project.root), path, wanted) for path, wanted in by_path.items()]
+    for path in repaired:
+        by_path.setdefault(path, [])
+    root = Path(report.project.root)
+    return [_plan_file(root, path, wanted, repaired.get(path)) for path, wanted in by_path.items()]
 
 
 def write_fixes(planned: Iterable[FileChanges], root: str) -> list[FileChanges]:
@@ -66,7 +78,7 @@ def file_plan(path: str, functions: Iterable[FunctionReport]) -> FilePlan:
     return FilePlan(Path(path), tuple(_decorator_change(function) for function in functions))
 
 
-def _plan_file(root: Path, path: str, functions: list[FunctionReport]) -> FileChanges:
+def _plan_file(root: Path, path: str, functions: list[FunctionReport], repaired: bytes | None) -> FileChanges:
     # An explicit call has no decorator to remove: it is somewhere else, and other code may rely on its name.
     calls = [f for f in functions if f.facts.hybridization and not f.facts.hybridization.is_decorator]
     refused = [Change(f, Outcome.REFUSED, _call_reason(f)) for f in calls]
@@ -75,7 +87,9 @@ def _plan_file(root: Path, path: str, functions: list[FunctionReport]) -> FileCh
         source = (root / path).read_bytes()
     except OSError as error:
         return _refuse_all(path, functions, f"cannot be read: {(error.strerror or str(error)).lower()}")
-    result = plan_file(file_plan(path, rest), source)
+    result = plan_file(file_plan(path, rest), source if repaired is None else repaired)
+    if repaired is not None:
+        result = replace(result, original=source, edits=edits_between(source, result.new))
     reasons: dict[tuple[int, int], str] = {(change.line, change.column): why for change, why in result.dropped}
     same = {(change.line, change.column) for change in result.unchanged}
     changes = [*refused]

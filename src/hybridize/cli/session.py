@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hybridize.cli.errors import UsageError
@@ -32,16 +32,35 @@ def configure(args: argparse.Namespace, paths: Sequence[str]) -> Config:
 
 def analyze(args: argparse.Namespace, paths: Sequence[str], config: Config) -> Report:
     """Run the analysis, say on stderr which paths do not exist, and drop what is not selected."""
-    from hybridize.api import analyze as run_analysis
+    return selected(run_analysis(paths, config), config)
+
+
+def selected(report: Report, config: Config) -> Report:
+    """The report without what is not selected."""
     from hybridize.report.select import filter_files, filter_report
 
+    return filter_files(filter_report(report, config.select, config.ignore), config.per_file_ignores)
+
+
+def run_analysis(paths: Sequence[str], config: Config) -> Report:
+    """Run the analysis, and say on stderr which paths do not exist."""
+    from hybridize.api import analyze as analyze_paths
+
     with Progress() as progress:
-        report = run_analysis([Path(path) for path in paths], config, progress=progress)
+        report = analyze_paths([Path(path) for path in paths], config, progress=progress)
     for path in report.missing:
         complain(f"no such file or directory: {path}")
     if not report.missing and not report.errors and not report.project.files:
         complain(f"no Python files in {', '.join(paths)}", label="warning")
-    return filter_files(filter_report(report, config.select, config.ignore), config.per_file_ignores)
+    return report
+
+
+def analyze_again(paths: Sequence[str], config: Config, contents: Mapping[str, bytes]) -> Report:
+    """The report on the project with other contents of some files; nobody is told anything."""
+    from hybridize.api import analyze as analyze_paths
+
+    with Progress() as progress:
+        return analyze_paths([Path(path) for path in paths], config, progress=progress, contents=contents)
 
 
 def paths_of(args: argparse.Namespace) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hybridize.facts.model import Evidence, FunctionFacts
+from hybridize.repairs.model import Bundle
 
 
 class Action(StrEnum):
@@ -115,3 +116,4 @@ class Report:
     assumptions: tuple[Assumption, ...] = ()
     errors: tuple[FileError, ...] = ()
     missing: tuple[str, ...] = field(default=())
+    repairs: tuple[Bundle, ...] = ()  # what functions need to be made hybrid, or to be better graphs

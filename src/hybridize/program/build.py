@@ -5,12 +5,21 @@ from __future__ import annotations
 import ast
 import gc
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hybridize.program.ir import Code
 from hybridize.program.lowering import lower_module, walk_codes
-from hybridize.source import FileRef, ImportTable, ModuleInfo, SourceError, SourceText, parse, read_source
+from hybridize.source import (
+    FileRef,
+    ImportTable,
+    ModuleInfo,
+    SourceError,
+    SourceText,
+    decode_source,
+    parse,
+    read_source,
+)
 
 #: Syntax trees that Python accepts may nest deeper than a recursive walk of default depth.
 _RECURSION_LIMIT = 12_000
@@ -52,9 +61,15 @@ class Program:
 
 
 def build_program(
-    files: Sequence[FileRef], imports: ImportTable, progress: Callable[[int], None] | None = None
+    files: Sequence[FileRef],
+    imports: ImportTable,
+    progress: Callable[[int], None] | None = None,
+    contents: Mapping[str, bytes] | None = None,
 ) -> Program:
-    """Reads and lowers files; what cannot be read or parsed becomes an error and stops nothing else."""
+    """Reads and lowers files; what cannot be read or parsed becomes an error and stops nothing else.
+
+    `contents` has the bytes of files (by their path from the root) that are not to be read from disk.
+    """
     if sys.getrecursionlimit() < _RECURSION_LIMIT:
         sys.setrecursionlimit(_RECURSION_LIMIT)
     modules: dict[str, ModuleSource] = {}
@@ -66,7 +81,8 @@ def build_program(
         for done, ref in enumerate(sorted(files, key=lambda f: f.relative)):
             if progress is not None:
                 progress(done)
-            text = read_source(ref)
+            data = contents.get(ref.relative) if contents else None
+            text = read_source(ref) if data is None else decode_source(ref, data)
             if isinstance(text, SourceError):
                 errors.append(text)
                 continue

@@ -51,7 +51,7 @@ def filter_files(report: Report, per_file: PerFile) -> Report:
     """The report without what is ignored in files that match a pattern (as in a `.gitignore`, from the root)."""
     if not per_file:
         return report
-    ignored = _ignored_by(per_file)
+    ignored = ignored_by(per_file)
     functions = []
     for function in report.functions:
         codes = ignored(function.facts.path)
@@ -60,7 +60,8 @@ def filter_files(report: Report, per_file: PerFile) -> Report:
     return replace(report, functions=tuple(functions), findings=kept)
 
 
-def _ignored_by(per_file: PerFile) -> Callable[[str], Sequence[str]]:
+def ignored_by(per_file: PerFile) -> Callable[[str], Sequence[str]]:
+    """What is ignored in a file, by its path from the root."""
     from pathspec import GitIgnoreSpec
 
     specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in per_file]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 
 from hybridize.rewrite.locate import SCOPES
 from hybridize.rewrite.model import Edit
@@ -21,6 +22,8 @@ def import_edit(text: SourceText, tree: ast.Module, module: str, aliases: list[s
     """The edit that imports the module under each alias; `before` is the index of the first statement that needs it."""
     sources = [import_source(module, alias) for alias in aliases]
     body = tree.body[:before]
+    if module in sys.stdlib_module_names and (edit := _standard(text, tree, body, sources)) is not None:
+        return edit
     anchor = next((index for index, node in enumerate(body) if module in _roots(node)), None)
     if anchor is not None:
         above = body[anchor].lineno
@@ -38,6 +41,22 @@ def import_edit(text: SourceText, tree: ast.Module, module: str, aliases: list[s
     if block[0] and (text.is_comment(first - 1) or body[block[0] - 1].end_lineno == first):
         return _after(text, tree, block[-1], sources)
     return _insert(text, text.starts[first - 1], first, [*sources, ""])
+
+
+def _standard(text: SourceText, tree: ast.Module, body: list[ast.stmt], sources: list[str]) -> Edit | None:
+    """An import of the standard library: behind those that open the first block of imports, else in front of it."""
+    block = _first_block(body)
+    if not block:
+        return None
+    standard = 0
+    while standard < len(block) and _roots(body[block[standard]]) & sys.stdlib_module_names:
+        standard += 1
+    if standard:
+        return _after(text, tree, block[standard - 1], sources)
+    first = body[block[0]].lineno
+    if body[block[0]].col_offset or text.is_comment(first - 1):
+        return None
+    return _insert(text, text.starts[first - 1], first, sources)
 
 
 def _roots(node: ast.stmt) -> set[str]:

@@ -1,0 +1,200 @@
+"""Repairs are tried in memory: analyzed anew, kept where they unlock something, else dropped with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hybridize.decide.model import Action, FunctionReport, Report
+from hybridize.facts.model import Mode
+from hybridize.repairs.model import Bundle, Proposed
+from hybridize.rewrite.compose import compose
+
+#: A repair may uncover the next cause; so often is a function looked at again.
+ROUNDS = 4
+#: So often is everything tried without what turned out to be of no use.
+_ATTEMPTS = 6
+
+#: Analyzes the project with other contents (by path from the root) of some files.
+Analyze: TypeAlias = Callable[[Mapping[str, bytes]], Report]
+Read: TypeAlias = Callable[[str], bytes]
+#: The function that a repair is for, and the repair itself where it only mends one finding.
+Goal: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which repairs may be applied: the unsafe ones, those of some codes, for some functions.
+
+    `selected` says of a repair whether it is asked for; `explicit` whether it is so by name, which applies it even
+    where it unlocks nothing. `functions` are ids, None for all.
+    """
+
+    unsafe: bool = False
+    selected: Callable[[Proposed], bool] = lambda each: True
+    explicit: Callable[[Proposed], bool] = lambda each: False
+    functions: frozenset[str] | None = None
+
+
+@dataclass(slots=True)
+class Repaired:
+    """What became of the repairs: the new contents by path, the report on them, and both lists with reasons.
+
+    `done` has each repair once, with the functions that it was for. `left` are those not applied.
+    """
+
+    report: Report
+    contents: dict[str, bytes] = field(default_factory=dict)
+    done: list[tuple[Proposed, tuple[str, ...]]] = field(default_factory=list)
+    left: list[tuple[Bundle, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    report: Report
+    contents: dict[str, bytes] = field(default_factory=dict)
+    applied: dict[Goal, list[Bundle]] = field(default_factory=dict)
+    refused: dict[Goal, tuple[Bundle, str]] = field(default_factory=dict)
+
+
+def repair(analyze: Analyze, report: Report, read: Read, wanted: Wanted) -> Repaired:
+    """Applies what repairs of a report's project unlock something; nothing is written.
+
+    Args:
+        analyze: the analysis of the project with other contents of some files.
+        report: that of the project as it is.
+        read: the bytes of a file as it is, by its path from the root.
+        wanted: what may be applied.
+    """
+    rejected: dict[Goal, tuple[Bundle, str]] = {}
+    left = _not_wanted(report, wanted)
+    for number in range(_ATTEMPTS):
+        attempt = _attempt(analyze, report, read, wanted, rejected)
+        failed = _failures(report, attempt, wanted)
+        if not failed:
+            left += [*attempt.refused.values(), *rejected.values()]
+            return Repaired(attempt.report, attempt.contents, _done(attempt), left)
+        rejected.update(failed)
+        if number == _ATTEMPTS - 2:  # what is left may fail in turn for ever: none, then
+            reason = "not kept: other repairs in the same run did not unlock anything"
+            rejected.update({goal: (found[0], reason) for goal, found in attempt.applied.items() if goal not in failed})
+    return Repaired(report, left=[*left, *rejected.values()])
+
+
+def goals(report: Report) -> list[tuple[Goal, Bundle]]:
+    """The bundles of a report by what they are for: each repair of a function that is hybrid already by itself."""
+    found: list[tuple[Goal, Bundle]] = []
+    for bundle in report.repairs:
+        if not bundle.hybrid:
+            found.append(((bundle.function, ""), bundle))
+            continue
+        for each in bundle.repairs:
+            alone = Bundle(
+                bundle.function, bundle.path, bundle.line, bundle.qualname, (each,), bundle.rest, hybrid=True
+            )
+            found.append(((bundle.function, f"{each.code} {' '.join(each.answers)} {each.says}"), alone))
+    return found
+
+
+def _attempt(analyze: Analyze, report: Report, read: Read, wanted: Wanted, rejected: Mapping[Goal, object]) -> _Attempt:
+    state = _Attempt(report)
+    for _ in range(ROUNDS):
+        todo = [(goal, b) for goal, b in goals(state.report) if goal not in rejected and _allowed(b, wanted) is None]
+        # A graph already: what is mended once and found again is not mended.
+        todo = [(goal, b) for goal, b in todo if not (b.hybrid and goal in state.applied)]
+        if not todo:
+            break
+        by_bundle = {id(bundle): goal for goal, bundle in todo}
+        composed = compose([b for _, b in todo], lambda path: state.contents.get(path) or read(path))
+        state.refused = {by_bundle[id(b)]: (b, reason) for b, reason in composed.refused}
+        if not composed.taken:
+            break
+        for bundle in composed.taken:
+            state.applied.setdefault(by_bundle[id(bundle)], []).append(bundle)
+        state.contents.update(composed.files)
+        state.report = analyze(state.contents)
+    return state
+
+
+def _allowed(bundle: Bundle, wanted: Wanted) -> str | None:
+    """Why a bundle may not be applied; None if it may."""
+    if wanted.functions is not None and bundle.function not in wanted.functions:
+        return "not asked for"
+    for each in bundle.repairs:
+        if not wanted.selected(each):
+            return f"{each.code} {each.name} is not selected"
+    explicit = any(wanted.explicit(each) for each in bundle.repairs)
+    if not bundle.complete and not bundle.hybrid and not explicit:
+        first = bundle.rest[0]
+        more = f", and {len(bundle.rest) - 1} more" if len(bundle.rest) > 1 else ""
+        return f"no repair for {first.message} ({first.path}:{first.line}){more}"
+    if not wanted.unsafe:
+        doubtful = next((each for each in bundle.repairs if not each.safe), None)
+        if doubtful is not None:
+            return f"{doubtful.code} {doubtful.name} is not safe ({doubtful.doubt}): --unsafe-fixes applies it"
+    return None
+
+
+def _not_wanted(report: Report, wanted: Wanted) -> list[tuple[Bundle, str]]:
+    reasons = [(bundle, _allowed(bundle, wanted)) for _, bundle in goals(report)]
+    return [(bundle, reason) for bundle, reason in reasons if reason is not None and reason != "not asked for"]
+
+
+def _failures(before: Report, attempt: _Attempt, wanted: Wanted) -> dict[Goal, tuple[Bundle, str]]:
+    """The goals that were not reached, with the reason."""
+    functions = {f.facts.id: f for f in attempt.report.functions}
+    failed: dict[Goal, tuple[Bundle, str]] = {}
+    for goal, bundles in attempt.applied.items():
+        bundle = bundles[0]
+        explicit = any(wanted.explicit(r) for b in bundles for r in b.repairs)
+        reason = None if explicit else _missed(before, attempt.report, goal, bundle, functions.get(bundle.function))
+        if reason is not None:
+            failed[goal] = (bundle, reason)
+    if not failed and attempt.applied:
+        failed.update(_regressions(before, attempt, functions))
+    return failed
+
+
+def _missed(before: Report, after: Report, goal: Goal, bundle: Bundle, now: FunctionReport | None) -> str | None:
+    """Why a goal is not reached; None if it is."""
+    if bundle.hybrid:
+        codes = set(bundle.repairs[0].answers)
+        count = [sum(f.code in codes and f.function == goal[0] for f in r.findings) for r in (before, after)]
+        return None if count[1] < count[0] or now is None else "the finding would stay"
+    if now is None:
+        return "the function would be gone"
+    if now.decision.action is Action.CONVERT_TO_HYBRID or now.facts.mode is Mode.HYBRID:
+        return None
+    said = next((f"{s.code} {s.name}: {s.message}" for s in now.statuses), "it would stay eager all the same")
+    return f"it would not become hybrid even so ({said})"
+
+
+def _regressions(
+    before: Report, attempt: _Attempt, functions: Mapping[str, FunctionReport]
+) -> dict[Goal, tuple[Bundle, str]]:
+    """All goals that touch a file in which a function is worse off than before."""
+    worse: dict[str, str] = {}
+    for old in before.functions:
+        new = functions.get(old.facts.id)
+        passed = old.decision.precondition == "P1" and old.decision.action is Action.CONVERT_TO_HYBRID
+        if passed and new is not None and new.decision.precondition is None and new.facts.mode is Mode.EAGER:
+            worse[old.facts.path] = old.facts.qualname
+    found = {}
+    for goal, bundles in attempt.applied.items():
+        touched = {edit.path for b in bundles for r in b.repairs for edit in r.edits} & set(worse)
+        if touched:
+            found[goal] = (bundles[0], f"`{worse[min(touched)]}` could not become hybrid any more")
+    return found
+
+
+def _done(attempt: _Attempt) -> list[tuple[Proposed, tuple[str, ...]]]:
+    done: dict[tuple[object, ...], tuple[Proposed, list[str]]] = {}
+    for bundles in attempt.applied.values():
+        for bundle in bundles:
+            for each in bundle.repairs:
+                _, names = done.setdefault((each.code, each.edits, each.imports), (each, []))
+                if bundle.qualname not in names:
+                    names.append(bundle.qualname)
+    found = [(each, tuple(names)) for each, names in done.values()]
+    return sorted(found, key=lambda item: (item[0].path, item[0].line, item[0].code))

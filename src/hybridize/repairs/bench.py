@@ -1,0 +1,285 @@
+"""What a repair has to hand: the files of the project, and what the analysis found at a place in them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from hybridize.domain.objects import Bound, Cell, Func, Heap, Inst, Lit, Obj, Prim, Tensor, Unknown, Value
+from hybridize.domain.tensors import NDARRAY
+from hybridize.facts.symbolic import holds_tensor
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.lowering import walk_codes
+from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.rules.views import FrameView, ProjectView, position_of
+from hybridize.source.versions import Versions
+
+NOTHING: Value = frozenset()
+
+
+@dataclass(eq=False)
+class Bench:
+    """The project, shared by all repairs of one run of the analysis."""
+
+    project: ProjectView
+    _files: dict[str, SourceFile | None] = field(default_factory=dict)
+    _codes: dict[str, dict[int, Code]] | None = None
+    _attributes: dict[str, list[tuple[Frame, Instr]]] = field(default_factory=dict)
+
+    def file(self, path: str) -> SourceFile | None:
+        """A file of the project; None for what is not rewritten (a notebook) or does not parse."""
+        if path not in self._files:
+            tree = None if path.endswith(".ipynb") else self.project.module(path)
+            self._files[path] = SourceFile(path, self.project.text(path), tree) if tree is not None else None
+        return self._files[path]
+
+    @property
+    def versions(self) -> Versions:
+        """The releases in use."""
+        return self.project.versions
+
+    # From syntax to the solution -------------------------------------------------------------------------------------
+
+    def code(self, path: str, node: ast.AST | None) -> Code | None:
+        """The function (module for None) that a syntax node defines."""
+        if self._codes is None:
+            self._codes = {}
+            for module in self.project.solution.program.modules.values():
+                codes = self._codes.setdefault(module.code.path, {})
+                for code in walk_codes(module.code):
+                    codes.setdefault(-1 if code is module.code else code.position, code)
+        return self._codes.get(path, {}).get(-1 if node is None else position_of(node))
+
+    def code_around(self, file: SourceFile, node: ast.AST) -> Code | None:
+        """The function (or module) whose code a node is; None inside class bodies."""
+        scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+        owner = next((n for n in file.around(node) if isinstance(n, scopes)), None)
+        return None if isinstance(owner, ast.ClassDef) else self.code(file.path, owner)
+
+    def frames(self, code: Code) -> list[Frame]:
+        """The live frames of a function."""
+        return self.project.solution.frames.get(code, [])
+
+    def call(self, file: SourceFile, node: ast.Call) -> tuple[Code, Instr] | None:
+        """The function that a call is in, and its instruction."""
+        code = self.code_around(file, node)
+        if code is None:
+            return None
+        instrs = index_of(code).calls.get(position_of(node), ())
+        chain = sorted((n for n in file.at(start(node)) if isinstance(n, ast.Call)), key=end)
+        return (code, instrs[chain.index(node)]) if len(chain) == len(instrs) else None
+
+    def argument_slots(self, file: SourceFile, node: ast.Call) -> tuple[Code, dict[ast.expr, int]] | None:
+        """The slots of a call's arguments, by their syntax."""
+        found = self.call(file, node)
+        if found is None:
+            return None
+        code, instr = found
+        slots = {a: slot for a, (slot, _) in zip(node.args, instr[3], strict=False)}
+        slots.update({k.value: slot for k, (_, slot) in zip(node.keywords, instr[4], strict=False)})
+        return code, slots
+
+    def text_slots(self, file: SourceFile, node: ast.JoinedStr) -> tuple[Code, dict[ast.expr, int]] | None:
+        """The slots of the values in an f-string."""
+        code = self.code_around(file, node)
+        instrs = [i for i in index_of(code).at(position_of(node)) if i[0] == Op.FORMAT] if code is not None else []
+        shown = [v.value for v in node.values if isinstance(v, ast.FormattedValue)]
+        fitting = [i for i in instrs if len(i[2]) == len(shown)]
+        return (code, dict(zip(shown, fitting[-1][2], strict=True))) if code is not None and fitting else None
+
+    def values(self, code: Code, slot: int) -> Value:
+        """What a slot holds in any context."""
+        found = NOTHING
+        for frame in self.frames(code):
+            found |= (frame.vals[slot] or NOTHING) if slot >= 0 else NOTHING
+        return found
+
+    def views(self, code: Code) -> Iterator[FrameView]:
+        """A function in each of its contexts."""
+        for frame in self.frames(code):
+            yield FrameView(self.project, frame)
+
+    def operand(self, file: SourceFile, node: ast.expr) -> Value:
+        """What an expression is, as far as an instruction tells: an argument, an operand, a result."""
+        parent = file.parents.get(node)
+        code = self.code_around(file, node)
+        if code is None:
+            return NOTHING
+        if isinstance(parent, ast.Call) and node is not parent.func:
+            found = self.argument_slots(file, parent)
+            if found is not None and node in found[1]:
+                return self.values(found[0], found[1][node])
+        if isinstance(parent, ast.keyword):
+            found = self.argument_slots(file, file.parents[parent])  # type: ignore[arg-type]  # a keyword is in a call
+            if found is not None and node in found[1]:
+                return self.values(found[0], found[1][node])
+        if isinstance(parent, ast.Attribute):
+            for instr in index_of(code).at(position_of(parent)):
+                if instr[0] == Op.ATTR and instr[3] == parent.attr:
+                    return self.values(code, instr[2])
+        return self._made(file, code, node, parent)
+
+    def _made(self, file: SourceFile, code: Code, node: ast.expr, parent: ast.AST | None) -> Value:
+        """What an expression is by the instruction that makes it, or that takes it as an operand."""
+        if isinstance(node, ast.Call):
+            found = self.call(file, node)
+            return self.values(code, found[1][1]) if found is not None else NOTHING
+        kinds = {ast.Attribute: Op.ATTR, ast.Subscript: Op.ITEM, ast.BinOp: Op.BINARY, ast.UnaryOp: Op.UNARY}
+        op = kinds.get(type(node))
+        made = [i for i in index_of(code).at(position_of(node)) if i[0] == op]
+        if len(made) == 1:
+            return self.values(code, made[0][1])
+        if isinstance(parent, ast.Tuple):
+            for instr in index_of(code).at(position_of(parent)):
+                if instr[0] == Op.TUPLE and len(instr[2]) == len(parent.elts) and node in parent.elts:
+                    return self.values(code, instr[2][parent.elts.index(node)][0])
+        if isinstance(parent, ast.BinOp):
+            for instr in index_of(code).at(position_of(parent)):
+                if instr[0] == Op.BINARY:
+                    return self.values(code, instr[3] if node is parent.left else instr[4])
+        return NOTHING
+
+    def may_hold_tensor(self, value: Value) -> bool:
+        """Whether a value is or holds a tensor that tracing may make symbolic."""
+        return holds_tensor(value, arrays=False)
+
+    def names(self, file: SourceFile, node: ast.Call) -> set[str]:
+        """The canonical names of the library functions that a call may call."""
+        found = self.call(file, node)
+        if found is None:
+            return set()
+        code, instr = found
+        return {name for view in self.views(code) for name in view.names(instr[2])}
+
+    # Who reads and writes --------------------------------------------------------------------------------------------
+
+    def attribute_uses(self, name: str) -> list[tuple[Frame, Instr]]:
+        """Every read, write and removal of an attribute of this name in the program, in each context."""
+        found = self._attributes.get(name)
+        if found is None:
+            found = self._attributes[name] = [
+                (frame, instr)
+                for code, frames in self.project.solution.frames.items()
+                for op in (Op.ATTR, Op.SET_ATTR, Op.DEL_ATTR)
+                for instr in index_of(code).of(op)
+                if instr[3] == name
+                for frame in frames
+            ]
+        return found
+
+    def owner_slot(self, instr: Instr) -> int:
+        """The slot of the object whose attribute an instruction reads or writes."""
+        return int(instr[2])
+
+    def field_uses(self, owners: set[Heap], name: str) -> list[tuple[Code, Instr]] | None:
+        """The places that read or write a field of some objects; None where an unknown object may be one of them."""
+        found: dict[tuple[Code, Instr], None] = {}
+        for frame, instr in self.attribute_uses(name):
+            value = frame.vals[self.owner_slot(instr)] or NOTHING
+            if owners & set(value):
+                found[frame.code, instr] = None
+            elif any(isinstance(o, Unknown) for o in value):
+                return None
+        return list(found)
+
+    def instances(self, owner: Inst) -> set[Heap]:
+        """The instances of the same class, of its subclasses and of its own bases."""
+        related: set[Heap] = set()
+        for cls, found in self.project.solution.world.instances.items():
+            if owner.cls in cls.mro or cls in owner.cls.mro:
+                related.update(found)
+        return related | {owner}
+
+    def call_sites(self, code: Code) -> list[tuple[Code, int]] | None:
+        """The places that call a function directly; None where it may be called from elsewhere, or by other means."""
+        found: dict[tuple[Code, int], None] = {}
+        for frame in self.frames(code):
+            if frame.func is not None and frame.func in self.project.solution.world.escaped:
+                return None
+            for caller, pos in frame.incoming:
+                if caller is None or frame.started_by(caller, pos):
+                    return None
+                if caller.calls.get((pos, frame)) not in ("call", "hybrid"):
+                    return None
+                if not self._calls_only(caller, pos, code):
+                    return None
+                found[caller.code, pos] = None
+        return list(found) if found else None
+
+    def _calls_only(self, caller: Frame, pos: int, code: Code) -> bool:
+        """Whether the call at a position calls this function by its name, and no other."""
+        for instr in index_of(caller.code).calls.get(pos, ()):
+            callees = caller.vals[instr[2]] or NOTHING
+            if any(_code_of(o) is code for o in callees):
+                return all(_code_of(o) is code for o in callees)
+        return False
+
+    def call_node(self, code: Code, pos: int, callee: Code) -> tuple[SourceFile, ast.Call] | None:
+        """The syntax of a call of a function at a position of another."""
+        file = self.file(code.path)
+        if file is None:
+            return None
+        chain = [n for n in file.at((pos >> 16, pos & 0xFFFF)) if isinstance(n, ast.Call)]
+        for node in chain:
+            found = self.call(file, node)
+            if found is None or found[0] is not code:
+                continue
+            if any(_code_of(o) is callee for o in self.values(code, found[1][2])):
+                return file, node
+        return None
+
+    def is_script(self, path: str) -> bool:
+        """Whether nobody in the project imports a module, so that it is run as it is."""
+        return path not in self.project.shared("imported paths", self._imported)
+
+    def _imported(self) -> frozenset[str]:
+        found: set[str] = set()
+        for module in self.project.solution.program.modules.values():
+            frame = next(iter(self.frames(module.code)), None)
+            if frame is not None and any(caller is not None for caller, _ in frame.incoming):
+                found.add(module.code.path)
+        return frozenset(found)
+
+    def function_node(self, code: Code) -> FunctionNode | None:
+        """The syntax of a function."""
+        node = self.project.node(code)
+        return node if isinstance(node, FunctionNode) else None
+
+
+def _code_of(obj: Obj) -> Code | None:
+    if isinstance(obj, Bound):
+        obj = obj.func if isinstance(obj.func, Obj) else obj
+    return obj.code if isinstance(obj, Func) else None
+
+
+def is_tensor(value: Value) -> bool:
+    """Whether a value is surely a tensor (no array)."""
+    return bool(value) and all(isinstance(o, Tensor) and o.kind != NDARRAY for o in value)
+
+
+def may_be_tensor(value: Value) -> bool:
+    """Whether a value may be a tensor, or nobody knows."""
+    return not value or any(isinstance(o, Tensor | Unknown) for o in value)
+
+
+def dtypes(value: Value) -> set[str | None]:
+    """The dtypes of the tensors in a value."""
+    return {o.dtype for o in value if isinstance(o, Tensor)}
+
+
+def numbers(value: Iterable[Obj]) -> set[str] | None:
+    """The kinds of Python numbers that a value may be (`int`, `float`, `bool`); None where it may be anything else."""
+    kinds: set[str] = set()
+    for obj in value:
+        if not isinstance(obj, Lit | Prim) or obj.kind not in ("int", "float", "bool"):
+            return None
+        kinds.add(obj.kind)
+    return kinds
+
+
+def written_cells(owners: Iterable[Heap], name: str) -> list[Cell]:
+    """The cells of a field."""
+    return [o.fields[name] for o in owners if name in o.fields]

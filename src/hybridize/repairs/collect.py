@@ -1,0 +1,161 @@
+"""From a function that stays eager to the repairs that it needs: every cause is answered, or named as left over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hybridize.facts.effects import CHANGES, Reason, describe, fills_own, kind_of
+from hybridize.facts.model import Evidence, FunctionFacts, Ternary
+from hybridize.repairs.bench import Bench
+from hybridize.repairs.model import Bundle, Cause, Change, Proposed, Repair
+from hybridize.repairs.registry import repairs_for
+from hybridize.repairs.text import inside
+from hybridize.rules.model import Blocks, RuleHit
+from hybridize.rules.views import FunctionView, ProjectView
+
+#: The rules that name a kind of side effect where it is a finding.
+_EFFECT_CODES: Final = {
+    "print": "HY201",
+    "random": "HY203",
+    "clock": "HY204",
+    "io": "HY202",
+    "iterator": "HY231",
+    "state": "HY206",
+} | dict.fromkeys(sorted(CHANGES - {"iterator"}), "HY206")
+_RECEIVES: Final = re.compile(r"`(\w+)` receives ")
+_MOST: Final = 40
+
+
+class Repairs:
+    """The repairs of one run of the analysis."""
+
+    def __init__(self, project: ProjectView) -> None:
+        self.bench = Bench(project)
+        self.failures: list[str] = []  # repairs that raised
+        self._known: dict[tuple[str, str, int, object], tuple[Repair, Change] | None] = {}
+
+    def bundle(self, function: FunctionView, hits: Sequence[RuleHit]) -> Bundle | None:
+        """What a function needs to become a graph, or a better one; None where no repair has anything to offer."""
+        facts = function.facts
+        hybrid = function.is_hybrid
+        causes = list(_findings(function, hits) if hybrid else _causes(function, hits))
+        if not causes or (not hybrid and not _is_candidate(facts)):
+            return None
+        chosen: list[tuple[Repair, Change]] = []
+        proposed: dict[int, list[Cause]] = {}
+        rest: list[Evidence] = []
+        for cause in causes:
+            place = next((i for i, each in enumerate(chosen) if _answers(*each, cause)), None)
+            if place is None:
+                made = self._change(cause) if len(chosen) < _MOST else None
+                if made is None:
+                    rest.append(Evidence(f"{cause.code}: {cause.message}", cause.path, cause.line))
+                    continue
+                place = next((i for i, each in enumerate(chosen) if each == made), len(chosen))
+                chosen[place:] = [made] if place == len(chosen) else chosen[place:]
+            proposed.setdefault(place, []).append(cause)
+        if not chosen:
+            return None
+        repairs = tuple(_proposed(*chosen[i], found) for i, found in sorted(proposed.items()))
+        return Bundle(facts.id, facts.path, facts.line, facts.qualname, repairs, tuple(rest), hybrid)
+
+    def _change(self, cause: Cause) -> tuple[Repair, Change] | None:
+        # What a literal reaches is asked of each function apart; a place in the code is the same for all.
+        key = (cause.code, cause.path, cause.position, cause.function if cause.parameter is not None else None)
+        if key not in self._known:
+            self._known[key] = next(self._offers(cause), None)
+        return self._known[key]
+
+    def _offers(self, cause: Cause) -> Iterator[tuple[Repair, Change]]:
+        for repair in repairs_for(cause.code):
+            try:
+                for change in repair.propose(self.bench, cause):
+                    if change.edits or change.imports:
+                        yield repair, change
+            except Exception as error:
+                self.failures.append(f"{repair.code}: {type(error).__name__}: {error}")
+
+
+def _is_candidate(facts: FunctionFacts) -> bool:
+    """Whether a function would be made hybrid but for what can be repaired."""
+    wanted = (
+        (facts.tensor_parameter, Ternary.YES),
+        (facts.recursive, Ternary.NO),
+        (facts.tensor_computation, Ternary.YES),
+    )
+    return all(fact.value is answer for fact, answer in wanted)
+
+
+def _causes(function: FunctionView, hits: Sequence[RuleHit]) -> Iterator[Cause]:
+    """Why an eager function stays so: side effects first, for what repairs one often takes hits along."""
+    facts, code = function.facts, function.code
+    effects = facts.tracing_effects or facts.python_side_effects
+    seen: dict[tuple[str, int, str], None] = {}
+    for reason in _reasons(function) if effects.value is Ternary.YES else ():
+        path, position = reason.frame.code.path, reason.effect.position
+        named = _EFFECT_CODES.get(kind_of(reason.effect), "HY003")
+        if (path, position, named) not in seen:
+            seen[path, position, named] = None
+            yield Cause(named, path, position, describe(reason.effect), code, reason=reason)
+    if effects.value is Ternary.UNKNOWN:
+        said = effects.evidence[-1].message if effects.evidence else "side effects are not known"
+        yield Cause("HY006", facts.path, code.position, said, code)
+    if facts.retraces.value is not Ternary.NO:
+        evidence = facts.retraces.evidence
+        match = _RECEIVES.match(evidence[0].message) if evidence else None
+        names = [param.name for param in code.params]
+        index = names.index(match.group(1)) if match and match.group(1) in names else None
+        message = evidence[0].message if evidence else "literals retrace it"
+        yield Cause("HY002", facts.path, code.position, message, code, parameter=index)
+    for hit in hits:
+        if Blocks.TO_HYBRID in hit.blocks:
+            yield Cause(hit.rule.code, hit.path, hit.position, hit.message, code, hit=hit)
+    for hazard in facts.hazards:
+        yield Cause(hazard.name, facts.path, code.position, hazard.message, code)
+
+
+def _findings(function: FunctionView, hits: Sequence[RuleHit]) -> Iterator[Cause]:
+    """What rules say of a function that is hybrid already."""
+    reasons: dict[tuple[str, int], Reason] = {}
+    for reason in _reasons(function):
+        reasons.setdefault((reason.frame.code.path, reason.effect.position), reason)
+    for hit in hits:
+        if hit.rule.level is not None or hit.level is not None:
+            effect = reasons.get((hit.path, hit.position))
+            yield Cause(hit.rule.code, hit.path, hit.position, hit.message, function.code, reason=effect, hit=hit)
+
+
+def _reasons(function: FunctionView) -> Iterator[Reason]:
+    """The side effects that tracing alters, each place once."""
+    summaries = function.project.effects.summaries
+    for frame in function.frames:
+        for reason in summaries.get(frame, {}).values():
+            if not reason.once and not fills_own(frame, reason):
+                yield reason
+
+
+def _answers(repair: Repair, change: Change, cause: Cause) -> bool:
+    """Whether a change that was chosen for another cause takes this one away, too."""
+    return cause.code in repair.removes and any(
+        path == cause.path and inside(cause.place, first, last) for path, first, last in change.spans
+    )
+
+
+def _proposed(repair: Repair, change: Change, causes: list[Cause]) -> Proposed:
+    first = causes[0]
+    line, column = first.place
+    codes = tuple(dict.fromkeys(cause.code for cause in causes))
+    return Proposed(
+        repair.code,
+        repair.name,
+        first.path,
+        line,
+        column + 1,
+        change.says,
+        change.doubt,
+        change.edits,
+        change.imports,
+        codes,
+    )

@@ -1,0 +1,162 @@
+"""What a repair is: the data that one file per repair declares, and the changes that it proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from hybridize.facts.model import Evidence
+
+if TYPE_CHECKING:
+    from hybridize.facts.effects import Reason
+    from hybridize.program.ir import Code
+    from hybridize.repairs.bench import Bench
+    from hybridize.rules.model import RuleHit
+
+#: Line (from 1) and column (in UTF-8 bytes, from 0), as in syntax trees.
+Place: TypeAlias = "tuple[int, int]"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TextEdit:
+    """The text of a file from `start` to `end` becomes `text`, whose lines end in `\\n` whatever the file's do."""
+
+    path: str
+    start: Place
+    end: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NewImport:
+    """`import module as alias` that a file needs at its top."""
+
+    path: str
+    module: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing that keeps a function from being a graph, or a finding in one that is.
+
+    `code` is that of a rule or status, `position` is `line << 16 | column` (from 0) in `path`. `reason` is the side
+    effect and `hit` the rule's hit, where it is one; `parameter` the place of the parameter that receives literals.
+    """
+
+    code: str
+    path: str
+    position: int
+    message: str
+    function: Code
+    reason: Reason | None = None
+    hit: RuleHit | None = None
+    parameter: int | None = None
+
+    @property
+    def line(self) -> int:
+        """From 1."""
+        return self.position >> 16
+
+    @property
+    def place(self) -> Place:
+        """As syntax trees have it."""
+        return self.position >> 16, self.position & 0xFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a repair proposes for a cause: edits that belong together, and what may be said about them.
+
+    `says` is the change in one sentence, `doubt` why it is not provably the same (None: it is safe). `spans` are the
+    ranges (path, start, end) in which other causes that the repair's `removes` names are gone with it.
+    """
+
+    edits: tuple[TextEdit, ...]
+    says: str
+    doubt: str | None
+    imports: tuple[NewImport, ...] = ()
+    spans: tuple[tuple[str, Place, Place], ...] = ()
+
+
+#: Looks at one cause: the changes that would take it away, or nothing, the best first.
+Propose: TypeAlias = "Callable[[Bench, Cause], Iterator[Change]]"
+
+
+@dataclass(frozen=True, slots=True)
+class RepairExample:
+    """A program before and after `fix --unsafe-fixes` alone; `function` is the one that becomes hybrid or better.
+
+    `values` are the module's names whose values stay the same, `output` says whether what it prints does, too.
+    """
+
+    before: str
+    after: str
+    function: str = ""
+    output: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One repair. `code` is stable, `name` reads as in "allow ..."; `summary` is a sentence, `details` Markdown.
+
+    `removes` are the codes of rules and statuses that it answers. `order` decides between repairs of one cause: the
+    lower first.
+    """
+
+    code: str
+    name: str
+    removes: frozenset[str]
+    summary: str
+    details: str
+    propose: Propose
+    examples: tuple[RepairExample, ...] = ()
+    order: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A change of a repair, as reports show it and as `fix` applies it."""
+
+    code: str
+    name: str
+    path: str
+    line: int
+    column: int
+    says: str
+    doubt: str | None
+    edits: tuple[TextEdit, ...]
+    imports: tuple[NewImport, ...] = ()
+    answers: tuple[str, ...] = ()  # the codes of the causes
+
+    @property
+    def safe(self) -> bool:
+        """Whether the program is provably the same."""
+        return self.doubt is None
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The repairs that one function needs. `rest` are the causes without one: while there are any, it stays.
+
+    `hybrid`: the function is a graph already and each repair mends a finding on its own.
+    """
+
+    function: str
+    path: str
+    line: int
+    qualname: str
+    repairs: tuple[Proposed, ...]
+    rest: tuple[Evidence, ...] = ()
+    hybrid: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing that the analysis knows of stays in the way."""
+        return not self.rest
+
+    @property
+    def safe(self) -> bool:
+        """Whether all its repairs are."""
+        return all(repair.safe for repair in self.repairs)

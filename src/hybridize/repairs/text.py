@@ -1,0 +1,221 @@
+"""One file of the project as a repair sees it: its tree with parents, its text, and the names that it binds."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from hybridize.repairs.model import Place, TextEdit
+from hybridize.source.reading import split_lines
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_TENSORFLOW = ("tensorflow", "tensorflow.compat.v2")
+
+
+@dataclass(eq=False)
+class SourceFile:
+    """A parsed file; `tree` must be that of `text`."""
+
+    path: str
+    text: str
+    tree: ast.Module
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """The lines without their ends, in UTF-8."""
+        return [line.encode() for line in split_lines(self.text)]
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around each node."""
+        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+
+    @cached_property
+    def _by_place(self) -> dict[Place, list[ast.AST]]:
+        found: dict[Place, list[ast.AST]] = {}
+        for node in self.nodes:
+            if hasattr(node, "lineno"):
+                found.setdefault(start(node), []).append(node)
+        return found
+
+    def at(self, place: Place) -> list[ast.AST]:
+        """The nodes that start at a place, the outermost first."""
+        return self._by_place.get(place, [])
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around a node, the nearest first."""
+        while (parent := self.parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The statement that a node is in, or is."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
+
+    def function(self, node: ast.AST) -> FunctionNode | ast.Lambda | None:
+        """The function that a node is in."""
+        return next((n for n in self.around(node) if isinstance(n, FunctionNode | ast.Lambda)), None)
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that a statement is in."""
+        parent = self.parents[statement]
+        for _, value in ast.iter_fields(parent):
+            if isinstance(value, list) and any(each is statement for each in value):
+                return value
+        return [statement]
+
+    def source(self, node: ast.AST) -> str:
+        """The text of a node, as written."""
+        return self.between(start(node), end(node))
+
+    def between(self, first: Place, last: Place) -> str:
+        """The text from one place to another, lines ending in `\\n`."""
+        if first[0] == last[0]:
+            return self.lines[first[0] - 1][first[1] : last[1]].decode()
+        middle = self.lines[first[0] : last[0] - 1]
+        parts = [self.lines[first[0] - 1][first[1] :], *middle, self.lines[last[0] - 1][: last[1]]]
+        return b"\n".join(parts).decode()
+
+    def indentation(self, statement: ast.stmt) -> str | None:
+        """The blanks in front of a statement; None if something else is on its line before it."""
+        first = min((start(d)[0] for d in getattr(statement, "decorator_list", [])), default=statement.lineno)
+        lead = self.lines[first - 1]
+        lead = lead[: len(lead) - len(lead.lstrip())]
+        own = self.lines[statement.lineno - 1][: statement.col_offset]
+        return lead.decode() if not own.strip() else None
+
+    def replace(self, node: ast.AST, text: str) -> TextEdit:
+        """The edit that puts other text in a node's place."""
+        return TextEdit(self.path, start(node), end(node), text)
+
+    def insert(self, place: Place, text: str) -> TextEdit:
+        """The edit that puts text at a place."""
+        return TextEdit(self.path, place, place, text)
+
+    def before(self, statement: ast.stmt, *lines: str) -> TextEdit | None:
+        """Whole lines in front of a statement, indented as it is."""
+        indent = self.indentation(statement)
+        if indent is None:
+            return None
+        first = min((start(d)[0] for d in getattr(statement, "decorator_list", [])), default=statement.lineno)
+        return TextEdit(self.path, (first, 0), (first, 0), "".join(f"{indent}{line}\n" for line in lines))
+
+    def after(self, statement: ast.stmt, *lines: str) -> TextEdit | None:
+        """Whole lines behind a statement, indented as it is; None where more follows on its last line."""
+        indent = self.indentation(statement)
+        last, column = end(statement)
+        rest = self.lines[last - 1][column:].strip()
+        if indent is None or (rest and not rest.startswith(b"#")):
+            return None
+        if last >= len(self.lines):
+            whole = len(self.lines[last - 1])
+            return TextEdit(self.path, (last, whole), (last, whole), "".join(f"\n{indent}{line}" for line in lines))
+        return TextEdit(self.path, (last + 1, 0), (last + 1, 0), "".join(f"{indent}{line}\n" for line in lines))
+
+    def remove(self, statement: ast.stmt) -> TextEdit | None:
+        """A statement that stands alone on its lines goes, with them; None where it does not, or is all its block has.
+
+        A comment on its lines stays where it is an own sentence, which is for the one who applies edits to see.
+        """
+        block = self.block(statement)
+        first, (last, column) = statement.lineno, end(statement)
+        rest = self.lines[last - 1][column:].strip()
+        if self.indentation(statement) is None or rest:
+            return None
+        if len(block) == 1:
+            return TextEdit(self.path, start(statement), end(statement), "pass")
+        if last >= len(self.lines):
+            return None
+        return TextEdit(self.path, (first, 0), (last + 1, 0), "")
+
+    # Names -----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def bound(self) -> dict[str, list[ast.AST]]:
+        """Every name that the file binds anywhere, with the nodes that do."""
+        found: dict[str, list[ast.AST]] = {}
+        for node in self.nodes:
+            for name in _binds(node):
+                found.setdefault(name, []).append(node)
+        return found
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """Every name and attribute in the file."""
+        names = {n.id for n in self.nodes if isinstance(n, ast.Name)}
+        return frozenset(names | set(self.bound) | {n.attr for n in self.nodes if isinstance(n, ast.Attribute)})
+
+    def module_name(self, *modules: str) -> str | None:
+        """The name that stands for a library module wherever the file says it; None if none surely does."""
+        for node in self.tree.body:
+            if not isinstance(node, ast.Import):
+                continue
+            for alias in node.names:
+                name = alias.asname or alias.name
+                if alias.name in modules and all(_imports(n, alias.name) for n in self.bound.get(name, ())):
+                    return name
+        return None
+
+    @property
+    def tensorflow(self) -> str | None:
+        """What TensorFlow is called here."""
+        return self.module_name(*_TENSORFLOW)
+
+    def fresh(self, wanted: str) -> str:
+        """A name that the file does not use yet."""
+        wanted = re.sub(r"\W", "_", wanted)
+        number, name = 1, wanted
+        while name in self.used:
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+
+def start(node: ast.AST) -> Place:
+    """Where a node starts."""
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def end(node: ast.AST) -> Place:
+    """Where a node ends."""
+    return getattr(node, "end_lineno", None) or 0, getattr(node, "end_col_offset", None) or 0
+
+
+def inside(place: Place, first: Place, last: Place) -> bool:
+    """Whether a place is within a range."""
+    return first <= place < last
+
+
+def _binds(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.arg(arg=name):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=aliases):
+            for alias in aliases:
+                yield alias.asname or alias.name.partition(".")[0]
+        case ast.ImportFrom(names=aliases):
+            for alias in aliases:
+                yield alias.asname or alias.name
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield name
+
+
+def _imports(node: ast.AST, module: str) -> bool:
+    """Whether a statement that binds a module's name imports that very module."""
+    return isinstance(node, ast.Import) and any(
+        alias.name == module or (not alias.asname and alias.name.startswith(f"{module}.")) for alias in node.names
+    )

@@ -1,0 +1,147 @@
+"""Edits of repairs -> new files. A bundle's edits are made together or not at all; overlap is resolved here."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import tokenize
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from hybridize.repairs.model import Bundle, NewImport, TextEdit
+from hybridize.rewrite.imports import import_edit
+from hybridize.rewrite.model import Edit, apply_edits
+from hybridize.rewrite.propose import parse
+from hybridize.rewrite.text import NEWLINE, SourceText
+
+
+@dataclass(slots=True)
+class Composed:
+    """The files that change, and which bundles are in them; the others each with a reason."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    taken: list[Bundle] = field(default_factory=list)
+    refused: list[tuple[Bundle, str]] = field(default_factory=list)
+
+
+class _Refused(Exception):
+    """A bundle can't be applied; the argument says why."""
+
+
+def compose(bundles: Iterable[Bundle], read: Callable[[str], bytes]) -> Composed:
+    """Applies as many bundles as go together, the first first; `read` gives a file's bytes. Raises what `read` does."""
+    found = Composed()
+    files: dict[str, _File] = {}
+    for bundle in bundles:
+        edits = {edit for repair in bundle.repairs for edit in repair.edits}
+        imports = {each for repair in bundle.repairs for each in repair.imports}
+        paths = sorted({edit.path for edit in edits} | {each.path for each in imports})
+        for path in paths:
+            if path not in files:
+                files[path] = _File(path, read(path))
+        try:
+            new = {
+                path: files[path].with_more(
+                    {e for e in edits if e.path == path}, {i for i in imports if i.path == path}
+                )
+                for path in paths
+            }
+        except _Refused as reason:
+            found.refused.append((bundle, str(reason)))
+            continue
+        for path, state in new.items():
+            files[path] = state
+        found.taken.append(bundle)
+    found.files = {path: file.new for path, file in files.items() if file.new != file.text.data}
+    return found
+
+
+class _File:
+    """A file with the edits that were accepted so far."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.text = SourceText(data)
+        self.tree = parse(data)
+        self.comments = _comments(data, self.text)
+        self.edits: frozenset[TextEdit] = frozenset()
+        self.imports: frozenset[NewImport] = frozenset()
+        self.new = data
+
+    def with_more(self, edits: set[TextEdit], imports: set[NewImport]) -> _File:
+        """The file with further edits; raises _Refused where they don't go together or break it."""
+        other = object.__new__(_File)
+        other.path, other.text, other.tree, other.comments = self.path, self.text, self.tree, self.comments
+        other.edits, other.imports = self.edits | edits, self.imports | imports
+        try:
+            other.new = other._apply()
+            parse(other.new)
+        except (SyntaxError, ValueError, UnicodeError) as error:
+            raise _Refused(f"the result of {self.path} would not parse ({error})") from None
+        return other
+
+    def _apply(self) -> bytes:
+        places = []
+        for edit in sorted(self.edits):
+            made = self._edit(edit)
+            for start, end, said in self.comments:
+                if made.start <= start < made.end and said not in made.replacement:
+                    raise _Refused(f"a comment on line {self.text.line_of(start)} of {self.path} would be lost")
+                assert end >= start
+            places.append(made)
+        places.sort(key=lambda e: (e.start, e.end))
+        for one, two in itertools.pairwise(places):
+            if two.start < one.end or (one.start == two.start and one.end > one.start):
+                line = self.text.line_of(two.start)
+                raise _Refused(f"two repairs change line {line} of {self.path}")
+        first = min((edit.start[0] for edit in self.edits), default=1)
+        before = next((i for i, n in enumerate(self.tree.body) if (n.end_lineno or 0) >= first), len(self.tree.body))
+        wanted: dict[str, list[str]] = {}
+        for each in sorted(self.imports):
+            wanted.setdefault(each.module, []).append(each.alias)
+        new = [import_edit(self.text, self.tree, module, names, before) for module, names in wanted.items()]
+        return apply_edits(self.text.data, sorted([*new, *places], key=lambda e: (e.start, e.end)))
+
+    def _edit(self, edit: TextEdit) -> Edit:
+        newline = self.text.newline_at(min(edit.start[0], len(self.text.starts)))
+        replacement = edit.text.encode(self.text.encoding).replace(b"\n", newline)
+        return Edit(self.text.offset(*edit.start), self.text.offset(*edit.end), replacement)
+
+
+def _comments(data: bytes, text: SourceText) -> list[tuple[int, int, bytes]]:
+    """The byte ranges of the comments, with what they say."""
+    found = []
+    try:
+        for token in tokenize.tokenize(io.BytesIO(data).readline):
+            if token.type == tokenize.COMMENT:
+                said = token.string.encode(text.encoding)
+                column = len(token.line[: token.start[1]].encode())
+                start = text.offset(token.start[0], column)
+                found.append((start, start + len(said), said))
+    except (tokenize.TokenError, SyntaxError):
+        pass  # what Python parses and its tokenizer does not has no comments that are known
+    return found
+
+
+def edits_between(original: bytes, new: bytes) -> tuple[Edit, ...]:
+    """Edits by whole lines that make one file of another: what a diff of several steps shows."""
+    import difflib
+
+    old_lines, new_lines = _lines(original), _lines(new)
+    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    starts = [0]
+    for line in old_lines:
+        starts.append(starts[-1] + len(line))
+    return tuple(
+        Edit(starts[a], starts[b], b"".join(new_lines[c:d]))
+        for tag, a, b, c, d in matcher.get_opcodes()
+        if tag != "equal"
+    )
+
+
+def _lines(data: bytes) -> list[bytes]:
+    parts, last = [], 0
+    for match in NEWLINE.finditer(data):
+        parts.append(data[last : match.end()])
+        last = match.end()
+    return [*parts, data[last:]] if last < len(data) else parts
