@@ -1,4 +1,4 @@
-"""Writes a page for each rule into docs/rules/, from the rules themselves.
+"""Writes a page for each rule and repair into docs/rules/, from the rules themselves.
 
 python scripts/build_rule_pages.py           # write
 python scripts/build_rule_pages.py --check   # exit with 1 if a page is out of date
@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from hybridize.repairs.page import repair_page
+from hybridize.repairs.registry import all_repairs
 from hybridize.rules.model import Category, Rule
 from hybridize.rules.page import rule_page
 from hybridize.rules.registry import all_rules
@@ -42,6 +44,13 @@ def pages() -> dict[str, str]:
             lines += [f"## {title}", "", "| code | name | traced, the program | meaning |", "|---|---|---|---|"]
             lines += [f"| [{r.code}]({r.code}.md) | {r.name} | {r.outcome.value} | {r.summary} |" for r in rules]
             lines.append("")
+    for repair in all_repairs():
+        found[f"{repair.code}.md"] = f"# {repair.code} {repair.name}\n\n{repair.summary}\n\n{repair_page(repair)}\n"
+    lines += ["## Repairs", "", "| code | name | answers | meaning |", "|---|---|---|---|"]
+    lines += [
+        f"| [{r.code}]({r.code}.md) | {r.name} | {', '.join(sorted(r.removes))} | {r.summary} |" for r in all_repairs()
+    ]
+    lines.append("")
     found["README.md"] = "\n".join(lines)
     return found
 

@@ -148,7 +148,7 @@ def _failures(before: Report, attempt: _Attempt, wanted: Wanted) -> dict[Goal, t
     for goal, bundles in attempt.applied.items():
         bundle = bundles[0]
         explicit = any(wanted.explicit(r) for b in bundles for r in b.repairs)
-        reason = None if explicit else _missed(before, attempt.report, goal, bundle, functions.get(bundle.function))
+        reason = None if explicit else _missed(before, attempt.report, goal, bundle, functions)
         if reason is not None:
             failed[goal] = (bundle, reason)
     if not failed and attempt.applied:
@@ -156,8 +156,11 @@ def _failures(before: Report, attempt: _Attempt, wanted: Wanted) -> dict[Goal, t
     return failed
 
 
-def _missed(before: Report, after: Report, goal: Goal, bundle: Bundle, now: FunctionReport | None) -> str | None:
-    """Why a goal is not reached; None if it is."""
+def _missed(
+    before: Report, after: Report, goal: Goal, bundle: Bundle, functions: Mapping[str, FunctionReport]
+) -> str | None:
+    """Why a goal is not reached; None if it is: the function becomes a graph, or part of one that it was not."""
+    now = functions.get(bundle.function)
     if bundle.hybrid:
         codes = set(bundle.repairs[0].answers)
         count = [sum(f.code in codes and f.function == goal[0] for f in r.findings) for r in (before, after)]
@@ -166,8 +169,16 @@ def _missed(before: Report, after: Report, goal: Goal, bundle: Bundle, now: Func
         return "the function would be gone"
     if now.decision.action is Action.CONVERT_TO_HYBRID or now.facts.mode is Mode.HYBRID:
         return None
+    old = next((f for f in before.functions if f.facts.id == bundle.function), None)
+    if now.decision.precondition == "P1" and _is_covered(now) and old is not None and not _is_covered(old):
+        return None
     said = next((f"{s.code} {s.name}: {s.message}" for s in now.statuses), "it would stay eager all the same")
     return f"it would not become hybrid even so ({said})"
+
+
+def _is_covered(function: FunctionReport) -> bool:
+    """Whether a function runs as part of graphs."""
+    return any(status.name == "covered" for status in function.statuses)
 
 
 def _regressions(

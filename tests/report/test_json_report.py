@@ -44,7 +44,7 @@ def test_the_schema_refuses_what_is_not_described() -> None:
 
 def test_keys_come_in_the_documented_order() -> None:
     data = json.loads(dumps(SAMPLE))
-    assert list(data) == ["version", "project", "functions", "findings", "assumptions", "errors"]
+    assert list(data) == ["version", "project", "functions", "findings", "assumptions", "errors", "repairs"]
     assert list(data["functions"][0]) == (
         "id path line end_line qualname kind mode decorator candidate reached "
         "parameters facts decision statuses".split()

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from hybridize.decide.documentation import STATUS_DOCS
+from hybridize.repairs.registry import all_repairs
 from hybridize.rules.registry import all_rules
 
 ROOT = Path(__file__).parents[2]
@@ -21,4 +22,4 @@ def test_the_pages_are_up_to_date() -> None:
 
 def test_every_code_has_its_place_in_the_taxonomy() -> None:
     named = set(re.findall(r"HY\d{3}", (ROOT / "docs" / "taxonomy.md").read_text()))
-    assert named == {rule.code for rule in all_rules()} | set(STATUS_DOCS)
+    assert named == {rule.code for rule in all_rules()} | {r.code for r in all_repairs()} | set(STATUS_DOCS)

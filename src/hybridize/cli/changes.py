@@ -36,6 +36,7 @@ class Change:
     function: FunctionReport
     outcome: Outcome
     reason: str | None = None
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,12 @@ def plan_fixes(
     report: Report,
     functions: Iterable[FunctionReport] | None = None,
     contents: Mapping[str, bytes] | None = None,
+    lines: Mapping[str, int] | None = None,
 ) -> list[FileChanges]:
     """The verified edits for all decisions (or those on `functions`), by file; nothing is written.
 
-    `contents` are the files that repairs have changed already: what the report speaks of.
+    `contents` are the files that repairs have changed already: what the report speaks of. `lines` are those of functions
+    (by id) before that.
     """
     repaired = contents or {}
     by_path: defaultdict[str, list[FunctionReport]] = defaultdict(list)
@@ -65,7 +68,14 @@ def plan_fixes(
     for path in repaired:
         by_path.setdefault(path, [])
     root = Path(report.project.root)
-    return [_plan_file(root, path, wanted, repaired.get(path)) for path, wanted in by_path.items()]
+    planned = [_plan_file(root, path, wanted, repaired.get(path)) for path, wanted in by_path.items()]
+    return [_with_lines(file, lines or {}) for file in planned]
+
+
+def _with_lines(file: FileChanges, lines: Mapping[str, int]) -> FileChanges:
+    """The changes with the lines where their functions were before anything was repaired."""
+    changes = tuple(replace(c, line=lines.get(c.function.facts.id, c.function.facts.line)) for c in file.changes)
+    return replace(file, changes=changes)
 
 
 def write_fixes(planned: Iterable[FileChanges], root: str) -> list[FileChanges]:
@@ -110,7 +120,8 @@ def _write_file(file: FileChanges, root: Path) -> FileChanges:
     if outcome.error is None:
         return file
     changes = (
-        Change(c.function, Outcome.REFUSED, outcome.error) if c.outcome is Outcome.DONE else c for c in file.changes
+        Change(c.function, Outcome.REFUSED, outcome.error, c.line) if c.outcome is Outcome.DONE else c
+        for c in file.changes
     )
     return FileChanges(file.path, tuple(changes), file.result, outcome.error)
 

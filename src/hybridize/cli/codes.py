@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from hybridize.repairs.page import repair_page
+from hybridize.repairs.registry import all_repairs
 from hybridize.report.codes import CodeDoc
 from hybridize.rules.page import rule_page
 from hybridize.rules.registry import all_rules
@@ -55,6 +57,8 @@ def load_docs() -> dict[str, CodeDoc]:
         docs[rule.code] = CodeDoc(
             rule.code, rule.name, "rule", rule.summary, rule.level and rule.level.value, rule_page(rule)
         )
+    for repair in all_repairs():
+        docs[repair.code] = CodeDoc(repair.code, repair.name, "repair", repair.summary, None, repair_page(repair))
     return docs
 
 

@@ -60,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
     repaired = mend(args, paths, config, report, chosen)
     final = selected(repaired.report, config)
     functions = None if chosen is None else [f for f in final.functions if f.facts.id in chosen]
-    files = plan_fixes(final, functions, repaired.contents)
+    lines = {function.facts.id: function.facts.line for function in report.functions}
+    files = plan_fixes(final, functions, repaired.contents, lines)
     if not args.diff:
         files = write_fixes(files, report.project.root)
     deliver(render(final, files, repaired, args), args.output_file)

@@ -68,7 +68,7 @@ def _text(
         entries = [
             (each.line, f"{style.paint('repair     ', 'magenta')}  {_repair(each, names)}") for each, names in mended
         ]
-        entries += [(c.function.facts.line, _sentence(c, args.diff, style)) for c in shown]
+        entries += [(c.line, _sentence(c, args.diff, style)) for c in shown]
         entries.sort(key=lambda entry: entry[0])
         if args.output_format == "concise":
             lines += [f"{place}:{line}: {said}" for line, said in entries]
@@ -158,7 +158,7 @@ def _json(report: Report, files: Sequence[FileChanges], repaired: Repaired, diff
                 "changes": [
                     {
                         "function": change.function.facts.id,
-                        "line": change.function.facts.line,
+                        "line": change.line,
                         "action": change.function.decision.action.value,
                         "precondition": change.function.decision.precondition,
                         "outcome": change.outcome.value,

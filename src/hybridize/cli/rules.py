@@ -12,8 +12,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """The command's arguments."""
     parser = subparsers.add_parser(
         "rules",
-        help="list the codes of preconditions, statuses and rules",
-        description="Lists the codes of preconditions, statuses and rules; `hybridize explain CODE` says more of one.",
+        help="list the codes of preconditions, statuses, rules and repairs",
+        description="Lists the codes of preconditions, statuses, rules and repairs; `explain CODE` says more of one.",
     )
     parser.add_argument("codes", nargs="*", metavar="CODE", help="only these, by code, the start of one, or name")
     add_format(parser, ("text", "json"))

@@ -95,6 +95,9 @@ class _Chooser:
                 return replace(report, decision=decision)
             decision = replace(decision, action=Action.KEEP)
             report = replace(report, decision=decision, statuses=(*report.statuses, reason))
+        elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
+            # What keeps it eager matters less: it is part of a graph, or of what is to be one.
+            report = replace(report, statuses=(*report.statuses, self._covered(code, report.facts, share)))
         stays_hybrid = report.facts.mode is Mode.HYBRID and report.decision.action is not Action.CONVERT_TO_EAGER
         self.graphs[code] = 1.0 if stays_hybrid else share
         return report

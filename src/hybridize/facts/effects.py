@@ -245,7 +245,7 @@ class SideEffects:
             for reason in self.summaries.get(frame, {}).values():
                 if fills_own(frame, reason) or (tracing and reason.once == SET_UP):
                     continue
-                if reason.effect.kind in OPAQUE or _is_unclear(reason):
+                if reason.effect.kind in OPAQUE or is_unclear(reason):
                     opaque.append(reason)
                 else:
                     place = (reason.frame.code.path, reason.effect.position >> 16)
@@ -319,7 +319,7 @@ def _keeps_nothing(frame: Frame) -> bool:
     return frame.code.kind == "function" and frame.code.name not in _CONSTRUCTORS
 
 
-def _is_unclear(reason: Reason) -> bool:
+def is_unclear(reason: Reason) -> bool:
     """A change of an object that is not known: certain only where the object is an argument of the function."""
     effect = reason.effect
     if effect.kind in CHANGES and isinstance(effect.target, Unknown) and not reason.roots:

@@ -142,6 +142,21 @@ class Bench:
                     return self.values(code, instr[3] if node is parent.left else instr[4])
         return NOTHING
 
+    def stored(self, code: Code, statement: ast.stmt) -> Value:
+        """What a statement that assigns to one name, field or variable puts there, or adds to it."""
+        if isinstance(statement, ast.AugAssign):
+            for instr in index_of(code).at(position_of(statement)):
+                if instr[0] == Op.INPLACE:
+                    return self.values(code, instr[4])
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Store):
+                for instr in index_of(code).at(position_of(node)):
+                    if instr[0] in (Op.SET_ATTR,):
+                        return self.values(code, instr[4])
+                    if instr[0] in (Op.SET_GLOBAL, Op.SET_CELL):
+                        return self.values(code, instr[3])
+        return NOTHING
+
     def may_hold_tensor(self, value: Value) -> bool:
         """Whether a value is or holds a tensor that tracing may make symbolic."""
         return holds_tensor(value, arrays=False)

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.facts.effects import CHANGES, Reason, describe, fills_own, kind_of
+from hybridize.facts.callgraph import reachable
+from hybridize.facts.effects import CHANGES, OPAQUE, Reason, describe, fills_own, is_unclear, kind_of
+from hybridize.facts.guards import SET_UP
 from hybridize.facts.model import Evidence, FunctionFacts, Ternary
+from hybridize.flow.frames import Frame
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.model import Bundle, Cause, Change, Proposed, Repair
+from hybridize.repairs.model import Bundle, Cause, Change, NotOffered, Proposed, Repair
 from hybridize.repairs.registry import repairs_for
 from hybridize.repairs.text import inside
 from hybridize.rules.model import Blocks, RuleHit
@@ -34,7 +37,7 @@ class Repairs:
     def __init__(self, project: ProjectView) -> None:
         self.bench = Bench(project)
         self.failures: list[str] = []  # repairs that raised
-        self._known: dict[tuple[str, str, int, object], tuple[Repair, Change] | None] = {}
+        self._known: dict[tuple[str, str, int, object], tuple[Repair, Change] | str] = {}
 
     def bundle(self, function: FunctionView, hits: Sequence[RuleHit]) -> Bundle | None:
         """What a function needs to become a graph, or a better one; None where no repair has anything to offer."""
@@ -49,9 +52,10 @@ class Repairs:
         for cause in causes:
             place = next((i for i, each in enumerate(chosen) if _answers(*each, cause)), None)
             if place is None:
-                made = self._change(cause) if len(chosen) < _MOST else None
-                if made is None:
-                    rest.append(Evidence(f"{cause.code}: {cause.message}", cause.path, cause.line))
+                made = self._change(cause) if len(chosen) < _MOST else ""
+                if isinstance(made, str):
+                    why = f" ({made})" if made else ""
+                    rest.append(Evidence(f"{cause.code}: {cause.message}{why}", cause.path, cause.line))
                     continue
                 place = next((i for i, each in enumerate(chosen) if each == made), len(chosen))
                 chosen[place:] = [made] if place == len(chosen) else chosen[place:]
@@ -61,21 +65,26 @@ class Repairs:
         repairs = tuple(_proposed(*chosen[i], found) for i, found in sorted(proposed.items()))
         return Bundle(facts.id, facts.path, facts.line, facts.qualname, repairs, tuple(rest), hybrid)
 
-    def _change(self, cause: Cause) -> tuple[Repair, Change] | None:
+    def _change(self, cause: Cause) -> tuple[Repair, Change] | str:
+        """The change for a cause, or why there is none."""
         # What a literal reaches is asked of each function apart; a place in the code is the same for all.
         key = (cause.code, cause.path, cause.position, cause.function if cause.parameter is not None else None)
         if key not in self._known:
-            self._known[key] = next(self._offers(cause), None)
+            self._known[key] = self._offer(cause)
         return self._known[key]
 
-    def _offers(self, cause: Cause) -> Iterator[tuple[Repair, Change]]:
+    def _offer(self, cause: Cause) -> tuple[Repair, Change] | str:
+        declined = ""
         for repair in repairs_for(cause.code):
             try:
                 for change in repair.propose(self.bench, cause):
                     if change.edits or change.imports:
-                        yield repair, change
+                        return repair, change
+            except NotOffered as reason:
+                declined = declined or str(reason)
             except Exception as error:
                 self.failures.append(f"{repair.code}: {type(error).__name__}: {error}")
+        return declined
 
 
 def _is_candidate(facts: FunctionFacts) -> bool:
@@ -128,12 +137,26 @@ def _findings(function: FunctionView, hits: Sequence[RuleHit]) -> Iterator[Cause
 
 
 def _reasons(function: FunctionView) -> Iterator[Reason]:
-    """The side effects that tracing alters, each place once."""
+    """The side effects that tracing alters, at every place that has one."""
     summaries = function.project.effects.summaries
     for frame in function.frames:
         for reason in summaries.get(frame, {}).values():
-            if not reason.once and not fills_own(frame, reason):
-                yield reason
+            # What the analysis cannot see into it assumes harmless, or says so once the rest is repaired.
+            unseen = reason.effect.kind in OPAQUE or is_unclear(reason)
+            if unseen or reason.once == SET_UP or fills_own(frame, reason):
+                continue
+            yield reason
+            if reason.effect.target is None:
+                yield from _alike(frame, reason)
+
+
+def _alike(frame: Frame, reason: Reason) -> Iterator[Reason]:
+    """The same effect on the outside world at other places: a summary names one of them."""
+    effect = reason.effect
+    for each in sorted(reachable(frame), key=lambda f: f.uid):
+        for other in each.effects.values():
+            if (other.kind, other.detail) == (effect.kind, effect.detail) and other is not effect:
+                yield Reason(other, each, ())
 
 
 def _answers(repair: Repair, change: Change, cause: Cause) -> bool:

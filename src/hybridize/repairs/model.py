@@ -80,6 +80,10 @@ class Change:
     spans: tuple[tuple[str, Place, Place], ...] = ()
 
 
+class NotOffered(Exception):
+    """A repair looked at a cause and declines; the argument says why, for the person who wonders."""
+
+
 #: Looks at one cause: the changes that would take it away, or nothing, the best first.
 Propose: TypeAlias = "Callable[[Bench, Cause], Iterator[Change]]"
 
@@ -88,13 +92,15 @@ Propose: TypeAlias = "Callable[[Bench, Cause], Iterator[Change]]"
 class RepairExample:
     """A program before and after `fix --unsafe-fixes` alone; `function` is the one that becomes hybrid or better.
 
-    `values` are the module's names whose values stay the same, `output` says whether what it prints does, too.
+    `output` says whether what it prints stays the same, `changed` which names of the program (`trainer.steps`) hold
+    something else afterwards; all other values stay the same.
     """
 
     before: str
     after: str
     function: str = ""
     output: bool = False
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

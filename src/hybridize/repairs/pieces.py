@@ -12,6 +12,7 @@ from hybridize.domain.objects import Lit, Prim, Tensor, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench, dtypes, is_tensor
+from hybridize.repairs.model import NotOffered
 from hybridize.repairs.text import SourceFile
 
 #: A format that `tf.strings.as_string` knows: flags and width, precision, type.
@@ -24,17 +25,17 @@ _FIELD: Final = re.compile(r"\{(?P<name>\w*)(?:!(?P<conversion>[sra]))?(?::(?P<s
 _NUMBERS: Final = frozenset({"float", "int"})
 
 
-class NotWritten(Exception):
-    """The text can't be written by `tf.print`; the argument says why."""
-
-
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A constant text (`source` None), or an argument of `tf.print` as source; `exact`: it is written as before."""
+    """A constant text (`source` None), or what gives one as source; `exact`: it is written as before.
+
+    `kind` says what the source gives: a `string` of Python or TensorFlow, a Python `int`, or a `tensor`.
+    """
 
     text: str = ""
     source: str | None = None
     exact: bool = True
+    kind: str = "string"
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class Formatter:
     tf: str
 
     def argument(self, node: ast.expr, code: Code, slots: Mapping[ast.expr, int]) -> list[Piece]:
-        """The pieces of one argument of `print`, as `str` would write it. Raises NotWritten."""
+        """The pieces of one argument of `print`, as `str` would write it. Raises NotOffered."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return [Piece(node.value)]
         if isinstance(node, ast.JoinedStr):
@@ -65,7 +66,7 @@ class Formatter:
     def _joined(self, node: ast.JoinedStr) -> Iterator[Piece]:
         found = self.bench.text_slots(self.file, node)
         if found is None:
-            raise NotWritten("an f-string that the analysis does not see")
+            raise NotOffered("`tf.print` cannot write an f-string that the analysis does not see")
         code, slots = found
         for part in node.values:
             if isinstance(part, ast.Constant):
@@ -73,13 +74,13 @@ class Formatter:
                 continue
             assert isinstance(part, ast.FormattedValue)
             if part.conversion not in (-1, 115):
-                raise NotWritten("a conversion of a value")
+                raise NotOffered("`tf.print` cannot write a conversion of a value")
             spec = ""
             if part.format_spec is not None:
                 assert isinstance(part.format_spec, ast.JoinedStr)
                 constants = [v.value for v in part.format_spec.values if isinstance(v, ast.Constant)]
                 if len(constants) != len(part.format_spec.values):
-                    raise NotWritten("a format that is computed")
+                    raise NotOffered("`tf.print` cannot write a format that is computed")
                 spec = "".join(map(str, constants))
             value = self.bench.values(code, slots[part.value])
             yield self._value(part.value, value, spec)
@@ -97,13 +98,13 @@ class Formatter:
                 yield Piece("%")
                 continue
             if not given or kind == "r" or "-" in match["flags"]:
-                raise NotWritten("a format of `%`")
+                raise NotOffered("`tf.print` cannot write a format of `%`")
             precision = f".{match['precision']}" if match["precision"] else ""
             letter = {"s": "", "i": "d"}.get(kind, kind)
             spec = f"{match['flags']}{match['width'] or ''}{precision}{letter}"
             yield self._operand(given.pop(0), spec)
         if given or "%" in template[last:]:
-            raise NotWritten("a format of `%`")
+            raise NotOffered("`tf.print` cannot write a format of `%`")
         yield Piece(template[last:])
 
     def _format(self, node: ast.Call) -> Iterator[Piece]:
@@ -112,7 +113,7 @@ class Formatter:
         template = str(node.func.value.value)
         names = {k.arg: k.value for k in node.keywords if k.arg}
         if any(isinstance(a, ast.Starred) for a in node.args) or len(names) != len(node.keywords):
-            raise NotWritten("starred arguments of `format`")
+            raise NotOffered("`tf.print` cannot write starred arguments of `format`")
         last = count = 0
         for match in _FIELD.finditer(template):
             yield Piece(template[last : match.start()])
@@ -121,15 +122,15 @@ class Formatter:
                 yield Piece(match.group()[0])
                 continue
             if match["conversion"] not in (None, "s"):
-                raise NotWritten("a conversion of a value")
+                raise NotOffered("`tf.print` cannot write a conversion of a value")
             name = match["name"] or str(count)
             count += not match["name"]
             value = node.args[int(name)] if name.isdigit() and int(name) < len(node.args) else names.get(name)
             if value is None:
-                raise NotWritten("a field of `format` without its argument")
+                raise NotOffered("`tf.print` cannot write a field of `format` without its argument")
             yield self._operand(value, match["spec"] or "")
         if re.search(r"[{}]", template[last:]):
-            raise NotWritten("a field of `format`")
+            raise NotOffered("`tf.print` cannot write a field of `format`")
         yield Piece(template[last:])
 
     def _operand(self, node: ast.expr, spec: str) -> Piece:
@@ -139,23 +140,26 @@ class Formatter:
     def _value(self, node: ast.expr, value: Value, spec: str) -> Piece:
         """One value with its format."""
         if isinstance(node, ast.Starred):
-            raise NotWritten("starred arguments")
+            raise NotOffered("`tf.print` cannot write starred arguments")
         inner, number = self._stripped(node)
         if inner is not None:
             return self._tensor(inner, self.bench.operand(self.file, inner), spec, number)
         if is_tensor(value):
             return self._tensor(node, value, spec, "")
         if not value or any(isinstance(o, Unknown) for o in value):
-            raise NotWritten(f"it is not known what `{self.file.source(node)}` is")
+            raise NotOffered(f"it is not known what `{self.file.source(node)}` is")
         if any(isinstance(o, Tensor) and o.kind != NDARRAY for o in value):
-            raise NotWritten(f"`{self.file.source(node)}` is a tensor only sometimes")
+            raise NotOffered(f"`{self.file.source(node)}` is a tensor only sometimes")
         if not all(isinstance(o, Lit | Prim) for o in value) and self.bench.may_hold_tensor(value):
-            raise NotWritten(f"`{self.file.source(node)}` holds tensors")
+            raise NotOffered(f"`{self.file.source(node)}` holds tensors")
         source = self.file.source(node)
         if spec:
-            return Piece(source=f"format({source}, {spec!r})".replace("'", '"'))
-        if all(isinstance(o, Lit | Prim) and o.kind in ("int", "str", "bool") for o in value):
-            return Piece(source=source)
+            if all(isinstance(o, Lit | Prim) and o.kind == "int" for o in value) and not isinstance(node, ast.Constant):
+                return self._formatted(source, spec, whole=True, real=False)  # it may come to be a variable
+            return Piece(source=f"format({source}, {quoted(spec)})")
+        kinds = {o.kind for o in value if isinstance(o, Lit | Prim)}
+        if all(isinstance(o, Lit | Prim) for o in value) and (kinds == {"int"} or kinds == {"str"}):
+            return Piece(source=source, kind="int" if kinds == {"int"} else "string")
         return Piece(source=f"str({source})")
 
     def _stripped(self, node: ast.expr) -> tuple[ast.expr | None, str]:
@@ -179,10 +183,7 @@ class Formatter:
     def _tensor(self, node: ast.expr, value: Value, spec: str, number: str) -> Piece:
         source = self.file.source(node)
         if not is_tensor(value):
-            raise NotWritten(f"it is not known whether `{source}` is a tensor")
-        match = _SPEC.match(spec)
-        if match is None or (match["align"] == "<"):
-            raise NotWritten(f"the format `{spec}` of a tensor")
+            raise NotOffered(f"it is not known whether `{source}` is a tensor")
         whole = all(dtype is not None and dtype.startswith(("int", "uint")) for dtype in dtypes(value))
         real = all(dtype in ("float16", "float32", "float64", "bfloat16") for dtype in dtypes(value))
         if number == "int" and not whole:
@@ -192,7 +193,14 @@ class Formatter:
             source = f"{self.tf}.cast({source}, {self.tf}.float64)"
             real, whole = True, False
         if not spec:
-            return Piece(source=source, exact=whole)
+            return Piece(source=source, exact=whole, kind="tensor")
+        return self._formatted(source, spec, whole=whole, real=real)
+
+    def _formatted(self, source: str, spec: str, *, whole: bool, real: bool) -> Piece:
+        """A number that a format is given for, as text; `whole` and `real` say what its dtype is known to be."""
+        match = _SPEC.match(spec)
+        if match is None or match["align"] == "<":
+            raise NotOffered(f"`tf.print` cannot write the format `{spec}`")
         kind = match["kind"]
         options = []
         if kind in ("f", "F", "e", "E", "g", "G", "%") or match["precision"]:
@@ -204,7 +212,7 @@ class Formatter:
             options += ["scientific=True"] if kind in ("e", "E") else []
             options += ["shortest=True"] if kind in ("g", "G", "") else []
         elif not whole:
-            raise NotWritten(f"the format `{spec}` of a tensor that may not be whole")
+            raise NotOffered(f"`tf.print` cannot write the format `{spec}` of a tensor that may not be whole")
         options += [f"width={match['width']}"] if match["width"] else []
         options += ['fill="0"'] if match["fill"] and match["width"] else []
         text = f"{self.tf}.strings.as_string({', '.join([source, *options])})"
@@ -223,6 +231,20 @@ def merged(pieces: list[Piece]) -> list[Piece]:
         elif piece.source is not None or piece.text:
             found.append(piece)
     return found
+
+
+def is_formatted(pieces: list[Piece], tf: str) -> bool:
+    """Whether some piece is a text that TensorFlow makes: `tf.print` writes such a one bare only where it is alone."""
+    return any(piece.source is not None and piece.source.startswith(f"{tf}.strings.") for piece in pieces)
+
+
+def as_text(piece: Piece, tf: str) -> str:
+    """A piece as a string of Python or TensorFlow."""
+    if piece.source is None:
+        return quoted(piece.text)
+    if piece.kind == "tensor":
+        return f'{tf}.strings.format("{{}}", {piece.source})'
+    return f"{tf}.strings.as_string({piece.source})" if piece.kind == "int" else piece.source
 
 
 def quoted(text: str) -> str:

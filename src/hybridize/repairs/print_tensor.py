@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NewImport, Repair, RepairExample
-from hybridize.repairs.pieces import Formatter, NotWritten, Piece, merged, quoted
+from hybridize.repairs.pieces import Formatter, Piece, as_text, is_formatted, merged, quoted
 from hybridize.repairs.text import SourceFile, end, start
 
 _STREAMS = {"sys.stdout", "sys.stderr"}
@@ -51,12 +51,9 @@ def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str) -> Change |
     if name is None and "sys" in file.used:
         return None
     formatter = Formatter(bench, file, tf)
-    try:
-        shown = [formatter.argument(each, *found) for each in call.args]
-    except NotWritten:
-        return None
-    arguments, joined = _arguments(shown, str(sep.value) if isinstance(sep, ast.Constant) else " ")
-    keywords = ['sep=""'] if joined else [f"sep={file.source(sep)}"] if sep is not None else []
+    shown = [formatter.argument(each, *found) for each in call.args]
+    arguments, joined = _arguments(shown, str(sep.value) if isinstance(sep, ast.Constant) else " ", tf)
+    keywords = joined or ([f"sep={file.source(sep)}"] if sep is not None and len(arguments) > 1 else [])
     keywords += [f"end={file.source(words['end'])}"] if "end" in words else []
     keywords.append(f"output_stream={stream}")
     edit = file.replace(call, f"{tf}.print({', '.join([*arguments, *keywords])})")
@@ -68,16 +65,20 @@ def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str) -> Change |
     return Change((edit,), f"`print` becomes `{tf}.print`", doubt, imports, (span,))
 
 
-def _arguments(shown: list[list[Piece]], separator: str) -> tuple[list[str], bool]:
-    """The arguments as source, and whether they are to be joined by nothing."""
+def _arguments(shown: list[list[Piece]], separator: str, tf: str) -> tuple[list[str], list[str]]:
+    """The arguments as source, and the keywords that join them otherwise than `print` would."""
     parts = [merged(pieces) for pieces in shown]
-    if all(len(part) <= 1 for part in parts):
-        return [_source(part[0]) if part else '""' for part in parts], False
     together: list[Piece] = []
     for i, part in enumerate(parts):
         together += [Piece(separator)] if i else []
         together += part
-    return [_source(piece) for piece in merged(together)], True
+    together = merged(together)
+    if is_formatted(together, tf):
+        texts = [as_text(piece, tf) for piece in together]
+        return [f"{tf}.strings.join([{', '.join(texts)}])"] if len(texts) > 1 else texts, []
+    if all(len(part) <= 1 for part in parts):
+        return [_source(part[0]) if part else '""' for part in parts], []
+    return [_source(piece) for piece in together], ['sep=""']
 
 
 def _source(piece: Piece) -> str:
@@ -125,7 +126,7 @@ def train_step(x, y):
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
         w.assign_sub(0.1 * tape.gradient(loss, w))
-    tf.print("loss: ", tf.strings.as_string(loss, precision=4), sep="", output_stream=sys.stdout)
+    tf.print(tf.strings.join(["loss: ", tf.strings.as_string(loss, precision=4)]), output_stream=sys.stdout)
     return loss
 for _ in range(10):
     loss = train_step(tf.ones([4, 2]), tf.ones([4, 1]))

@@ -11,9 +11,9 @@ from hybridize.report.style import PLAIN, Style
 
 @dataclass(frozen=True, slots=True)
 class CodeDoc:
-    """One precondition, status or rule.
+    """One precondition, status, rule or repair.
 
-    `kind` is `precondition`, `status` or `rule`; `summary` a sentence; `details` Markdown, may be empty.
+    `kind` is `precondition`, `status`, `rule` or `repair`; `summary` a sentence; `details` Markdown, may be empty.
     """
 
     code: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hybridize.decide.model import FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts, Ternary
+from hybridize.report.hints import bundles
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import ranking
 from hybridize.report.words import change, rests_on, tensor_type, verdict
@@ -31,6 +32,7 @@ def explain(report: Report, function: FunctionReport, display: Callable[[str], s
         writer.facts(function.facts),
         writer.parameters(function.facts),
         writer.statuses(function.statuses),
+        writer.repairs(report, function),
         writer.assumptions(report, function),
         writer.findings(report, function),
     ]
@@ -61,6 +63,18 @@ class _Explainer:
             arguments = ", ".join(f"{name}={value}" for name, value in hybridization.arguments)
             line = f"  hybrid: {how} at {self._place(facts.path, hybridization.line)}"
             yield one_line(line + (f" with {arguments}" if arguments else ""))
+
+    def repairs(self, report: Report, function: FunctionReport) -> Iterator[str]:
+        """What would unlock it: each repair with its doubt, and the causes that none answers."""
+        bundle = bundles(report).get(function.facts.id)
+        if bundle is None:
+            return
+        yield self._title("repairs")
+        for each in bundle.repairs:
+            doubt = f" (not safe: {each.doubt})" if each.doubt else " (safe)"
+            yield one_line(f"  {each.code} {each.name} at {self._place(each.path, each.line)}: {each.says}{doubt}")
+        for left in bundle.rest if not bundle.hybrid else ():
+            yield one_line(f"  no repair for {left.message} at {self._place(left.path, left.line)}")
 
     def _benefit(self, report: Report, function: FunctionReport, benefit: float) -> str:
         text = f"about {benefit:.1f} times as fast as a graph, by estimate"

@@ -10,6 +10,7 @@ from typing import Any
 
 from hybridize.decide.model import Decision, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts
+from hybridize.repairs.model import Bundle, Proposed
 from hybridize.report.paths import all_errors, relative_to_root
 
 VERSION = 1
@@ -26,6 +27,7 @@ def to_dict(report: Report) -> Json:
         "findings": [_finding(finding, report.project.root) for finding in report.findings],
         "assumptions": list(_assumptions(report)),
         "errors": list(_errors(report)),
+        "repairs": [_bundle(bundle, report.project.root) for bundle in report.repairs],
     }
 
 
@@ -45,8 +47,9 @@ def dumps(report: Report) -> str:
 
 
 def dump_lines(report: Report) -> str:
-    """The same entries as JSON lines, each with a `type`: project, function, finding, assumption or error."""
+    """The same entries as JSON lines, each with a `type`: project, function, finding, assumption, error or repair."""
     names = {"functions": "function", "findings": "finding", "assumptions": "assumption", "errors": "error"}
+    names["repairs"] = "repair"
     data = to_dict(report)
     entries: list[Json] = [{"type": "project", "version": VERSION, **data["project"]}]
     for key, name in names.items():
@@ -161,6 +164,41 @@ def _finding(finding: Finding, root: str) -> Json:
         "function": finding.function,
         "fix": finding.fix,
         "evidence": _evidence(finding.evidence, root),
+    }
+
+
+def _bundle(bundle: Bundle, root: str) -> Json:
+    """What one function needs: the repairs with their edits, and the causes that no repair answers."""
+    return {
+        "function": bundle.function,
+        "line": bundle.line,
+        "complete": bundle.complete,
+        "safe": bundle.safe,
+        "repairs": [_repair(each, root) for each in bundle.repairs],
+        "rest": _evidence(bundle.rest, root),
+    }
+
+
+def _repair(each: Proposed, root: str) -> Json:
+    return {
+        "code": each.code,
+        "name": each.name,
+        "path": relative_to_root(each.path, root),
+        "line": each.line,
+        "column": each.column,
+        "message": each.says,
+        "safe": each.safe,
+        "doubt": each.doubt,
+        "answers": list(each.answers),
+        "edits": [
+            {
+                "path": relative_to_root(edit.path, root),
+                "start": [edit.start[0], edit.start[1] + 1],
+                "end": [edit.end[0], edit.end[1] + 1],
+                "text": edit.text,
+            }
+            for edit in each.edits
+        ],
     }
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from hybridize.decide.model import Action, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence
+from hybridize.repairs.model import Bundle
+from hybridize.report.hints import bundles, counts, hint
 from hybridize.report.paths import read_errors
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, ranking, summarize
@@ -65,11 +67,12 @@ class _Writer:
         for finding in report.findings:
             if not self.options.quiet or finding.severity in SERIOUS:
                 findings[finding.path].append(finding)
+        repairs = bundles(report)
         for path in dict.fromkeys((*functions, *findings)):
             lines = [self.options.style.paint(one_line(self.display(path)), "bold")]
             width = min(max((len(f.facts.qualname) for f in functions[path]), default=0), _NAME_WIDTH)
             for function in functions[path]:
-                lines += self._function(function, width)
+                lines += self._function(function, width, repairs.get(function.facts.id))
             for finding in findings[path]:
                 lines += self._finding(finding)
             yield "".join(f"{line}\n" for line in lines)
@@ -114,6 +117,9 @@ class _Writer:
         rest += [counted(summary.errors, "error")] if summary.errors else []
         if rest:
             lines.append(", ".join(rest))
+        fixable = counts(report)
+        if fixable and report.repairs:
+            lines.append(fixable)
         if summary.actions[Action.KEEP] < summary.candidates:
             lines.append(
                 self.options.style.paint(
@@ -128,7 +134,7 @@ class _Writer:
             return function.decision.action is not Action.KEEP or (function.facts.mode.value == "hybrid" and serious)
         return self.options.everything or is_candidate(function)
 
-    def _function(self, function: FunctionReport, width: int) -> Iterator[str]:
+    def _function(self, function: FunctionReport, width: int, repairs: Bundle | None) -> Iterator[str]:
         facts, style = function.facts, self.options.style
         word = style.action(function.decision.action, verdict(function).ljust(_VERDICT_WIDTH))
         name = one_line(facts.qualname).ljust(width)
@@ -137,6 +143,9 @@ class _Writer:
             # Beside a change, an informative status is noise; beside a kept function it is the reason.
             if function.decision.action is Action.KEEP or status.severity in SERIOUS or self.options.verbose:
                 yield from self._status(function, status)
+        said = hint(repairs)
+        if said is not None:
+            yield f"{_INDENT}{style.paint(one_line(said), 'cyan')}"
 
     def _status(self, function: FunctionReport, status: Status) -> Iterator[str]:
         code = self.options.style.severity(status.severity, f"{status.code} {status.name}")

@@ -24,6 +24,27 @@ class Composed:
     refused: list[tuple[Bundle, str]] = field(default_factory=list)
 
 
+def _together(bundle: Bundle) -> tuple[set[TextEdit], set[NewImport]]:
+    """The edits of a bundle; a repair that changes what one before it has changed waits for the next round."""
+    edits: set[TextEdit] = set()
+    imports: set[NewImport] = set()
+    for repair in bundle.repairs:
+        mine = set(repair.edits) - edits
+        if not any(_overlap(one, two) for one in mine for two in edits):
+            edits |= mine
+            imports |= set(repair.imports)
+    return edits, imports
+
+
+def _overlap(one: TextEdit, two: TextEdit) -> bool:
+    if one.path != two.path:
+        return False
+    if one.start == two.start:
+        return one.end > one.start and two.end > two.start
+    first, second = sorted((one, two), key=lambda e: e.start)
+    return second.start < first.end
+
+
 class _Refused(Exception):
     """A bundle can't be applied; the argument says why."""
 
@@ -33,8 +54,7 @@ def compose(bundles: Iterable[Bundle], read: Callable[[str], bytes]) -> Composed
     found = Composed()
     files: dict[str, _File] = {}
     for bundle in bundles:
-        edits = {edit for repair in bundle.repairs for edit in repair.edits}
-        imports = {each for repair in bundle.repairs for each in repair.imports}
+        edits, imports = _together(bundle)
         paths = sorted({edit.path for edit in edits} | {each.path for each in imports})
         for path in paths:
             if path not in files:

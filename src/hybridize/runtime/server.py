@@ -91,6 +91,23 @@ class ForkServer:
             found += self._prove_some(waiting[start : start + SIDE_BY_SIDE])
         return found
 
+    def compare_all(self, pairs: Iterable[tuple[Program, Program]]) -> list[Outcome]:
+        """For pairs of programs (before and after a change), each run as it is: what the second does otherwise.
+
+        Differences by which two runs of the first differ, too, are noise.
+        """
+        found: list[Outcome] = []
+        waiting = list(pairs)
+        for start in range(0, len(waiting), SIDE_BY_SIDE):
+            some = waiting[start : start + SIDE_BY_SIDE]
+            runs = self._run([_as_it_is(program) for pair in some for program in pair])
+            outcomes = [outcome(*runs[i : i + 2]) for i in range(0, len(runs), 2)]
+            unsure = [i for i, o in enumerate(outcomes) if o.kind in (Kind.DIFFERS, Kind.RAISES)]
+            for i, again in zip(unsure, self._run([_as_it_is(some[i][0]) for i in unsure]), strict=True):
+                outcomes[i] = outcome(runs[2 * i], runs[2 * i + 1], again)
+            found += outcomes
+        return found
+
     def _prove_some(self, programs: list[Program]) -> list[Outcome]:
         found: dict[int, Outcome] = {}
         pairs: dict[int, list[dict[str, Any]]] = {}
@@ -140,6 +157,12 @@ class ForkServer:
         if any("No module named 'tensorflow'" in line for line in lines):
             return f"{self.python} has no TensorFlow"
         return f"the TensorFlow process of {self.python} ended: {lines[-1] if lines else 'no message'}"
+
+
+def _as_it_is(program: Program) -> dict[str, Any]:
+    """A run of a program that is not touched."""
+    common = {"entry": program.entry, "arguments": list(program.arguments), "files": dict(program.files)}
+    return {**common, "strip": False, "probe": False}
 
 
 def _jobs(program: Program) -> list[dict[str, Any]]:

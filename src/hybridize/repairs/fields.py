@@ -1,0 +1,220 @@
+"""The uses of a field or a global variable in the text of the whole project: what it takes to change what it holds."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.domain.objects import Heap, Inst, Unknown, Value
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
+from hybridize.repairs.bench import NOTHING, Bench
+from hybridize.repairs.model import Cause
+from hybridize.repairs.text import FunctionNode, SourceFile
+from hybridize.rules.views import position_of
+
+CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "build", "setup", "reset"})
+_BY_NAME: Final = frozenset({"getattr", "setattr", "hasattr", "delattr"})
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One place that reads or writes. `kind` is `read`, `write` (a plain assignment), `unpack` (one of several
+    targets), `update` (`+=`) or `other`."""
+
+    file: SourceFile
+    node: ast.Attribute | ast.Name
+    code: Code
+    kind: str
+
+    @property
+    def function(self) -> FunctionNode | ast.Lambda | None:
+        """The function that it is in, None at module level."""
+        return self.file.function(self.node)
+
+    @property
+    def statement(self) -> ast.stmt:
+        """The statement that it is in."""
+        return self.file.statement(self.node)
+
+
+def field_of(cause: Cause) -> tuple[Inst, str] | None:
+    """The object and the field that a side effect writes."""
+    effect = cause.reason.effect if cause.reason is not None else None
+    if effect is None or effect.kind != "attribute" or not isinstance(effect.target, Inst):
+        return None
+    return effect.target, effect.detail
+
+
+def field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
+    """Every use of a field of an object or its relatives; None where not all can be known."""
+    owners = bench.instances(owner)
+    found: list[Use] = []
+    homes = {cls.path for cls in _classes(owners)}
+    for file in _files(bench, name):
+        for node in file.nodes:
+            if isinstance(node, ast.Call) and _by_name(node, name):
+                return None
+            if not isinstance(node, ast.Attribute) or node.attr != name:
+                continue
+            code = bench.code_around(file, node)
+            if code is None:
+                return None
+            answer = _is_ours(bench, code, node, owners)
+            if answer is None and file.path in homes:
+                return None
+            if answer:
+                found.append(Use(file, node, code, _kind(file, node)))
+    return found
+
+
+def _classes(owners: set[Heap]) -> Iterator[Code]:
+    for each in owners:
+        if isinstance(each, Inst):
+            yield each.cls.code
+
+
+def _files(bench: Bench, name: str) -> Iterator[SourceFile]:
+    """The files whose text has a word."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    for module in bench.project.solution.program.modules.values():
+        if module.text is not None and word.search(module.text.text):
+            file = bench.file(module.code.path)
+            if file is not None:
+                yield file
+
+
+def _by_name(node: ast.Call, name: str) -> bool:
+    """Whether a call names the field in a string."""
+    return (
+        isinstance(node.func, ast.Name)
+        and node.func.id in _BY_NAME
+        and any(isinstance(a, ast.Constant) and a.value == name for a in node.args)
+    )
+
+
+def _is_ours(bench: Bench, code: Code, node: ast.Attribute, owners: set[Heap]) -> bool | None:
+    """Whether an attribute is that of one of some objects; None where nobody knows."""
+    value = receiver(bench, code, node)
+    if owners & set(value):
+        return True
+    if not value or any(isinstance(o, Unknown) for o in value):
+        return None
+    return False
+
+
+def receiver(bench: Bench, code: Code, node: ast.Attribute) -> Value:
+    """What an attribute is read from or written to."""
+    places = {position_of(node)}
+    found = NOTHING
+    for op in (Op.ATTR, Op.SET_ATTR, Op.DEL_ATTR):
+        for instr in index_of(code).of(op):
+            if instr[3] == node.attr and instr[-1] in places:
+                found |= bench.values(code, instr[2])
+    return found
+
+
+def _kind(file: SourceFile, node: ast.Attribute | ast.Name) -> str:
+    parent = file.parents[node]
+    if isinstance(node.ctx, ast.Load):
+        return "read"
+    if isinstance(node.ctx, ast.Del):
+        return "other"
+    if isinstance(parent, ast.AugAssign) and parent.target is node:
+        return "update"
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and parent.targets[0] is node:
+        return "write"
+    if isinstance(parent, ast.AnnAssign) and parent.target is node and parent.value is not None:
+        return "write"
+    if isinstance(parent, ast.Tuple | ast.List) and isinstance(file.parents[parent], ast.Assign):
+        return "unpack"
+    return "other"
+
+
+def global_uses(bench: Bench, path: str, name: str) -> list[Use] | None:
+    """Every use of a module's variable; None where other modules may use it, too, or not all can be known."""
+    home = bench.file(path)
+    if home is None:
+        return None
+    for file in _files(bench, name):
+        if file is home:
+            continue
+        for node in file.nodes:
+            if isinstance(node, ast.ImportFrom) and any(a.name in (name, "*") for a in node.names):
+                return None
+            if isinstance(node, ast.Attribute) and node.attr == name:
+                return None
+    found: list[Use] = []
+    for node in home.nodes:
+        if not isinstance(node, ast.Name) or node.id != name or _is_local(home, node, name):
+            continue
+        code = bench.code_around(home, node)
+        if code is None:
+            return None
+        found.append(Use(home, node, code, _kind(home, node)))
+    return found
+
+
+def _is_local(file: SourceFile, node: ast.AST, name: str) -> bool:
+    """Whether a name belongs to a function around it."""
+    for scope in file.around(node):
+        if not isinstance(scope, FunctionNode | ast.Lambda):
+            continue
+        inner = [n for n in ast.walk(scope) if file.function(n) is scope]
+        if any(isinstance(n, ast.Global) and name in n.names for n in inner):
+            return False
+        arguments = [a.arg for a in ast.walk(scope.args) if isinstance(a, ast.arg)]
+        stored = any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in inner)
+        if stored or name in arguments:
+            return True
+    return False
+
+
+def is_constructor(use: Use) -> bool:
+    """Whether a use is in a method that makes the object."""
+    function = use.function
+    return isinstance(function, FunctionNode) and function.name in ("__init__", "__post_init__")
+
+
+def is_preceded(file: SourceFile, writes: list[ast.stmt], node: ast.AST) -> bool:
+    """Whether one of some statements has run whenever a node is reached, in the same round of every loop."""
+    places = [node, *file.around(node)]
+    for outer in places:
+        if isinstance(outer, FunctionNode | ast.Lambda | ast.Module) and outer is not node:
+            return False
+        if not isinstance(outer, ast.stmt):
+            continue
+        for each in file.block(outer):
+            if each is outer:
+                break
+            if _surely_runs(each, writes):
+                return True
+    return False
+
+
+def _surely_runs(statement: ast.stmt, writes: list[ast.stmt]) -> bool:
+    """Whether one of some statements runs whenever control comes behind this one."""
+    if any(statement is each for each in writes):
+        return True
+    match statement:
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            return _some(body, writes) and not any("suppress" in ast.unparse(i) for i in statement.items)
+        case ast.If(body=body, orelse=orelse):
+            return (_some(body, writes) or _leaves(body)) and (_some(orelse, writes) or _leaves(orelse))
+        case ast.For(body=body, iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(count))])):
+            return count > 0 and _some(body, writes)
+        case ast.Try(body=body, handlers=handlers, finalbody=final):
+            rest = all(_some(h.body, writes) or _leaves(h.body) for h in handlers)
+            return _some(final, writes) or (_some(body, writes) and rest)
+    return False
+
+
+def _some(block: list[ast.stmt], writes: list[ast.stmt]) -> bool:
+    return any(_surely_runs(each, writes) for each in block)
+
+
+def _leaves(block: list[ast.stmt]) -> bool:
+    return bool(block) and isinstance(block[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)

@@ -1,0 +1,34 @@
+"""What reports say of repairs: a hint at a function, and the counts below."""
+
+from __future__ import annotations
+
+from hybridize.decide.model import Action, Report
+from hybridize.repairs.model import Bundle
+from hybridize.report.words import counted
+
+
+def bundles(report: Report) -> dict[str, Bundle]:
+    """The repairs of a report by the id of their function."""
+    return {bundle.function: bundle for bundle in report.repairs}
+
+
+def hint(bundle: Bundle | None) -> str | None:
+    """A word on a function that `fix` may repair: `[repairable] HY801 print-to-tf-print, ...`; None if it may not."""
+    if bundle is None or not (bundle.complete or bundle.hybrid):
+        return None
+    names = dict.fromkeys(f"{each.code} {each.name}" for each in bundle.repairs)
+    option = "" if bundle.safe else " with --unsafe-fixes"
+    return f"[repairable{option}] {', '.join(names)}"
+
+
+def counts(report: Report) -> str | None:
+    """One line on what `fix` may do, as people know it; None where there is nothing to do."""
+    changes = sum(function.decision.action is not Action.KEEP for function in report.functions)
+    near = [bundle for bundle in report.repairs if bundle.complete or bundle.hybrid]
+    safe = sum(bundle.safe for bundle in near)
+    parts = [f"{counted(changes, 'change')} with `hybridize fix`"] if changes else []
+    if safe:
+        parts.append(f"up to {counted(safe, 'function')} more by safe repairs")
+    if len(near) > safe:
+        parts.append(f"up to {counted(len(near) - safe, 'function')} more with `--unsafe-fixes`")
+    return ", ".join(parts) or None

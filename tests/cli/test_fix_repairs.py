@@ -1,0 +1,126 @@
+"""`hybridize fix` with repairs: on real programs, through the whole command."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from hybridize.cli import main
+
+PROGRAM = """\
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+
+
+def train_step(x, y):
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+    print(f"loss {loss:.4f}")  # every step
+    return loss
+
+
+def report(value):
+    print("value", value)
+    return value + 1
+
+
+for _ in range(10):
+    report(train_step(tf.ones([4, 2]), tf.ones([4, 1])))
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    (tmp_path / "train.py").write_text(PROGRAM, encoding="utf-8")
+    return tmp_path / "train.py"
+
+
+def test_an_unsafe_repair_waits_to_be_asked_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix"]) == 0
+    assert file.read_text() == PROGRAM
+    assert "HY801 print-to-tf-print is not safe" in capsys.readouterr().out
+
+
+def test_a_repair_comes_with_the_conversion_that_it_unlocks(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", "--unsafe-fixes"]) == 0
+    text = file.read_text()
+    assert "@tf.function\ndef train_step" in text
+    assert "    tf.print(tf.strings.join" in text
+    assert "output_stream=sys.stdout)  # every step" in text
+    assert text.startswith("import sys\nimport tensorflow as tf\n")
+    output = capsys.readouterr().out
+    assert "     5  to hybrid    train_step" in output
+    assert "    10  repair       HY801 print-to-tf-print: `print` becomes `tf.print` (for train_step)" in output
+    assert output.endswith("1 function changed, 1 repair in 1 file\n")
+
+
+def test_a_repair_that_unlocks_nothing_is_not_applied(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["fix", "--unsafe-fixes"])
+    assert 'print("value", value)' in file.read_text()
+    assert "report (train.py:14): it would not become hybrid even so" in capsys.readouterr().out
+
+
+def test_one_that_is_selected_is(file: Path) -> None:
+    assert main(["fix", "--unsafe-fixes", "--select", "HY801", "--only", "report"]) == 0
+    text = file.read_text()
+    assert 'tf.print("value", value, output_stream=sys.stdout)' in text
+    assert "@tf.function" not in text
+
+
+def test_a_second_run_changes_nothing(file: Path) -> None:
+    main(["fix", "--unsafe-fixes"])
+    text = file.read_text()
+    assert main(["fix", "--unsafe-fixes"]) == 0
+    assert file.read_text() == text
+
+
+def test_diff(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", "--unsafe-fixes", "--diff"]) == 1
+    assert file.read_text() == PROGRAM
+    assert '-    print(f"loss {loss:.4f}")  # every step\n' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("answer", "changed"), [("y\n", True), ("n\n", False), ("what\ny\n", True), ("", False)])
+def test_interactive(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: str, changed: bool
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    main(["fix", "--unsafe-fixes", "-i"])
+    assert (file.read_text() != PROGRAM) == changed
+    output = capsys.readouterr().out
+    assert "line 10: HY801 print-to-tf-print: `print` becomes `tf.print` [unsafe: " in output
+    assert "+@tf.function" in output
+
+
+def test_interactive_goes_alone(file: Path) -> None:
+    assert main(["fix", "-i", "--diff"]) == 2
+
+
+def test_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["fix", "--unsafe-fixes", "--diff", "--output-format", "json"])
+    data = json.loads(capsys.readouterr().out)
+    assert [(r["code"], r["line"], r["functions"], r["safe"]) for r in data["repairs"]] == [
+        ("HY801", 10, ["train_step"], False)
+    ]
+    assert [left["function"] for left in data["not_repaired"]] == ["train:report"]
+
+
+def test_check_gives_the_hint(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check"])
+    output = capsys.readouterr().out
+    assert "[repairable with --unsafe-fixes] HY801 print-to-tf-print" in output
+    assert "up to 2 functions more with `--unsafe-fixes`" in output
+
+
+def test_explain_lists_the_repairs(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["explain", "train_step", "."])
+    assert "HY801 print-to-tf-print at train.py:10" in capsys.readouterr().out
+    assert main(["explain", "HY801"]) == 0
+    assert "After `fix --unsafe-fixes`:" in capsys.readouterr().out
