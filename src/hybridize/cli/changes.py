@@ -57,8 +57,8 @@ def plan_fixes(
 ) -> list[FileChanges]:
     """The verified edits for all decisions (or those on `functions`), by file; nothing is written.
 
-    `contents` are the files that repairs have changed already: what the report speaks of. `lines` are those of functions
-    (by id) before that.
+    `contents` are the files that repairs have changed already: what the report speaks of. `lines` are those of
+    functions (by id) before that.
     """
     repaired = contents or {}
     by_path: defaultdict[str, list[FunctionReport]] = defaultdict(list)
