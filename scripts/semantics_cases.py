@@ -9,11 +9,14 @@ A folder has `cases.jsonl`, one case a line, with the programs beside it: `ID.py
 after a line `#### id | category | title | decorator | outer` (the last two optional), without the import of TensorFlow.
 `--label` writes the `cases.jsonl` of such a folder from what the harness sees.
 `--record FILE` writes what the harness saw; `--check` reads it again (`--recorded FILE`): who had a tensor argument.
+A comment `# cause` ends the lines of a misbehaving program of which any is the true cause, as a reader judged (or
+`cause`, a list of lines, in the recorded rows): `--check` counts who is told one of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import sys
 import tempfile
@@ -29,11 +32,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Action, FunctionReport, Report, Severity
+from hybridize.facts.model import Evidence
 from hybridize.runtime import ForkServer, Kind, Program, TargetError, add_decorator
 from hybridize.runtime.decorate import lexical_path
 
 CLASSES = {"SAFE": Kind.SAFE, "ERROR": Kind.RAISES, "WRONG-SILENT": Kind.DIFFERS, "RETRACE": Kind.RETRACES}
 UNSAFE = ("ERROR", "WRONG-SILENT")
+#: Statuses that say what a function has not, rather than what in it would misbehave.
+CONDITIONS = frozenset(("no-tensor-parameter", "no-tensor-computation", "primitive-parameter"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ class Case:
     classes: dict[str, str]
     detail: str
     tensors: bool | None
+    causes: frozenset[int]
 
     @property
     def plain(self) -> bool:
@@ -71,10 +78,16 @@ def read_cases(folder: Path, recorded: Path | None = None) -> list[Case]:
         source = row.get("source") or (folder / f"{name}.py").read_text(encoding="utf-8")
         classes = {key.removeprefix("class_"): row[key] for key in row if key.startswith("class_")}
         tensors = seen.get(name, row).get("tensors")
+        causes = frozenset(seen.get(name, row).get("cause", ())) or marked(source)
         place, hybrid = row.get("place", "inner") == "outer", row.get("hybrid", "tf.function")
         title, detail = row.get("title", ""), row.get("detail_221", "")
-        cases.append(Case(name, row["category"], title, source, hybrid, place, classes, detail, tensors))
+        cases.append(Case(name, row["category"], title, source, hybrid, place, classes, detail, tensors, causes))
     return cases
+
+
+def marked(source: str) -> frozenset[int]:
+    """The lines that end with `# cause`."""
+    return frozenset(i for i, line in enumerate(source.splitlines(), 1) if line.endswith("# cause"))
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -148,7 +161,7 @@ class Checked:
     expected: str
     eager: FunctionReport | None
     hybrid: FunctionReport | None
-    findings: tuple[tuple[Severity, str], ...]  # on the decorated function
+    findings: tuple[tuple[Severity, str, frozenset[int]], ...]  # of the decorated program, with lines of the original
 
     @property
     def converted(self) -> bool:
@@ -165,7 +178,24 @@ class Checked:
         return self.eager is not None and self.eager.facts.tensor_parameter.value.value == "yes"
 
     def worst(self, *severities: Severity) -> bool:
-        return any(s in severities for s, _ in self.findings)
+        return any(s in severities for s, *_ in self.findings)
+
+    @property
+    def judged(self) -> bool:
+        """Whether somebody said what line is the cause."""
+        return self.expected in UNSAFE and bool(self.case.causes)
+
+    @property
+    def named(self) -> bool:
+        """Whether it is kept, for a reason that a line of the cause is given for."""
+        statuses = self.eager.statuses if self.eager is not None else ()
+        told = [_lines(s.line, s.evidence) for s in statuses if s.name not in CONDITIONS]
+        return not self.converted and any(lines & self.case.causes for lines in told)
+
+    @property
+    def found(self) -> bool:
+        """Whether a finding gives a line of the cause."""
+        return any(s is not Severity.INFO and lines & self.case.causes for s, _, lines in self.findings)
 
 
 def check(cases: list[Case], version: str) -> list[Checked]:
@@ -183,11 +213,21 @@ def check(cases: list[Case], version: str) -> list[Checked]:
                 hybrid = _analyzed(Path(name) / case.name / "hybrid", text, config)
             except TargetError:
                 hybrid = None
+                text = case.source
             report = _function(hybrid, path)
-            checked.append(
-                Checked(case, case.classes[version], _function(eager, path), report, _findings(hybrid, report))
-            )
+            findings = _findings(hybrid, report, _original_lines(case.source, text))
+            checked.append(Checked(case, case.classes[version], _function(eager, path), report, findings))
     return checked
+
+
+def _original_lines(original: str, decorated: str) -> dict[int, int]:
+    """The lines of the decorated program as numbered in the original; a decorator's is that of what it decorates."""
+    matcher = difflib.SequenceMatcher(None, original.splitlines(), decorated.splitlines(), autojunk=False)
+    same = {b.b + i + 1: b.a + i + 1 for b in matcher.get_matching_blocks() for i in range(b.size)}
+    last = 0
+    for line in range(len(decorated.splitlines()), 0, -1):
+        last = same.setdefault(line, last)
+    return same
 
 
 def _analyzed(folder: Path, source: str, config: Config) -> Report:
@@ -202,12 +242,21 @@ def _function(report: Report | None, path: str) -> FunctionReport | None:
     return next((f for f in functions if f.facts.qualname.replace("<locals>.", "") == path), None)
 
 
-def _findings(report: Report | None, function: FunctionReport | None) -> tuple[tuple[Severity, str], ...]:
+def _findings(
+    report: Report | None, function: FunctionReport | None, lines: dict[int, int]
+) -> tuple[tuple[Severity, str, frozenset[int]], ...]:
     """Findings anywhere in the program, and the target's own statuses of severity warning or error."""
-    found = [(f.severity, f"{f.name}:{f.line}") for f in (report.findings if report is not None else ())]
-    if function is not None:
-        found += [(s.severity, f"{s.name}:{s.line}") for s in function.statuses if s.severity is not Severity.INFO]
-    return tuple(found)
+    all_of = list(report.findings if report is not None else ())
+    statuses = [s for s in function.statuses if s.severity is not Severity.INFO] if function is not None else []
+    return tuple(
+        (f.severity, f"{f.name}:{f.line}", frozenset(lines.get(n, 0) for n in _lines(f.line, f.evidence)))
+        for f in (*all_of, *statuses)
+    )
+
+
+def _lines(line: int, evidence: Iterable[Evidence]) -> frozenset[int]:
+    """The lines that a status or finding gives, its evidence included."""
+    return frozenset((line, *(e.line for e in evidence)))
 
 
 Measure = tuple[str, str, Callable[[Checked], bool], Callable[[Checked], bool], bool, float]
@@ -229,6 +278,22 @@ MEASURES: tuple[Measure, ...] = (
         lambda c: c.passes,
         True,
         0.85,
+    ),
+    (
+        "unsafe, told a line of the cause (without decorator)",
+        "cause told",
+        lambda c: c.case.plain and c.judged,
+        lambda c: c.named,
+        True,
+        0.97,
+    ),
+    (
+        "unsafe, found at a line of the cause (with decorator)",
+        "cause found",
+        lambda c: c.judged,
+        lambda c: c.found,
+        True,
+        0.95,
     ),
     (
         "misbehaving, with a finding (with decorator)",
@@ -276,7 +341,7 @@ def scoreboard(checked: list[Checked]) -> None:
 
 def _said(checked: Checked, title: str) -> str:
     if "without" not in title:
-        return ", ".join(f"{s.value} {text}" for s, text in checked.findings) or "nothing"
+        return ", ".join(f"{s.value} {text}" for s, text, _ in checked.findings) or "nothing"
     if checked.eager is None:
         return "function not found"
     decision = checked.eager.decision

@@ -143,7 +143,8 @@ def _functions(
         # What blocks nothing is told of hybrid functions only; it may still be what a comment silences.
         hits = dict(zip(asked, scanner.hits([views[i] for i in asked], every=suppressions.any), strict=True))
         for i, view in views.items():
-            remaining = suppressions.remaining(view.facts, hits.get(i, ()))
+            told = hits[i] if i in hits else scanner.bare_hits(view)
+            remaining = suppressions.remaining(view.facts, told)
             reports[i] = suppressions.apply(decide(view.facts, decisions, remaining))
             if reports[i].decision.precondition is None and view.facts.candidate:
                 broken[i] = (view, remaining)

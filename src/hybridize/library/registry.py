@@ -26,7 +26,12 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
         "hybridize.library.tensorflow.outside",
     ),
     "tensor": ("hybridize.library.tensorflow.values", "hybridize.library.numpy_models"),
-    "keras": ("hybridize.library.keras.core", "hybridize.library.keras.training", "hybridize.library.keras.layers"),
+    "keras": (
+        "hybridize.library.keras.core",
+        "hybridize.library.keras.training",
+        "hybridize.library.keras.callbacks",
+        "hybridize.library.keras.layers",
+    ),
     "np": ("hybridize.library.numpy_models",),
     "builtins": ("hybridize.library.python.functions", "hybridize.library.python.containers"),
     "wrapper": (

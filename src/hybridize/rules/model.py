@@ -154,7 +154,8 @@ class Rule:
     `triggers` by operation code (with `Where` only some instructions of it), `frame` for a function in one context,
     `root` for the function that is decorated, `project` for everything else. `passes` can stop hits on their way up
     the calls, `confirm` at the function that is decorated. What blocks nothing has nothing to say of eager functions:
-    its `root` is not asked there.
+    its `root` is not asked there. `bare` says that functions without a tensor parameter are asked too, which have no
+    other cause to be told.
     """
 
     code: str
@@ -172,6 +173,7 @@ class Rule:
     project: ProjectScan | None = None
     passes: Passage | None = None
     confirm: Confirmation | None = None
+    bare: bool = False
     bad: tuple[Example, ...] = ()
     good: tuple[Example, ...] = ()
     reference: str = ""

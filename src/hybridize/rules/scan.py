@@ -71,6 +71,7 @@ class Scanner:
         self._frame_rules = [rule for rule in self.rules if rule.frame is not None]
         self._root_rules = [rule for rule in self.rules if rule.root is not None]
         self._blocking_rules = [rule for rule in self._root_rules if rule.blocks]
+        self._bare_rules = [rule for rule in self._root_rules if rule.bare]
         self.failures: list[str] = []  # rules that raised
         self._carried: dict[Frame, tuple[Carried, ...]] = {}
         self._ranks: dict[Frame, int] | None = None  # of the components that frames are in: callees before callers
@@ -84,11 +85,21 @@ class Scanner:
         gathered = [self._gathered(function) for function in functions]
         self._confirm(gathered)
         for function, each in zip(functions, gathered, strict=True):
-            for rule in self._root_rules if every or function.is_hybrid else self._blocking_rules:
-                assert rule.root is not None
-                for hit in self._guarded(rule, rule.root, function):
-                    each.add(_root_result(function, rule, hit))
+            self._ask(function, self._root_rules if every or function.is_hybrid else self._blocking_rules, each)
         return [each.sorted() for each in gathered]
+
+    def bare_hits(self, function: FunctionView) -> list[RuleHit]:
+        """What is to be told of an eager function without tensors: its results, receivers and kind of code."""
+        gathered = _Gathered()
+        self._ask(function, self._bare_rules, gathered)
+        return gathered.sorted()
+
+    def _ask(self, function: FunctionView, rules: list[Rule], gathered: _Gathered) -> None:
+        """What rules say of the function itself."""
+        for rule in rules:
+            assert rule.root is not None
+            for hit in self._guarded(rule, rule.root, function):
+                gathered.add(_root_result(function, rule, hit))
 
     def _gathered(self, function: FunctionView) -> _Gathered:
         """What the extent of a function carries."""

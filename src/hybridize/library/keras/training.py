@@ -35,6 +35,7 @@ from hybridize.domain.tensors import (
     at_run_time,
     blurred,
 )
+from hybridize.library.keras.callbacks import run_callbacks
 from hybridize.library.keras.core import batch_size, call_layer, call_library_model, nothing
 from hybridize.library.keras.losses import seen_dtype
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
@@ -128,7 +129,7 @@ def _step(step: str, *, training: bool) -> Rule:
             data = batch
         else:
             data = tup([batch, _batch_of(call, y)]).value
-        _callbacks(call)
+        run_callbacks(call)
         obj = call.receiver
         if not isinstance(obj, Inst | LibInst) or not data:
             return _history(call)
@@ -255,34 +256,6 @@ def _matched(truth: Value, predicted: Value, instance: bool) -> Value:
 
 def _is_dict(obj: Container | Tup) -> TypeGuard[Container]:
     return isinstance(obj, Container) and obj.kind == "dict"
-
-
-_CALLBACK_METHODS: Final = (
-    "on_train_begin on_train_end on_epoch_begin on_epoch_end on_batch_begin on_batch_end on_train_batch_begin "
-    "on_train_batch_end on_test_begin on_test_end on_test_batch_begin on_test_batch_end on_predict_begin on_predict_end"
-).split()
-
-
-def _callbacks(call: Call) -> None:
-    """Methods of the project's callbacks, called eagerly by Keras."""
-    given = call.kwargs.get("callbacks", BOTTOM)
-    for group in given:
-        for obj in call.elements(group.value) if isinstance(group, Container | Tup) else ():
-            if not isinstance(obj, Inst):
-                continue
-            model = call.receiver.value if call.receiver is not None else BOTTOM
-            call.engine.set_field(call.frame, obj, "model", model, call.pos)
-            logs = call.list_of(prim("float", True).value, "dict", "logs")
-            for name in _CALLBACK_METHODS:
-                args = (
-                    [logs]
-                    if name.endswith(("train_begin", "train_end", "test_begin", "test_end"))
-                    else [
-                        prim("int", True).value,
-                        logs,
-                    ]
-                )
-                call.method(obj, name, *args, how="callback")
 
 
 def _history(call: Call) -> Value:
@@ -472,11 +445,5 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.metrics.Metric": ClassSpec(methods=_METRIC, call=Spec(_metric_call, op=True)),
     "keras.optimizers.schedules.LearningRateSchedule": ClassSpec(
         methods={"__init__": Spec(nothing)}, call=Spec(_schedule, op=True)
-    ),
-    "keras.callbacks.Callback": ClassSpec(methods={"__init__": Spec(nothing), "set_model": Spec(nothing)}),
-    "keras.callbacks.History": ClassSpec(
-        properties={
-            "history": lambda call: call.list_of(call.list_of(prim("float").value, "list", "values"), "dict", "history")
-        }
     ),
 }

@@ -23,6 +23,7 @@ RULE = Rule(
     details="""A traced coroutine gives its coroutine object to TensorFlow, which cannot turn it into
 tensors. Hybridize the synchronous function that it calls.""",
     root=scan,
+    bare=True,
     bad=(
         Example(
             """\

@@ -139,6 +139,7 @@ when the graph runs: the handler never does, and the error reaches the caller, t
 static shapes work.""",
     frame=scan,
     root=ended_outside,
+    bare=True,
     bad=(
         Example(
             """\

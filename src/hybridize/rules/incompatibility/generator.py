@@ -23,6 +23,7 @@ RULE = Rule(
     details="""Calling a traced generator gives a generator object to TensorFlow, which cannot turn it into
 tensors. Make a `tf.data.Dataset` of it, or hybridize what is done with each element.""",
     root=scan,
+    bare=True,
     bad=(
         Example(
             """\

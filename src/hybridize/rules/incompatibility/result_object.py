@@ -11,7 +11,7 @@ from hybridize.rules.views import FunctionView
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """A part of a result that is neither a tensor nor becomes one."""
-    if not function.facts.candidate or function.code.is_generator or function.code.is_async:
+    if function.code.is_generator or function.code.is_async:
         return
     seen: set[int] = set()
     for view in function.views():
@@ -36,6 +36,7 @@ RULE = Rule(
 object of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator
 raises. Return the tensors and build the object outside. Datasets, ragged and sparse tensors are fine.""",
     root=scan,
+    bare=True,
     bad=(
         Example(
             """\

@@ -15,6 +15,8 @@ from hybridize.rules.results import ARRAY, PYTHON, READS, Part, consumers, parts
 from hybridize.rules.views import FrameView, FunctionView, position_of
 
 _TENSORFLOW: Final = ("tf.", "keras.", "tensor.")
+#: Those that are called by Keras in Python, and whose results are looked at.
+_HOST_CALLBACKS: Final = ("keras.callbacks.LearningRateScheduler",)
 _NUMBERS: Final = frozenset({"int", "float", "bool"})
 _CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.range", "builtins.abs"})
 
@@ -24,7 +26,7 @@ _KEEPING: Final = (".append", ".extend", ".update", ".add", ".insert", ".setdefa
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """A part of a result that changes its type, where some caller notices."""
-    if not function.facts.candidate or function.code.is_generator or function.code.name == "__init__":
+    if function.code.is_generator or function.code.name == "__init__":
         return
     calls = consumers(function)
     seen: set[tuple[int, str]] = set()
@@ -52,8 +54,12 @@ def _noticed(calls: list[tuple[FrameView, Instr, str]] | None, part: Part) -> tu
     if calls is None:
         return () if part.what != READS else None
     for view, call, how in calls:
-        if how == "callback" and any(n.startswith(_TENSORFLOW) for n in view.names(call[2])):
-            continue  # TensorFlow makes tensors of what its callbacks return
+        if how == "callback":
+            names = view.names(call[2])
+            if any(n.startswith(_HOST_CALLBACKS) for n in names):
+                return (site(view, call, "Keras wants a Python value here"),)
+            if any(n.startswith(_TENSORFLOW) for n in names):
+                continue  # TensorFlow makes tensors of what its callbacks return
         if how not in ("call", "hybrid", "callback", "protocol", "operator"):
             continue
         for use, slot, exact in taken(view, call[1], part.path):
@@ -149,6 +155,7 @@ or given to a TensorFlow function is fine. `None`, lists, tuples, dicts and name
 they are.""",
     level=Level.WARNING,
     root=scan,
+    bare=True,
     bad=(
         Example(
             """\

@@ -85,6 +85,7 @@ RULE = Rule(
     details="""A hybrid method refers to its receiver only weakly. In `C(...).method(x)` nothing else holds the
 object, so it is gone when the method is traced, and `self` is None. Keep the object in a variable.""",
     root=scan,
+    bare=True,
     bad=(
         Example(
             """\

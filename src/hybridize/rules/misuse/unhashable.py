@@ -135,6 +135,7 @@ apart, any other object is hashed. Sets, data classes that compare by value, and
 raise. The receiver of a hybrid method is also referred to weakly, which instances of classes with `__slots__` and of
 named tuples don't allow. Add `__hash__`, `eq=False`, or `__weakref__` to the slots.""",
     root=scan,
+    bare=True,
     bad=(
         Example(
             """\
