@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Bound, Lib, LibInst, Tensor, Value
 from hybridize.domain.tensors import UNRESOLVED, arrived
 from hybridize.facts.callgraph import components, reachable
+from hybridize.facts.origins import runs_at_once
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
@@ -118,7 +119,7 @@ class Benefits:
         return total
 
     def _times(self, frame: Frame, pos: int, how: str) -> float:
-        if how in _SKIPPED:
+        if how in _SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
             return 0.0
         times = self.counts.runs(frame, pos)
         if how == "graph":

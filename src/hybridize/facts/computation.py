@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
+from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 
@@ -42,8 +43,8 @@ class Computation:
         for frame in sorted(component, key=lambda f: f.uid):
             op = op or _own_op(frame)
             opaque = opaque or _opaque_call(frame)
-            for (_pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
-                if how in _SKIPPED:
+            for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+                if how in _SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
                     continue
                 if op is None and self.ops.get(callee) is not None:
                     op = self.ops[callee]

@@ -28,9 +28,20 @@ from hybridize.domain.objects import (
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import SET_UP, holds_plain_tensor, repeatable, set_up_once, stored
 from hybridize.facts.model import Evidence, Fact, Ternary
-from hybridize.facts.origins import ELSEWHERE, Root, call_at, cell_roots, definitions, passed_slots, roots, slots_of
+from hybridize.facts.origins import (
+    ELSEWHERE,
+    Root,
+    call_at,
+    callees_at,
+    cell_roots,
+    definitions,
+    passed_slots,
+    roots,
+    slots_of,
+)
 from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 
 #: Effects on the outside world, with the sentence that names them.
@@ -206,7 +217,7 @@ class SideEffects:
             return frozenset()
         slots = [effect.slot] if effect.slot >= 0 else slots_of(frame, effect.kind, target, effect.position)
         if not slots:
-            return ELSEWHERE
+            return self._outside(frame, _handed_out(frame, effect), direct=True)
         return self._outside(frame, frozenset(root for slot in slots for root in roots(frame, slot)), direct=True)
 
     def _outside(self, frame: Frame, found: frozenset[Root], *, direct: bool) -> frozenset[Root]:
@@ -265,6 +276,19 @@ class SideEffects:
                 last.message, Evidence(f"assumed without side effect: {last.message}", last.path, last.line)
             )
         return Fact(Ternary.NO), list(seen.values())
+
+
+def _handed_out(frame: Frame, effect: Effect) -> frozenset[Root]:
+    """Where the iterator came from that an object's `__iter__` gave: a generator, or one made there, is new."""
+    made = [callee for callee, how in callees_at(frame, effect.position) if how == "operator"]
+    made = [callee for callee in made if callee.code.name == "__iter__"]
+    if effect.kind != "iterator" or not made:
+        return ELSEWHERE
+    found: set[Root] = set()
+    for callee in made:
+        for instr in () if callee.code.is_generator else index_of(callee.code).of(Op.RETURN):
+            found |= roots(callee, instr[2]) if instr[2] >= 0 else frozenset()
+    return ELSEWHERE if any(isinstance(root, int) for root in found) else frozenset(found)
 
 
 def _stores_tensor(reason: Reason) -> bool:

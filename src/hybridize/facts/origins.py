@@ -44,6 +44,9 @@ def reset_origins() -> None:
     _callees.clear()
 
 
+_AT_ONCE: Final = ("builtins.", "functools.reduce", "itertools.")
+
+
 def call_at(code: Code, position: int) -> Instr | None:
     """The first call instruction at a position."""
     return next(iter(calls_at(code, position)), None)
@@ -52,6 +55,15 @@ def call_at(code: Code, position: int) -> Instr | None:
 def calls_at(code: Code, position: int) -> tuple[Instr, ...]:
     """The call instructions at a position: all calls of a chain `f(x).g(y)` stand at its start."""
     return index_of(code).calls.get(position, ())
+
+
+def runs_at_once(frame: Frame, position: int) -> bool:
+    """Whether a call runs its callbacks while it is evaluated, as built-ins like `map` and `sorted` do."""
+    for instr in calls_at(frame.code, position):
+        for obj in frame.vals[instr[2]] or ():
+            if isinstance(obj, Lib) and obj.name.startswith(_AT_ONCE):
+                return True
+    return False
 
 
 def callees_at(frame: Frame, position: int) -> list[tuple[Frame, str]]:

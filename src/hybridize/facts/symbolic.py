@@ -202,11 +202,13 @@ class Symbolic:
             return
         objects = frame.vals[owner] or ()
         if objects and all(isinstance(o, Inst | Class | Mod | Lib | LibInst) for o in objects):
-            # A field is as concrete as it was before, unless this very function has stored a tensor in it.
+            # A field is as concrete as it was before, unless this very function has stored a tensor in it, or made the
+            # object of one. The object's own mask says so: that of `self` counts where a caller has just made it.
             for other in index_of(frame.code).of(Op.SET_ATTR):
                 if other[3] == name:
                     _add(masks, dst, masks.get(other[4], 0))
-            return
+            if not all(isinstance(o, Inst) for o in objects):
+                return
         _add(masks, dst, masks.get(owner, 0))
 
     def _item(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
@@ -264,6 +266,8 @@ class Symbolic:
         if any(isinstance(o, Lib) and o.name in _STATIC_CALLS for o in functions):
             return
         if callees:
+            if any(isinstance(o, Class) for o in functions):
+                _add(masks, dst, given)  # what an object is made of
             for callee in callees:
                 if holds_tensor(callee.ret):
                     _add(masks, dst, self.lift(frame, pos, callee, self.returned(callee)))

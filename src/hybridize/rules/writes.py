@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor
+from hybridize.domain.objects import Cell, Class, Container, Heap, Inst, Lit, Obj, Tensor
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import guarded
 from hybridize.facts.origins import call_at, definitions, slots_of
@@ -178,7 +178,8 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
     }
     rest = [(frame, pos) for frame, pos in found if (frame.code, pos) not in plain and not _is_early(frame, pos)]
     others = any((frame.code, pos) not in plain for frame, pos in found)
-    return bool(rest) or len(plain) > 1 or (bool(plain) and others)
+    given = isinstance(owner, Class) and len(place.value) > 1  # the class body has given the first value
+    return bool(rest) or len(plain) > 1 or (bool(plain) and (others or given))
 
 
 def _is_early(frame: Frame, pos: int) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Container, Lit, Tensor, Tup, Value
+from hybridize.domain.objects import NONE_V, Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, Shape
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
@@ -132,7 +132,7 @@ def _shape_change(flow: Control, before: Value, made: Instr, head: int, invarian
     if invariant or shape is None:
         return None
     if op == Op.ITEM and _is(flow, made[2], head, 0) and shape and shape[0] != DYNAMIC:
-        return "a slice of itself is shorter" if _shortens(flow, made[3]) else None
+        return "a slice of itself is shorter" if _shortens(flow, made[3]) else _rank_by_index(flow, made[3])
     if op != Op.CALL or not made[3]:
         return None
     names = flow.view.names(made[2])
@@ -166,6 +166,18 @@ def _mentions(flow: Control, slot: int, head: int) -> bool:
     if made is None or made[0] not in (Op.LIST, Op.TUPLE):
         return False
     return len(made[2]) > 1 and any(_is(flow, part, head, 0) for part, _ in made[2])
+
+
+def _rank_by_index(flow: Control, index: int) -> str | None:
+    """Whether an index adds more dims (`None`) than it takes away (numbers), or fewer."""
+    made = flow.view.definition(index)
+    slots = [slot for slot, _ in made[2]] if made is not None and made[0] == Op.TUPLE else [index]
+    more = fewer = 0
+    for slot in slots:
+        value = flow.view.value(slot)
+        more += value == NONE_V
+        fewer += bool(value) and all(isinstance(o, Lit | Prim) and o.kind == "int" for o in value)
+    return None if more == fewer else "its rank grows" if more > fewer else "its rank shrinks"
 
 
 def _shortens(flow: Control, index: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE, LibInst, Lit, Tensor, Value
+from hybridize.domain.objects import NONE, Func, LibInst, Lit, Tensor, Value
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE, Shape
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Op, Param
@@ -27,6 +27,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         params = params[1:]
     here = decorator_position(function)
     required = [p for p in params[len(items) :] if not p.has_default]
+    required += [p for p in function.code.params if p.kind == "keyword" and not p.has_default]
     if required:
         yield Hit(here, f"the signature says nothing of the required parameter `{required[0].name}`")
         return
@@ -34,7 +35,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         yield Hit(here, f"the signature has {len(items)} entries, the function takes {len(params)}")
         return
     specs = dict(zip([p.name for p in params], items, strict=False))
-    yield from _calls(function, specs, params)
+    yield from _calls(function, specs, params + [p for p in function.code.params if p.kind == "keyword"])
     yield from _assignments(function, specs)
 
 
@@ -48,6 +49,8 @@ def _calls(function: FunctionView, specs: dict[str, Value], params: list[Param])
         for param in params if given is not None else ():
             assert given is not None
             wrong = _mismatch(caller, param, specs.get(param.name), given[index[param.name]])
+            if not wrong and param.name not in specs and frame.func is not None:
+                wrong = _other_than_default(param, frame.func, given[index[param.name]])
             if wrong:
                 seen.add((caller.code.path, pos))
                 # Arrays and Python numbers are converted where that can be done.
@@ -82,6 +85,14 @@ def _mismatch(caller: Frame, param: Param, spec: Value | None, given: Value) -> 
     shape, dtype = spec_shape(expected), spec_dtype(expected)
     reasons = [_object_mismatch(obj, shape, dtype) for obj in given]
     return f"`{param.name}` {reasons[0]}" if all(reasons) else ""
+
+
+def _other_than_default(param: Param, func: Func, given: Value) -> str:
+    """What the signature leaves out always has its default."""
+    default = func.defaults.get(param.name)
+    if not default or not given or default & given or not all(isinstance(o, Lit | Tensor) for o in default | given):
+        return ""
+    return f"it leaves out `{param.name}`, which only its default fits"
 
 
 def _level_of(given: Value, wrong: str) -> Level | None:

@@ -90,14 +90,20 @@ def unhashable(cls: Class) -> Evidence | None:
 
 
 def _is_comparing_dataclass(cls: Class) -> bool:
+    chosen = _dataclass_options(cls)
+    if chosen is None:
+        return False
+    return chosen.get("eq", True) and not chosen.get("frozen") and not chosen.get("unsafe_hash")
+
+
+def _dataclass_options(cls: Class) -> dict[str, bool] | None:
+    """What the decorator of a data class is given; None for any other class."""
     for node in cls.code.decorators:
         name = node.func if isinstance(node, ast.Call) else node
-        if getattr(name, "attr", getattr(name, "id", "")) != "dataclass":
-            continue
-        given = {k.arg: k.value for k in node.keywords} if isinstance(node, ast.Call) else {}
-        chosen = {key: isinstance(v, ast.Constant) and bool(v.value) for key, v in given.items()}
-        return chosen.get("eq", True) and not chosen.get("frozen") and not chosen.get("unsafe_hash")
-    return False
+        if getattr(name, "attr", getattr(name, "id", "")) == "dataclass":
+            given = node.keywords if isinstance(node, ast.Call) else []
+            return {k.arg or "": isinstance(k.value, ast.Constant) and bool(k.value.value) for k in given}
+    return None
 
 
 def unreferable(project: ProjectView, cls: Class) -> Evidence | None:
@@ -110,8 +116,14 @@ def unreferable(project: ProjectView, cls: Class) -> Evidence | None:
             if base.name != "builtins.object":
                 return None
             continue
-        if not isinstance(base, Class) or "__slots__" not in base.fields or base.foreign:
+        if not isinstance(base, Class) or base.foreign:
             return None
+        if "__slots__" not in base.fields:
+            options = _dataclass_options(base) or {}
+            if not options.get("slots") or options.get("weakref_slot"):
+                return None
+            line = line or base.code.line
+            continue
         if any(_names_weakref(o) for o in base.fields["__slots__"].value):
             return None
         line = line or next((pos >> 16 for _, pos in base.fields["__slots__"].writes), base.code.line)

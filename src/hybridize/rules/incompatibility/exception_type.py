@@ -1,0 +1,320 @@
+"""HY356: exceptions that come out of a traced function as others than those that a caller handles."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.domain.objects import Class, Inst, Lib, LibInst, Obj, Tup, Value
+from hybridize.facts.callgraph import reachable
+from hybridize.facts.model import Evidence
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Handler, Op
+from hybridize.rules.control import control
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.structure import Site
+from hybridize.rules.values import uses
+from hybridize.rules.views import FrameView, FunctionView
+
+#: Built-in exceptions that AutoGraph makes anew with its longer message; it does not know how to make the others.
+_KEPT: Final = frozenset(
+    f"builtins.{name}"
+    for name in (
+        "Exception AssertionError AttributeError NameError NotImplementedError RuntimeError StopIteration TypeError "
+        "UnboundLocalError ValueError KeyError"
+    ).split()
+)
+_GENERIC: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
+#: So many calls up a handler is looked for.
+_LEVELS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A handler around a call of the function: what it catches, and whether it looks at what it caught."""
+
+    caught: frozenset[Obj]
+    place: tuple[str, int]
+    reads: bool
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Each `raise` in the extent whose exception some caller handles by its class, or whose text it reads."""
+    waiting = list(_waiting(function))
+    if not waiting:
+        return
+    seen: set[tuple[str, int]] = set()
+    extent = {f for frame in function.frames for f in reachable(frame) if f.code.kind != "module"}
+    for frame in sorted(extent, key=lambda f: f.uid):
+        if not index_of(frame.code).of(Op.RAISE):
+            continue
+        view = FrameView(function.project, frame)
+        for site in control(view).structure.of(Op.RAISE):
+            place = (frame.code.path, site.instr[-1])
+            if place in seen or _handled(view, site):
+                continue
+            for raised in view.value(site.instr[2]):
+                handler = next((h for h in waiting if _fits(h.caught, raised)), None)
+                why = _why(raised, handler) if handler is not None else ""
+                if handler is not None and why:
+                    seen.add(place)
+                    message = f"raises {_named(raised)}, {why}"
+                    here = Evidence(message, place[0], place[1] >> 16)
+                    there = Evidence("a caller handles it here", *handler.place)
+                    yield Hit(place[1], message, path=place[0], evidence=(here, there))
+                    break
+
+
+def _why(raised: Obj, handler: _Waiting) -> str:
+    """How the exception that the caller gets is another one; empty where the handler can't tell."""
+    by_class = not _names(handler.caught) & _GENERIC
+    if not _is_kept(raised) and (by_class or handler.reads):
+        return "which comes out of a graph as a `StagingError`"
+    return "whose text is another when it comes out of a graph" if handler.reads else ""
+
+
+def _waiting(function: FunctionView) -> Iterator[_Waiting]:
+    """The handlers around the calls of a function, and around the calls of its callers."""
+    todo = [(caller, pos) for caller, pos, _, how in function.callers() if how in ("call", "hybrid")]
+    seen = set(todo)
+    for _ in range(_LEVELS):
+        above: list[tuple[Frame, int]] = []
+        for caller, pos in todo:
+            if index_of(caller.code).of(Op.TRY):
+                yield from _around(FrameView(function.project, caller), pos)
+            for further in caller.callers:
+                for (at, callee), how in further.calls.items():
+                    if (
+                        callee is caller
+                        and how in ("call", "hybrid")
+                        and not further.dead
+                        and (further, at) not in seen
+                    ):
+                        seen.add((further, at))
+                        above.append((further, at))
+        todo = above
+
+
+def _around(view: FrameView, pos: int) -> Iterator[_Waiting]:
+    for site in control(view).structure.sites:
+        if site.instr[-1] != pos or site.instr[0] == Op.TRY:
+            continue
+        for outer, part in site.around():
+            if outer.instr[0] == Op.TRY and part == "body":
+                for handler in outer.instr[2].handlers:
+                    yield _of(view, outer, handler)
+
+
+def _of(view: FrameView, site: Site, handler: Handler) -> _Waiting:
+    caught = _classes(view.value(handler.type_slot))
+    return _Waiting(frozenset(caught), (view.code.path, site.instr[-1] >> 16), _reads(view, handler))
+
+
+def _classes(value: Value) -> Iterator[Obj]:
+    for obj in value:
+        if isinstance(obj, Tup):
+            for item in obj.items:
+                yield from _classes(item)
+        elif isinstance(obj, Class | Lib):
+            yield obj
+
+
+def _reads(view: FrameView, handler: Handler) -> bool:
+    """Whether the text, the arguments or the class of what was caught is kept, rather than shown."""
+    if handler.caught < 0:
+        return False
+    for use in uses(view, handler.caught):
+        if use[0] == Op.ATTR and not use[3].startswith("_") and use[3] != "with_traceback":
+            return True
+        if use[0] == Op.CALL and {"builtins.str", "builtins.repr"} & set(view.names(use[2])):
+            return _is_kept_text(view, use[1])
+    return False
+
+
+def _is_kept_text(view: FrameView, slot: int) -> bool:
+    """Whether a text goes anywhere but into output."""
+    for use in uses(view, slot):
+        names = view.names(use[2]) if use[0] == Op.CALL else ()
+        if not names or not all(n == "builtins.print" or n.startswith(("logging.", "warnings.")) for n in names):
+            return True
+    return False
+
+
+def _handled(view: FrameView, site: Site) -> bool:
+    """Whether the function itself handles what it raises."""
+    raised = view.value(site.instr[2])
+    for outer, part in site.around():
+        if outer.instr[0] == Op.TRY and part == "body":
+            for handler in outer.instr[2].handlers:
+                caught = frozenset(_classes(view.value(handler.type_slot)))
+                if not caught or any(_fits(caught, each) for each in raised):
+                    return True
+    return False
+
+
+def _class_of(raised: Obj) -> Class | str | None:
+    match raised:
+        case Inst():
+            return raised.cls
+        case Class():
+            return raised
+        case Lib():
+            return raised.name
+        case LibInst():
+            return raised.cls
+    return None
+
+
+def _bases(raised: Obj) -> list[Obj | str]:
+    """The classes of an exception, most special first: project classes, then names."""
+    cls = _class_of(raised)
+    found: list[Obj | str] = []
+    for base in cls.mro if isinstance(cls, Class) else ():
+        found.append(base.name if isinstance(base, Lib) else base)
+    last = cls if isinstance(cls, str) else next((b for b in found if isinstance(b, str)), "")
+    known = getattr(builtins, last.removeprefix("builtins."), None)
+    if isinstance(known, type):
+        found += [f"builtins.{base.__name__}" for base in known.__mro__]
+    return found
+
+
+def _fits(caught: frozenset[Obj], raised: Obj) -> bool:
+    bases = _bases(raised)
+    return any((each.name if isinstance(each, Lib) else each) in bases for each in caught)
+
+
+def _names(caught: frozenset[Obj]) -> set[str]:
+    return {each.name for each in caught if isinstance(each, Lib)}
+
+
+def _is_kept(raised: Obj) -> bool:
+    """Whether the caller gets an exception of the same class."""
+    cls = _class_of(raised)
+    if not isinstance(cls, Class):
+        return cls is None or cls in _KEPT or not cls.startswith("builtins.")
+    for base in cls.mro:
+        if isinstance(base, Lib):
+            return base.name == "builtins.Exception" or not base.name.startswith("builtins.")
+        if isinstance(base, Class) and "__init__" in base.fields:
+            return False
+    return True
+
+
+def _named(raised: Obj) -> str:
+    cls = _class_of(raised)
+    return f"`{cls.name if isinstance(cls, Class) else str(cls).removeprefix('builtins.')}`"
+
+
+RULE = Rule(
+    code="HY356",
+    name="exception-type",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Raises an exception that a caller handles, and that a graph replaces by another one.",
+    details="""What is raised while a function is traced is made anew with a longer text. AutoGraph can do that for
+the simple built-in exceptions (`ValueError`, `TypeError`, `KeyError`, `RuntimeError` and the like) and for classes that
+derive from `Exception` directly and have no `__init__` of their own. Every other one, `IndexError`, `OSError`,
+`ZeroDivisionError` and classes with more arguments among them, comes out as a `StagingError`, which the caller's
+`except` does not catch. The text begins with "in user code", and other attributes are lost. Check before
+the call, or raise a plain `ValueError`.""",
+    level=Level.WARNING,
+    root=scan,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Mismatch(Exception):
+    def __init__(self, want, got):
+        super().__init__(f"{want} {got}")
+def target(x):
+    if x.shape.rank != 1:
+        raise Mismatch(1, x.shape.rank)
+    return x * 2.0
+try:
+    target(tf.constant(1.0))
+    r1 = "no"
+except Mismatch:
+    r1 = "yes"
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def pick(xs, k):
+    if k >= len(xs):
+        raise IndexError(k)
+    return xs[k]
+def target(x, k):
+    return pick([x, x * 2.0], k)
+def run(k):
+    try:
+        return target(tf.constant(1.0), k)
+    except LookupError:
+        return None
+r1 = run(5)
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, mode):
+    if mode != "a":
+        raise ValueError(mode)
+    return x * 2.0
+try:
+    r1 = target(tf.constant(1.0), "b")
+except ValueError as error:
+    r1 = str(error)
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+class Wrong(Exception):
+    pass
+def target(x, mode):
+    if mode == "b":
+        raise ValueError(mode)
+    if mode == "c":
+        raise Wrong
+    return x * 2.0
+r = []
+for mode in "abc":
+    try:
+        r.append(target(tf.constant(1.0), mode))
+    except (ValueError, Wrong):
+        r.append(None)
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Wrong(LookupError):
+    pass
+def find(x, k):
+    if k > 1:
+        raise Wrong(k)
+    return x * k
+def target(x, k):
+    try:
+        return find(x, k)
+    except Wrong:
+        return x
+r1 = target(tf.constant(1), 0)
+r2 = target(tf.constant(1), 2)
+"""
+        ),
+    ),
+    reference="semantics.md, believed unsafe but fine",
+)
