@@ -107,8 +107,10 @@ def repeatable(frame: Frame, effect: Effect) -> str:
         return ""
     slots = stored(frame, effect.position)
     cell = _cell_of(frame, effect)
-    if effect.kind == "attribute" and cell is not None and _is_read(frame, effect):  # a cached property keeps its value
-        return "" if holds_plain_tensor(cell.value) else SET_UP
+    if effect.kind == "attribute" and cell is not None:  # a cached property keeps its value
+        kept = _read(frame, effect)
+        if kept is not None:
+            return "" if holds_plain_tensor(cell.value) or holds_plain_tensor(kept) else SET_UP
     if any(holds_plain_tensor(frame.vals[slot] or _NO_VALUE) for slot in slots):
         return ""
     if set_up_once(frame, effect.position):
@@ -116,10 +118,13 @@ def repeatable(frame: Frame, effect: Effect) -> str:
     return CONSTANT if _same_constant(frame, effect, slots) else ""
 
 
-def _is_read(frame: Frame, effect: Effect) -> bool:
-    """Whether the code only reads the attribute that it writes."""
+def _read(frame: Frame, effect: Effect) -> Value | None:
+    """What code gets that only reads the attribute that it is said to write; None where it does write it."""
     found = [i for i in index_of(frame.code).at(effect.position) if i[0] in (Op.ATTR, Op.SET_ATTR)]
-    return any(i[0] == Op.ATTR and i[3] == effect.detail for i in found) and all(i[0] == Op.ATTR for i in found)
+    if any(i[0] == Op.SET_ATTR for i in found):
+        return None
+    reads = [i for i in found if i[3] == effect.detail]
+    return (frame.vals[reads[0][1]] or _NO_VALUE) if reads else None
 
 
 def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
