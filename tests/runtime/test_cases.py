@@ -40,6 +40,12 @@ def test_every_case_is_labelled_parses_and_can_be_decorated() -> None:
         ast.parse(text)
 
 
+def test_a_misbehaving_program_says_which_lines_are_the_cause() -> None:
+    unmarked = [c.name for c in CASES if c.classes["221"] in SCOREBOARD.UNSAFE and not c.causes]
+    marked = [c.name for c in CASES if set(c.classes.values()) == {"SAFE"} and c.causes]
+    assert unmarked == marked == []
+
+
 def test_about_half_are_safe() -> None:
     safe = sum(case.classes["221"] == "SAFE" for case in CASES)
     assert 0.4 < safe / len(CASES) < 0.6

@@ -227,6 +227,9 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
     if instr is None or any(starred for _, starred in instr[3]) or any(name is None for name, _ in instr[4]):
         return None
     param = callee.code.params[index]
+    read = _property_read(frame, pos, callee, index, instr)
+    if read is not None:
+        return read
     for name, slot in instr[4]:
         if name == param.name:
             return [slot]
@@ -246,6 +249,17 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
     if param.kind in ("varargs", "kwargs"):
         return [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
     return [instr[3][index - offset][0]] if index - offset < len(instr[3]) else None
+
+
+def _property_read(frame: Frame, pos: int, callee: Frame, index: int, call: Instr) -> list[int] | None:
+    """The receiver of a property that is read at the place of a call, as in `Reading(x).level`; None for a call."""
+    if callee.code.name in ("__init__", "__new__", "__call__") or index:
+        return None
+    func = frame.vals[call[2]] or frozenset()
+    if not any(isinstance(o, Class) for o in func):
+        return None
+    reads = [i for i in index_of(frame.code).at(pos) if i[0] == Op.ATTR and i[3] == callee.code.name]
+    return [i[2] for i in reads] or None
 
 
 def _is_module(frame: Frame, slot: int) -> bool:

@@ -698,10 +698,20 @@ _RULES: Final[dict[str, Callable[[Call], Value]]] = {
     "dir": _with_special("__dir__", give(stream("tuple", STR_V).value)),
     "memoryview": _view,
 }
+
+
+def _exec(call: Call) -> Value:
+    """`exec(code, names)`: fills the dictionary with what the code defines."""
+    for obj in call.arg(1, "globals"):
+        if isinstance(obj, Container) and obj.kind == "dict":
+            call.engine.write(call.frame, obj.rest_cell(), unknown("a name that `exec` defines").value, call.pos)
+    return NONE_V
+
+
 _EFFECTS: Final[dict[str, tuple[str, Rule]]] = {
     "input": ("io", _TEXT),
     "open": ("io", lambda call: call.engine.library_instance(call.frame, call.pos, "io.TextIOWrapper").value),
-    "exec": ("unknown_call", _NOTHING),
+    "exec": ("unknown_call", _exec),
     "eval": ("unknown_call", give(unknown("the result of `eval`").value)),
     "compile": ("unknown_call", give(unknown("compiled code").value)),
     "__import__": ("unknown_call", give(unknown("a computed import").value)),

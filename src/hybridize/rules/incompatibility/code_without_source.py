@@ -1,0 +1,97 @@
+"""HY323: functions that `exec` or `eval` made, whose source AutoGraph cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Unknown
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import FrameView
+
+_MADE: Final = "the result of `eval`"
+_DEFINED: Final = "a name that `exec` defines"
+_UNDEFINED: Final = "which nothing defines"
+
+
+def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A call of such a function with a symbolic tensor."""
+    for obj in view.value(instr[2]):
+        if not isinstance(obj, Unknown):
+            continue
+        reason = obj.reason
+        made = reason.endswith((_MADE, _DEFINED)) or (reason.endswith(_UNDEFINED) and _executes(view))
+        if made:
+            needs = 0
+            for slot in (*(s for s, _ in instr[3]), *(s for _, s in instr[4])):
+                needs |= view.symbolic(slot)
+            yield Hit(instr[-1], "calls a function made by `exec` or `eval`: AutoGraph has no source to convert", needs)
+            return
+
+
+def _executes(view: FrameView) -> bool:
+    """Whether the module runs code that the analysis does not see."""
+    body = view.frame.module.code
+    return any(i[2] == "exec" for i in index_of(body).of(Op.GLOBAL))
+
+
+RULE = Rule(
+    code="HY323",
+    name="code-without-source",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Calls a function that `exec` or `eval` made with a tensor.",
+    details="""AutoGraph converts a function by its source. Code made by `exec` or `eval` has none, so it runs as it is
+while tracing: a condition or loop on a tensor in it raises. Write the function down, or use `tf.cond` and
+`tf.while_loop` in it.""",
+    level=Level.WARNING,
+    triggers={Op.CALL: scan},
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+exec("def clip(v):\\n    return v if v > 0 else -v")
+def target(x):
+    return clip(x) * 2
+r1 = target(tf.constant(1))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+clip = eval("lambda v: v if v > 0 else -v")
+def target(x):
+    return clip(x + 1) * 2
+r1 = target(tf.constant(1))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def clip(v):
+    return v if v > 0 else -v
+def target(x):
+    return clip(x) * 2
+r1 = target(tf.constant(1))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+scale = eval("lambda k: k * 2")
+def target(x):
+    return x * scale(3)
+r1 = target(tf.constant(1))
+"""
+        ),
+    ),
+    reference="semantics.md R13",
+)
