@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hybridize.domain.lattice import TOO_MANY
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
@@ -21,6 +22,8 @@ _PYTHON_PROTOCOLS = frozenset(
 )
 _OPAQUE = ("unknown_call", "foreign_call")
 _UNKNOWN = "calls something unknown"
+#: The callee is one of the project's own, of which a wrapper serves too many to tell them apart.
+_SUMMARIZED = f"{_UNKNOWN}: {TOO_MANY.reason}"
 #: How an assumption of this kind begins.
 ASSUMED = "assumed to compute with TensorFlow"
 _SKIPPED = frozenset({"build", "class", "callback"})
@@ -55,15 +58,15 @@ class Computation:
     def fact(self, frames: list[Frame], *, speculate: bool = False) -> Fact:
         """Whether some TensorFlow operation happens, on tensors that are not just arrays.
 
-        With `speculate` a call whose callee is not known is taken for one that computes, as it is taken for one
-        without side effects: a function that is given tensors and hands them on does so to have them computed with.
+        With `speculate` a call of one of the project's functions, of which the analysis cannot tell which, is taken
+        for one that computes, as it is taken for one without side effects.
         """
         for frame in frames:
             found = self.ops.get(frame)
             if found is not None:
                 return Fact(Ternary.YES, (found,))
         doubt = [said for frame in frames if (said := self.opaque.get(frame)) is not None]
-        if doubt and speculate and doubt[0].message.startswith(_UNKNOWN):
+        if doubt and speculate and all(said.message == _SUMMARIZED for said in doubt):
             return Fact(Ternary.YES, (replace(doubt[0], message=f"{ASSUMED}: {doubt[0].message}"),))
         if doubt or not frames:
             return Fact(Ternary.UNKNOWN, tuple(doubt[:1]))

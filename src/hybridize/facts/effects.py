@@ -357,11 +357,15 @@ _HARMFUL_WORDS: Final = (
     "write save dump log print append extend insert update push add pop remove delete clear set_ register seed shuffle "
     "send emit notify close flush record store put open exec run train fit step reset next sleep plot show upload"
 ).split()
+_PART: Final = ("an element of", "an item of", "an attribute of")
 _HARMFUL: Final = re.compile(f"(?:^|_)(?:{'|'.join(_HARMFUL_WORDS)})")
 
 
 def _sounds_harmless(reason: Reason) -> bool:
     """Whether nothing in the name of a call that cannot be seen speaks of a change (speculation)."""
+    target = reason.effect.target
+    if reason.effect.kind in CHANGES and isinstance(target, Unknown) and target.reason.startswith(_PART):
+        return False  # what a call has made may be new; a part of it belongs to what it was made from
     text = reason.effect.detail.lower()
     quoted = text.rpartition("`")[0].rpartition("`")[2] or text
     names = (quoted.rpartition(".")[2], _LOGARITHM.sub("", _called_name(reason).lower()))

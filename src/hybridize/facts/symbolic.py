@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from hybridize.domain.lattice import TOO_MANY
 from hybridize.domain.objects import (
     Class,
     Container,
@@ -21,6 +22,7 @@ from hybridize.domain.objects import (
     Stream,
     Tensor,
     Tup,
+    Unknown,
     Value,
 )
 from hybridize.domain.tensors import NDARRAY, VARIABLE
@@ -40,6 +42,7 @@ _STATIC: Final = frozenset(
 _STATIC_CALLS: Final = frozenset(
     f"builtins.{name}" for name in "isinstance issubclass hasattr callable type id len super".split()
 ) | frozenset({"tf.is_tensor", "tf.executing_eagerly", "tf.inside_function", "tf.keras.backend.is_keras_tensor"})
+_SUMMARIZED: Final = TOO_MANY.reason
 _SWEEPS: Final = 6
 _DEPTH: Final = 4
 
@@ -63,6 +66,11 @@ def holds_tensor(value: Value | None, arrays: bool = True, depth: int = _DEPTH) 
         elif depth and any(holds_tensor(inner, arrays, depth - 1) for inner in _contents(obj)):
             return True
     return False
+
+
+def _may_hold_tensor(value: Value) -> bool:
+    """Whether a value is what one of too many functions gave: the project's own, and so most likely tensors."""
+    return any(isinstance(o, Unknown) and o.reason.endswith(_SUMMARIZED) for o in value)
 
 
 def _contents(obj: Obj) -> list[Value]:
@@ -106,7 +114,7 @@ class Symbolic:
         A variable counts wherever it came from: reading it is an operation.
         """
         value = frame.vals[slot] if slot >= 0 else None
-        if not value or not holds_tensor(value):
+        if not value or not (holds_tensor(value) or _may_hold_tensor(value)):
             return 0
         if any(isinstance(o, Tensor) and o.kind == VARIABLE for o in value):
             return OPERATION
