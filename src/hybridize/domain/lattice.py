@@ -107,7 +107,7 @@ def normalize(value: Value) -> Value:
     out: list[Obj] = rest
     out += _primitives(lits, prims)
     out += _tensors(tensors)
-    out += _tuples(tuples)
+    out += _tuples(tuples, streams)
     for kind, group in streams.items():
         out.append(group[0] if len(group) == 1 else stream(kind, join_all([s.element for s in group]), _count(group)))
     if unknowns:
@@ -187,7 +187,11 @@ def _merged(kind: str, dtype: str | None, members: list[Tensor]) -> Tensor:
     return tensor(kind, dtype, shape, SUMMARY if any(t.content == SUMMARY for t in members) else None)
 
 
-def _tuples(group: list[Tup]) -> list[Obj]:
+def _tuples(group: list[Tup], streams: dict[str, list[Stream]]) -> list[Obj]:
+    """What is left of the tuples. Tuples of too many lengths join the streams: once there, they stay there."""
+    if "tuple" in streams:
+        element = join_all([s.element for s in streams["tuple"]])
+        group = [t for t in group if t.kind != "tuple" or not all(join(element, item) == element for item in t.items)]
     if len(group) <= 1:
         return list(group)
     by_length: dict[tuple[str, int, tuple[str, ...] | None], list[Tup]] = defaultdict(list)
@@ -198,8 +202,8 @@ def _tuples(group: list[Tup]) -> list[Obj]:
         kept = [t for t in members if not any(o is not t and _covers_items(o, t) for o in members)]
         out += [_merged_tuple(kept)] if len(kept) > MAX_TUPLES else kept
     if len(by_length) > MAX_TUPLES:
-        element = join_all([item for t in group for item in t.items])
-        return [stream("tuple", element)]
+        streams["tuple"].append(stream("tuple", join_all([item for t in group for item in t.items])))
+        return []
     return out
 
 

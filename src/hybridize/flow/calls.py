@@ -9,7 +9,6 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
     NONE,
-    NONE_V,
     STR_V,
     Bound,
     Class,
@@ -19,7 +18,6 @@ from hybridize.domain.objects import (
     Lib,
     LibInst,
     Lit,
-    Mod,
     Obj,
     Stream,
     Tensor,
@@ -27,50 +25,36 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     Wrapper,
-    stream,
     tensor,
     tup,
     unknown,
     wrapper,
 )
 from hybridize.domain.tensors import DENSE
-from hybridize.flow.frames import Contexts, Frame
-from hybridize.flow.heap import HeapAccess, join_items, registry_class, uid_of
+from hybridize.flow.frames import Frame
+from hybridize.flow.functions import FunctionCalls
+from hybridize.flow.heap import join_items, registry_class, uid_of
 from hybridize.library import registry
 from hybridize.library.defaults import default_call, unknown_method
 from hybridize.library.protocols import answer, ask
 from hybridize.library.spec import Call, Rule
-from hybridize.program.ir import Code
-
-#: Nested calls are followed at once down to this depth; deeper ones wait in the worklist.
-MAX_DEPTH: Final = 48
 
 #: So many library calls may be open within each other (a layer that wraps itself would nest without end).
 MAX_RULES: Final = 150
-#: A frame that has run so often waits in the worklist, so that further changes of its arguments are taken together.
-EAGER_RUNS: Final = 2
-
 #: The field of a function that holds what is registered for other types (`functools.singledispatch`).
 DISPATCHED: Final = "<dispatched>"
-#: Ranks end here: those of functions that call each other would rise for ever.
-MAX_RANK: Final = 100
 
 _NO_KWARGS: Final[Mapping[str, Value]] = {}
 
 
-class Calls(HeapAccess):
+class Calls(FunctionCalls):
     """The part of the engine that calls."""
 
     if TYPE_CHECKING:
-        depth: int
-        phase: int
         rules_open: int
-        turns: int
 
         def enter_context(self, frame: Frame, value: Value, pos: int) -> Value: ...
         def exit_context(self, frame: Frame, value: Value, pos: int) -> None: ...
-
-        def run(self, frame: Frame) -> None: ...
 
     def call_value(
         self,
@@ -140,159 +124,6 @@ class Calls(HeapAccess):
             for obj in value:
                 if isinstance(obj, Func | Bound | Wrapper):
                     self.world.escaped[obj] = None
-
-    # Functions of the project ------------------------------------------------------------------------------------
-
-    def call_function(
-        self,
-        frame: Frame,
-        pos: int,
-        func: Func,
-        args: list[Value],
-        kwargs: Mapping[str, Value],
-        how: str,
-        rest: Value,
-        has_receiver: bool,
-    ) -> Value:
-        """Calls a function of the project in the context of its arguments."""
-        code = func.code
-        values, explicit = self.bind_arguments(frame, pos, func, args, kwargs, rest)
-        contexts = self.world.contexts(code)
-        key = contexts.key(func, values, has_receiver)
-        callee = contexts.frames.get(key)
-        if callee is None:
-            callee = self._moved(frame, pos, contexts, func, values, key)
-            if callee is None:
-                callee = self._new_frame(contexts, func, values, has_receiver)
-        frame.sites[pos, func] = callee
-        changed = callee.take(values)
-        if explicit & ~callee.explicit:
-            callee.explicit |= explicit
-        callee.callers[frame] = None
-        earlier = callee.incoming.get((frame, pos)) if self.turns > 1 else None
-        callee.incoming[frame, pos] = values if earlier is None else list(map(join, earlier, values))
-        frame.calls[pos, callee] = how
-        if callee.rank >= frame.rank and not callee.running:
-            frame.rank = min(callee.rank + 1, MAX_RANK)
-        if (changed or not callee.runs) and not callee.running:
-            if self.depth < MAX_DEPTH and callee.runs < EAGER_RUNS:
-                self.run(callee)
-            else:
-                self.enqueue(callee)
-        elif changed:
-            self.enqueue(callee)
-        return self.result_of(frame, callee)
-
-    def result_of(self, frame: Frame, callee: Frame) -> Value:
-        """What a call gives to its caller: the returned value, or a generator of what is yielded."""
-        code = callee.code
-        if code.is_generator:
-            return stream("generator", callee.yields).value
-        if not callee.ret:
-            if code.abstract:
-                return unknown(f"an abstract method `{code.name}`").value
-            if frame.lenient and not callee.running:
-                return unknown(f"the result of `{code.name}`, which does not return").value
-        return callee.ret
-
-    def _moved(
-        self, frame: Frame, pos: int, contexts: Contexts, func: Func, values: list[Value], key: object
-    ) -> Frame | None:
-        """The frame that this place called before, if no other place calls it and what it was given has only grown:
-        it goes on in the new context. The fixpoint would else leave a frame behind for each step of a growing value."""
-        before = frame.sites.get((pos, func))
-        if before is None or before.dead or len(before.incoming) != 1 or (frame, pos) not in before.incoming:
-            return None
-        if contexts.frames.get(before.key) is not before or not all(map(frozenset.issubset, before.args, values)):
-            return None
-        del contexts.frames[before.key]
-        before.key = key
-        contexts.frames[key] = before
-        return before
-
-    def _new_frame(self, contexts: Contexts, func: Func, values: list[Value], has_receiver: bool) -> Frame:
-        if contexts.full:
-            for old in contexts.coarsen():
-                old.dead = True
-                for caller in old.callers:
-                    self.enqueue(caller)
-        key = contexts.key(func, values, has_receiver)
-        found = contexts.frames.get(key)
-        if found is not None:
-            return found
-        made = self.make_frame(func.code, func.module, func, key)
-        contexts.frames[key] = made
-        return made
-
-    def make_frame(self, code: Code, module: Mod, func: Func | None, key: object) -> Frame:
-        """A new frame, with the closure cells of its function."""
-        self.world.frame_count += 1
-        made = Frame(self.world.frame_count, code, module, func, key)
-        made.phase = self.phase
-        self.world.frames.append(made)
-        if func is not None:
-            for name in code.free:
-                if name in func.cells:
-                    made.cells[name] = func.cells[name]
-        return made
-
-    def bind_arguments(
-        self, frame: Frame, pos: int, func: Func, args: list[Value], kwargs: Mapping[str, Value], rest: Value
-    ) -> tuple[list[Value], int]:
-        """The value of each parameter, and the bits of those that the call gives."""
-        params = func.code.params
-        values: list[Value] = []
-        explicit = 0
-        position = 0
-        used: set[str] = set()
-        extra = kwargs.get("**", BOTTOM)
-        for i, param in enumerate(params):
-            kind = param.kind
-            if kind == "varargs":
-                values.append(self._varargs(frame, func, args[position:], rest))
-                explicit |= (1 << i) if position < len(args) or rest else 0
-                position = len(args)
-                continue
-            if kind == "kwargs":
-                values.append(self._kwargs(frame, func, kwargs, used, extra))
-                continue
-            if kind != "keyword" and position < len(args):
-                value = args[position]
-                position += 1
-                explicit |= 1 << i
-            elif kind != "positional" and param.name in kwargs:
-                value = kwargs[param.name]
-                used.add(param.name)
-                explicit |= 1 << i
-            elif param.has_default:
-                value = func.defaults.get(param.name, NONE_V)
-                for more in (rest if kind != "keyword" else BOTTOM, extra):
-                    if more:
-                        value = join(value, more)
-                        explicit |= 1 << i
-            else:
-                value = join(rest if kind != "keyword" else BOTTOM, extra)
-                explicit |= (1 << i) if value else 0
-                value = value or unknown("an argument that no call passes").value
-            values.append(value)
-        return values, explicit
-
-    def _varargs(self, frame: Frame, func: Func, extra: list[Value], rest: Value) -> Value:
-        if rest:
-            for value in extra:
-                rest = join(rest, value)
-            return stream("tuple", rest).value
-        return tup(extra).value
-
-    def _kwargs(self, frame: Frame, func: Func, kwargs: Mapping[str, Value], used: set[str], extra: Value) -> Value:
-        made = self.container(frame, func.code.position, "dict", "kwargs")
-        for name, value in kwargs.items():
-            if name not in used and name != "**":
-                self.write(frame, made.cell(name), value, func.code.position)
-        if extra:
-            self.lose_exactness(made)
-            self.write(frame, made.rest_cell(), extra, func.code.position)
-        return made.value
 
     # Classes and instances ---------------------------------------------------------------------------------------
 
@@ -587,7 +418,7 @@ class Calls(HeapAccess):
             return
         for where, callee in list(definer.calls):
             if where == place and callee.code.is_generator:
-                frame.calls[pos, callee] = "call"
+                self.note_call(frame, pos, callee, "call")
 
     # Arguments with stars ----------------------------------------------------------------------------------------
 

@@ -60,7 +60,9 @@ class Engine(Executor):
 
     def enqueue(self, frame: Frame) -> None:
         """Marks a frame to be run again."""
-        if not frame.queued and not frame.dead:
+        if not frame.uses:
+            frame.stale = True
+        elif not frame.queued and not frame.dead:
             frame.queued = True
             heapq.heappush(self._queue, (frame.rank, -frame.uid, frame))
 
@@ -71,9 +73,11 @@ class Engine(Executor):
             while self._queue:
                 _, _, frame = heapq.heappop(self._queue)
                 frame.queued = False
-                if not frame.dead and not frame.running:
+                if not frame.uses:
+                    frame.stale = True
+                elif not frame.dead and not frame.running:
                     self.run(frame)
-            stuck = [f for f in self.world.frames if f.stuck and not f.lenient and not f.dead]
+            stuck = [f for f in self.world.frames if f.stuck and not f.lenient and not f.dead and f.uses]
             if not stuck:
                 return
             for frame in stuck:
@@ -81,7 +85,7 @@ class Engine(Executor):
                 self.enqueue(frame)
             for frame in self.world.frames:
                 # A caller of a function that never returns must not wait for it either.
-                if not frame.dead and not frame.ret and not frame.code.is_generator and frame.runs:
+                if not frame.dead and frame.uses and not frame.ret and not frame.code.is_generator and frame.runs:
                     for caller in frame.callers:
                         if not caller.lenient:
                             caller.lenient = True
@@ -94,8 +98,9 @@ class Engine(Executor):
         frame.running = True
         frame.runs += 1
         frame.stuck = False
+        frame.stale = False
         before = (frame.ret, frame.yields)
-        frame.calls.clear()
+        frame.earlier, frame.calls = frame.calls, {}
         frame.effects.clear()
         frame.ops.clear()
         for param, value in zip(frame.code.params, frame.args, strict=True):
@@ -106,12 +111,11 @@ class Engine(Executor):
         finally:
             self.depth -= 1
             frame.running = False
+            self.settle_calls(frame)
         if frame.ret != before[0] or frame.yields != before[1]:
-            for caller in frame.callers:
-                if caller is not frame:
+            for caller, goes_on in frame.callers.items():
+                if goes_on:
                     self.enqueue(caller)
-                else:
-                    self.enqueue(frame)
 
     def returned(self, frame: Frame, value: Value) -> None:
         """Adds to what a frame returns."""
@@ -161,6 +165,7 @@ class Engine(Executor):
         found = self.world.module_frames.get(module)
         if found is None:
             found = self.make_frame(module.code, module, None, module)
+            found.uses = 1
             self.world.module_frames[module] = found
             if self.depth < 120:
                 self.run(found)
@@ -291,10 +296,11 @@ class Engine(Executor):
                 if name in frame.cells:
                     body.cells[name] = frame.cells[name]
             contexts.frames[cls] = body
-            body.callers[frame] = None
+            body.callers[frame] = True
+            self.note_call(frame, pos, body, "class")
             self.run(body)
             self._special_bases(cls)
-        frame.calls[pos, body] = "class"
+        self.note_call(frame, pos, body, "class")
         self._announce(frame, cls, {name: frame.vals[slot] or BOTTOM for name, slot in keywords.items()}, pos)
         return cls
 

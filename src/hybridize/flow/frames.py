@@ -1,44 +1,13 @@
-"""Frames: a function in one calling context, with the values of its slots; and how contexts are told apart.
-
-The context of a call is what arrives: at first the argument values themselves; once a function has too many, only their
-kinds; then only the receiver and the functions or classes that are passed; at last nothing. The step to a coarser level
-is taken for all calls of the function at once, so the result does not depend on which call came first.
-"""
+"""Frames: a function in one calling context, with the values of its slots."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from hybridize.domain.lattice import collapse, join, widen
-from hybridize.domain.objects import (
-    BOTTOM,
-    Bound,
-    Cell,
-    Class,
-    Container,
-    Func,
-    Lit,
-    Mod,
-    Obj,
-    Prim,
-    Stream,
-    Tensor,
-    Tup,
-    Unknown,
-    Value,
-    Wrapper,
-)
+from hybridize.domain.objects import BOTTOM, Cell, Class, Func, Mod, Obj, Value
 from hybridize.program.ir import Code
 
-#: How many frames a function may have at each of the two finest levels; at the third, so many slots in all its frames
-#: (but at least as many frames): there small functions, such as layers and decorators, afford one for each receiver.
-LEVEL_LIMIT: Final = 4
-#: How many in a program of at most so many functions, where it costs little to tell every call apart.
-SMALL_LIMIT: Final = 16
-SMALL_PROGRAM: Final = 120
-SLOTS_BY_RECEIVER: Final = 400
-#: The coarsest level has no bound: it has one frame for each function object.
-COARSEST: Final = 3
 #: After so many changes of one place, its value is widened instead of joined.
 PATIENCE: Final = 8
 
@@ -66,11 +35,13 @@ class Frame:
 
     __slots__ = (
         "args",
+        "bound",
         "callers",
         "calls",
         "cells",
         "code",
         "dead",
+        "earlier",
         "edges",
         "effects",
         "explicit",
@@ -79,6 +50,7 @@ class Frame:
         "incoming",
         "key",
         "lenient",
+        "mixed",
         "module",
         "namespace",
         "ops",
@@ -86,13 +58,16 @@ class Frame:
         "queued",
         "rank",
         "ret",
+        "roots",
         "running",
         "runs",
         "sites",
+        "stale",
         "stuck",
         "symbolic",
         "turn",
         "uid",
+        "uses",
         "vals",
         "yields",
     )
@@ -111,9 +86,15 @@ class Frame:
         self.namespace: Class | None = None
         self.ret: Value = BOTTOM
         self.yields: Value = BOTTOM
-        self.callers: dict[Frame, None] = {}
+        self.callers: dict[Frame, bool] = {}  # with whether they go on with what this frame gives
         self.incoming: dict[tuple[Frame | None, int], list[Value]] = {}
         self.calls: dict[tuple[int, Frame], str] = {}
+        self.earlier: dict[tuple[int, Frame], str] = {}  # while it runs: the calls of the run before
+        self.roots: dict[tuple[int, Frame], None] = {}  # what the unknown caller calls from the place of this frame
+        self.uses = 0  # how many call sites go here, of frames that are in use themselves
+        self.stale = False  # out of use, and behind what it depends on
+        self.bound = False  # called with a receiver
+        self.mixed: set[tuple[Frame, int]] = set()  # the calls where that is otherwise
         self.sites: dict[tuple[int, Func], Frame] = {}  # the frame that each call of a function last went to
         self.effects: dict[tuple[str, Obj | None, int], Effect] = {}
         self.ops: dict[int, str] = {}
@@ -164,94 +145,3 @@ class Frame:
 
     def __repr__(self) -> str:
         return f"<frame {self.uid} {self.code.qualname}>"
-
-
-class Contexts:
-    """The frames of one function's code, and the level at which its contexts are told apart."""
-
-    __slots__ = ("frames", "level", "limit", "size")
-
-    def __init__(self, code: Code, limit: int = LEVEL_LIMIT) -> None:
-        self.limit = limit
-        self.frames: dict[Any, Frame] = {}
-        self.level = 0
-        self.size = code.size
-
-    @property
-    def full(self) -> bool:
-        """Whether one context more is too many at this level."""
-        if len(self.frames) < self.limit or self.level == COARSEST:
-            return False
-        return self.level < COARSEST - 1 or len(self.frames) * (self.size + 1) > SLOTS_BY_RECEIVER
-
-    def key(self, func: Func, args: list[Value], has_receiver: bool) -> Any:
-        """The context of a call."""
-        match self.level:
-            case 0:
-                return (func, *args)
-            case 1:
-                return (func, *[kinds(v) for v in args])
-            case 2:
-                return (func, *_identities(args, has_receiver))
-        return (func,)
-
-    def coarsen(self) -> list[Frame]:
-        """Goes to the next level; returns the frames that are no longer valid."""
-        self.level += 1
-        old = list(self.frames.values())
-        self.frames = {}
-        return old
-
-
-def _identities(args: list[Value], has_receiver: bool) -> list[Any]:
-    """The receiver, and the arguments that are a definition: what a decorator is given."""
-    found: list[Any] = []
-    for i, value in enumerate(args):
-        if i == 0 and has_receiver:
-            found.append(_receiver(value))
-        elif len(value) == 1 and isinstance(next(iter(value)), Func | Class | Bound | Wrapper):
-            found.append((i, value))
-    return found
-
-
-def _receiver(value: Value) -> Value | None:
-    """The receiver among the arguments that begin with this value, which may be those of `*args`."""
-    if len(value) == 1:
-        (obj,) = value
-        if isinstance(obj, Tup):
-            return obj.items[0] if obj.items else None
-    return value
-
-
-_kinds: dict[Value, Any] = {}
-
-
-def reset_kinds() -> None:
-    """Forgets memoized kinds (between analyses)."""
-    _kinds.clear()
-
-
-def kinds(value: Value) -> Any:
-    """What a value is at the second level of contexts: shapes, dtypes and most constants are dropped."""
-    found = _kinds.get(value)
-    if found is None:
-        found = _kinds[value] = frozenset([_kind(obj) for obj in value])
-    return found
-
-
-def _kind(obj: Obj) -> Any:
-    match obj:
-        case Lit():
-            return obj if obj.kind in ("bool", "None") else obj.kind
-        case Prim():
-            return obj.kind
-        case Tensor():
-            return ("tensor", obj.kind)
-        case Tup():
-            return ("tuple", len(obj.items))
-        case Stream() | Container():
-            return obj.kind
-        case Unknown():
-            return "unknown"
-        case _:
-            return obj

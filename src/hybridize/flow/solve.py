@@ -23,8 +23,9 @@ from hybridize.domain.objects import (
     reset_interning,
     unknown,
 )
+from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT, SMALL_PROGRAM, reset_kinds
 from hybridize.flow.engine import Engine
-from hybridize.flow.frames import LEVEL_LIMIT, SMALL_LIMIT, SMALL_PROGRAM, Frame, reset_kinds
+from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.testing import SETUP, Tests
 from hybridize.flow.world import World
@@ -94,10 +95,12 @@ class Solver:
         pending = [code for _, code in self.program.functions() if code not in first.reached]
         funcs = self._function_objects()
         todo = set(pending)
-        for _ in range(4):
+        for turn in range(4):
             for code in pending:
                 if code in todo and code in funcs:
                     todo.discard(code)
+                    if turn and self._is_called(code):
+                        continue  # inside a function that just ran, and called by it
                     for func in funcs[code]:
                         self.call_unknown(func)
             engine.solve()
@@ -107,6 +110,10 @@ class Solver:
         second = self._solution()
         second.reached = first.reached
         return second
+
+    def _is_called(self, code: Code) -> bool:
+        contexts = self.engine.world.by_code.get(code)
+        return contexts is not None and any(frame.uses for frame in contexts.frames.values())
 
     # Roots -----------------------------------------------------------------------------------------------------------
 

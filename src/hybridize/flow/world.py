@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Inst, Mod, Obj, Value
-from hybridize.flow.frames import LEVEL_LIMIT, Contexts, Frame
+from hybridize.flow.contexts import LEVEL_LIMIT, Contexts
+from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 
 
