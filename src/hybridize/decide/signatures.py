@@ -133,7 +133,7 @@ class Signatures:
         """The calls that the program makes: not those of functions that it never runs, nor those that shall raise."""
         for frame in frames:
             for (caller, pos), arguments in frame.incoming.items():
-                if caller is None or pos == code.position or (caller.dead and len(frame.incoming) > 1):
+                if caller is None or pos == code.position or (caller.gone and len(frame.incoming) > 1):
                     continue
                 if code in self.reached and caller.code not in self.reached and caller.code.kind == "function":
                     continue

@@ -86,7 +86,7 @@ class SideEffects:
         self.summaries: dict[Frame, dict[tuple[str, Obj | str | None], Reason]] = {}
         self.extents = extents
         self._frames = solution.frames
-        self._dead = frozenset(f.uid for f in solution.world.frames if f.dead)
+        self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
         for component in extents.components:
             self._summarize(component)
 
@@ -198,7 +198,15 @@ class SideEffects:
             return self._runs(frame, code)
         if target.frame in self._dead and self._runs(frame, code):
             return self._is_private(frame, code)
-        return target.frame == frame.uid or bool(self.extents.of(frame) & self.extents.with_uid(target.frame))
+        if target.frame == frame.uid:
+            return True
+        makers = self.extents.of(frame) & self.extents.with_uid(target.frame)
+        if code.name == _LAZY and code.params:  # what a layer builds is the layer's, whoever called it first
+            return any(all(self._is_part(frame, o) for o in f.args[0]) for f in self.extents.frames(makers))
+        return bool(makers)
+
+    def _is_part(self, frame: Frame, owner: Obj) -> bool:
+        return isinstance(owner, Heap) and self._is_within(frame, owner)
 
     def _is_private(self, frame: Frame, code: Code) -> bool:
         """Whether a function is called from within a frame's extent only."""
@@ -207,7 +215,7 @@ class SideEffects:
         found = self._frames.get(code, [])
         if not all(inside & extents.set_of([f]) for f in found):
             return False
-        return all(c.dead or inside & extents.set_of([c]) for f in found for c in f.callers)
+        return all(c.gone or inside & extents.set_of([c]) for f in found for c in f.callers)
 
     def _origin(self, frame: Frame, effect: Effect) -> frozenset[Root]:
         """Arrays and iterators have no identity: what the function's own code says of their origin decides."""

@@ -161,7 +161,7 @@ class Parameters:
         found: dict[tuple[str, int], tuple[Evidence, ...]] = {}
         for frame in self.frames:
             for (caller, pos), args in frame.incoming.items():
-                if caller is None or frame.started_by(caller, pos) or (caller.dead and len(frame.incoming) > 1):
+                if caller is None or frame.started_by(caller, pos) or (caller.gone and len(frame.incoming) > 1):
                     continue
                 seen = Seen()
                 self.looker.add(args[index], seen)

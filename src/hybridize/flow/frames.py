@@ -110,6 +110,11 @@ class Frame:
         self.runs = 0
         self.phase = 0
 
+    @property
+    def gone(self) -> bool:
+        """Whether no call of the program runs this frame any more."""
+        return self.dead or not self.uses
+
     def take(self, args: list[Value]) -> bool:
         """Adds what a call passes to the arguments; true if they grew."""
         changed = False

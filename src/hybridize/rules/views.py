@@ -235,7 +235,7 @@ class FunctionView:
         for frame in self.frames:
             for caller in frame.callers:
                 for (pos, callee), how in caller.calls.items():
-                    if callee is frame and not caller.dead:
+                    if callee is frame and not caller.gone:
                         yield caller, pos, frame, how
 
     def holds(self, frame: Frame, needs: int) -> bool:

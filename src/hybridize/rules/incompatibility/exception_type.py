@@ -90,7 +90,7 @@ def _waiting(function: FunctionView) -> Iterator[_Waiting]:
                     if (
                         callee is caller
                         and how in ("call", "hybrid")
-                        and not further.dead
+                        and not further.gone
                         and (further, at) not in seen
                     ):
                         seen.add((further, at))

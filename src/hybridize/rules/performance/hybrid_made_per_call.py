@@ -19,7 +19,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.is_hybrid:
         return
     for where, pos in places(function):
-        frames = [f for f in function.project.solution.frames.get(where, ()) if not f.dead]
+        frames = [f for f in function.project.solution.frames.get(where, ()) if not f.gone]
         if where.kind == "class":
             continue
         if pos in index_of(where).looped:

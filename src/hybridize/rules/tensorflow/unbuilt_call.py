@@ -60,7 +60,7 @@ def _builder_around(project: ProjectView, frame: Frame) -> Frame | None:
         if _is_unbuilt_call(project, current):
             return current
         for caller in current.callers:
-            if caller not in seen and not caller.dead:
+            if caller not in seen and not caller.gone:
                 seen.add(caller)
                 todo.append(caller)
     return None
