@@ -203,3 +203,40 @@ def test_a_training_loop_is_not_unrolled(tmp_path: Path) -> None:
 def test_a_library_function_without_callers_is_chosen_on_its_own(tmp_path: Path) -> None:
     source = f"import tensorflow as tf\ndef f(x: tf.Tensor):\n    {CHAIN}\n    return x\n"
     assert chosen(functions(source, tmp_path)) == ["f"]
+
+
+RARE = f"""\
+import tensorflow as tf
+def step(x):
+    {CHAIN}
+    return x
+def evaluate(x):
+    {CHAIN}
+    return x
+def main(steps):
+    for i in range(steps):
+        step(tf.ones(3))
+    {{call}}
+if __name__ == "__main__":
+    import sys
+    main(int(sys.argv[1]))
+"""
+
+
+def test_what_a_program_calls_once_beside_its_loop_is_not_worth_a_trace(tmp_path: Path) -> None:
+    found = functions(RARE.format(call="evaluate(tf.ones(3))"), tmp_path)
+    assert chosen(found) == ["step"]
+    (status,) = found["evaluate"].statuses
+    assert (status.code, status.message) == ("HY021", "called once: tracing it takes longer than that saves")
+
+
+@pytest.mark.parametrize(
+    "call", ["for x in range(5000): evaluate(tf.ones(3))", "for x in range(steps): evaluate(tf.ones(3))"]
+)
+def test_often_is_worth_it(call: str, tmp_path: Path) -> None:
+    assert set(chosen(functions(RARE.format(call=call), tmp_path))) == {"step", "evaluate"}
+
+
+def test_a_script_that_only_shows_a_function_does_not_count(tmp_path: Path) -> None:
+    source = f"import tensorflow as tf\ndef f(x):\n    {CHAIN}\n    return x\nprint(f(tf.ones(3)))\n"
+    assert chosen(functions(source, tmp_path)) == ["f"]

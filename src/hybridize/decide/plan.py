@@ -6,6 +6,7 @@ call loses; the rest is chosen, so that the outermost safe functions cover the w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -65,8 +66,8 @@ def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis,
 
     With `all_safe` every conversion stays as it is.
     """
-    chooser = _Chooser(basis, all_safe)
     planned = dict(zip(codes, reports, strict=True))
+    chooser = _Chooser(basis, all_safe, [c for c, r in planned.items() if _converts(r)])
     for code in basis.frequency.codes:
         report = planned.get(code)
         if report is None:
@@ -76,11 +77,17 @@ def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis,
     return Plan([planned[code] for code in codes], chooser.graphs)
 
 
+def _converts(report: FunctionReport) -> bool:
+    return report.decision.action is Action.CONVERT_TO_HYBRID
+
+
 class _Chooser:
-    def __init__(self, basis: Basis, all_safe: bool) -> None:
+    def __init__(self, basis: Basis, all_safe: bool, convertible: Sequence[Code]) -> None:
         self.basis = basis
         self.all_safe = all_safe
         self.graphs: dict[Code, float] = {}
+        #: Whether something that can be converted is called in loops of unknown length.
+        self.busy = any(bound.looped and math.isinf(bound.count) for bound in map(basis.frequency.bound, convertible))
 
     def visit(self, code: Code, report: FunctionReport) -> FunctionReport:
         """Decides about a function after all its callers."""
@@ -139,7 +146,29 @@ class _Chooser:
             counted = "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
             message = f"about {counted} per call: the call of a graph costs more ({work.benefit:.2g} times as fast)"
             return _status(facts, "not-worth-it", message)
+        rare = self._too_rare(code, work)
+        if rare is not None:
+            often = "once" if rare == 1 else f"at most {rare:.0f} times"
+            message = f"called {often}: tracing it takes longer than that saves"
+            return _status(facts, "not-worth-it", message)
         return None
+
+    def _too_rare(self, code: Code, work: Work) -> float | None:
+        """How often a function is called at most, if that is known and too seldom to win back what tracing costs.
+
+        Only in a program whose work is elsewhere: a script that does nothing but call it a few times shows or tests it,
+        and says nothing of how often it will be called.
+        """
+        if not self.busy:
+            return None
+        bound = self.basis.frequency.bound(code, self.graphs)
+        if math.isinf(bound.count) or bound.count * (work.eager - work.graph) >= work.trace:
+            return None
+        # A script elsewhere (an example, a tool) does not speak for a library.
+        home = code.path.rpartition("/")[0]
+        return (
+            bound.count if all(f"{home}/".startswith(f"{folder}/") or not folder for folder in bound.folders) else None
+        )
 
     def _covered(self, code: Code, facts: FunctionFacts, share: float) -> Status:
         callers = sorted(

@@ -87,7 +87,8 @@ class Difference:
     Attributes:
         name: as printed.
         original, refactored: the last value of the series.
-        largest: the largest difference between values at the same place of the series, relative to their size.
+        largest: the largest difference between values at the same place of the series, relative to their size (that of
+            an accuracy: to the whole).
         spread: the same between runs of the original alone (0.0 for one run).
         same_length: whether both printed it as often.
     """
@@ -111,9 +112,10 @@ def compare(originals: Sequence[Series], refactored: Sequence[Series]) -> list[D
     first, second = originals[0], refactored[0]
     differences = []
     for name in first:
-        spread = max((_largest(first[name], other.get(name, ())) for other in originals[1:]), default=0.0)
+        scale = _scale(name, first[name])
+        spread = max((_largest(first[name], other.get(name, ()), scale) for other in originals[1:]), default=0.0)
         if name in second:
-            largest = _largest(first[name], second[name])
+            largest = _largest(first[name], second[name], scale)
             same = len(first[name]) == len(second[name])
             differences.append(Difference(name, first[name][-1], second[name][-1], largest, spread, same))
     return differences
@@ -124,13 +126,20 @@ def missing(original: Series, refactored: Series) -> list[str]:
     return sorted(set(original) ^ set(refactored))
 
 
-def _largest(first: Sequence[float], second: Sequence[float]) -> float:
-    return max((_relative(a, b) for a, b in zip(first, second, strict=False)), default=0.0)
+def _scale(name: str, values: Sequence[float]) -> float:
+    """What differences are are relative to at least: for shares the whole, 1 or 100."""
+    if not is_accuracy(name):
+        return _TINY
+    return 1.0 if all(abs(value) <= 1 for value in values) else 100.0
 
 
-def _relative(a: float, b: float) -> float:
+def _largest(first: Sequence[float], second: Sequence[float], scale: float) -> float:
+    return max((_relative(a, b, scale) for a, b in zip(first, second, strict=False)), default=0.0)
+
+
+def _relative(a: float, b: float, scale: float) -> float:
     if a == b or (math.isnan(a) and math.isnan(b)):
         return 0.0
     if not (math.isfinite(a) and math.isfinite(b)):
         return math.inf
-    return abs(a - b) / max(abs(a), abs(b), _TINY)
+    return abs(a - b) / max(abs(a), abs(b), scale)

@@ -24,12 +24,13 @@ _MOST: Final = 1e9
 
 @dataclass(slots=True)
 class Work:
-    """One call: operations (in dispatches), elements written, multiplications of contractions, trained variables.
+    """One call: dispatches of an eager one, operations of a graph, elements written, multiplications of contractions.
 
-    `nodes` are the operations of the graph: a loop over Python values is unrolled, one over tensors is traced once.
-    `updates` are how often that graph applies gradients.
+    `variables` are those that are trained. `nodes` are the operations of the graph as it stands: a loop over Python
+    values is unrolled, one over tensors is traced once. `updates` are how often that graph applies gradients.
     """
 
+    dispatches: float = 0.0
     operations: float = 0.0
     elements: float = 0.0
     flops: float = 0.0
@@ -39,6 +40,7 @@ class Work:
 
     def add(self, other: Work, times: float, copies: float) -> None:
         """Adds work that is done so often, in so many copies; the variables are the same each time."""
+        self.dispatches = min(self.dispatches + times * other.dispatches, _MOST)
         self.operations = min(self.operations + times * other.operations, _MOST)
         self.elements += times * other.elements
         self.flops += times * other.flops
@@ -49,12 +51,17 @@ class Work:
     @property
     def eager(self) -> float:
         """Microseconds of an eager call."""
-        return costs.eager_time(self.operations, self.elements, self.flops)
+        return costs.eager_time(self.dispatches, self.elements, self.flops)
 
     @property
     def graph(self) -> float:
         """Microseconds of a call as a graph."""
         return costs.graph_time(self.operations, self.elements, self.flops)
+
+    @property
+    def trace(self) -> float:
+        """Microseconds that making the graph takes."""
+        return costs.trace_time(self.nodes, self.updates * self.variables)
 
     @property
     def benefit(self) -> float:
@@ -108,6 +115,7 @@ class Benefits:
         if gradients:
             times = costs.GRADIENT
             total = Work(
+                times * total.dispatches,
                 times * total.operations,
                 times * total.elements,
                 times * total.flops,
@@ -115,7 +123,9 @@ class Benefits:
                 times * total.nodes,
                 total.updates,
             )
-        total.operations += updates * (costs.APPLY + costs.APPLY_VARIABLE * max(total.variables, 2.0))
+        trained = max(total.variables, 2.0)
+        total.dispatches += updates * (costs.APPLY + costs.APPLY_VARIABLE * trained)
+        total.operations += updates * costs.GRAPH_APPLY_VARIABLE * trained
         return total
 
     def _times(self, frame: Frame, pos: int, how: str) -> float:
@@ -131,7 +141,8 @@ class Benefits:
     def _as_called(self, callee: Frame, inner: Work) -> Work:
         if callee.code not in self.hybrid:
             return inner
-        return Work(inner.graph / costs.EAGER_OPERATION, 0.0, 0.0, inner.variables, inner.nodes, inner.updates)
+        called = inner.graph / costs.EAGER_OPERATION
+        return Work(called, inner.operations, 0.0, 0.0, inner.variables, inner.nodes, inner.updates)
 
 
 def _names(frame: Frame, instr: Instr) -> list[str]:
@@ -175,12 +186,15 @@ def _own(frame: Frame, instr: Instr, name: str) -> Work:
     given = frame.vals[instr[3][0][0]] if instr[0] == Op.CALL and instr[3] else None
     if instr[0] == Op.BINARY:
         given = frame.vals[instr[3]]
-    steps = costs.per_step(name)
-    if steps:
-        count += steps * _dim(given, 1, costs.STEPS)
+    dispatches, nodes = costs.dispatches(name), count
+    if costs.per_step(name):
+        steps = _dim(given, 1, costs.STEPS)
+        count += steps * costs.per_step(name)
+        nodes += 2 * costs.per_step(name)  # one step, in a loop
+        dispatches += steps * costs.step_dispatches(name)
     factor = costs.contraction(name)
     flops = factor * written * _dim(given, -1, _DIM) if factor else 0.0
-    return Work(count, written, flops, costs.variables(name), count)
+    return Work(dispatches, count, written, flops, costs.variables(name), nodes)
 
 
 def _elements(value: Value | None) -> float:

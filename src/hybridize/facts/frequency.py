@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf, isinf
 from typing import Final
 
-from hybridize.domain.objects import Bound, Func
+from hybridize.domain.objects import Bound as BoundMethod
+from hybridize.domain.objects import Func
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution, given_position
@@ -14,23 +17,44 @@ from hybridize.program.ir import Code
 #: A function that only other programs call is called so often.
 _UNKNOWN_CALLS: Final = 100.0
 _MOST: Final = 1e9
+#: Calls by library code, as often as it likes.
+_BY_OTHERS: Final = frozenset({"callback", "host"})
+#: Longer chains of calls are not followed to bound the number of calls.
+_DEPTH: Final = 12
 _NO_CALL: Final = frozenset({"class"})
 
 
 @dataclass(slots=True)
 class Call:
-    """All calls of a function by another: how often, and at which first position."""
+    """All calls of a function by another: how often, at most how often in one call of that, at which first position."""
 
     caller: Code
     how: str
     position: int
     weight: float = 0.0
+    most: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How often a function is called at most by eager code.
+
+    `count` is inf where that is not known; `looped` says whether that is because of a loop of unknown length alone;
+    `folders` are those of the modules whose top level begins all that.
+    """
+
+    count: float
+    looped: bool
+    folders: frozenset[str]
+
+
+_UNBOUND: Final = Bound(inf, False, frozenset())
 
 
 class Frequency:
     """The calls of each function, and all functions in an order in which callers come before callees.
 
-    `open` are those that code outside the program may call as well: they are handed out, or nothing else calls them.
+    `escaped` are those that were handed to code outside the program, `outside` those that only such code calls.
     """
 
     def __init__(self, solution: Solution, order: list[list[Frame]], counts: Counts) -> None:
@@ -38,10 +62,11 @@ class Frequency:
         self.counts = counts
         self.calls: dict[Code, dict[tuple[Code, str], Call]] = {}
         self.escaped: set[Code] = set()
+        self.outside: set[Code] = set()
         self.often: dict[Frame, float] = {}
         self.codes: list[Code] = []
         for obj in solution.world.escaped:
-            func = obj.func if isinstance(obj, Bound) else obj
+            func = obj.func if isinstance(obj, BoundMethod) else obj
             if isinstance(func, Func):
                 self.escaped.add(func.code)
         for component in reversed(order):
@@ -52,6 +77,7 @@ class Frequency:
 
     def _frame(self, frame: Frame, members: set[Frame]) -> None:
         mine = self.often.get(frame, 0.0) or 1.0
+        most: dict[tuple[Code, str], float] = {}
         for (pos, callee), how in frame.calls.items():
             if how in _NO_CALL:
                 continue
@@ -59,12 +85,38 @@ class Frequency:
             weight = _UNKNOWN_CALLS if is_root else min(mine * self.counts.runs(frame, pos), _MOST)
             if callee not in members:
                 self.often[callee] = min(self.often.get(callee, 0.0) + weight, _MOST)
+            if is_root:
+                self.outside.add(callee.code)
             if not is_root and callee.code is not frame.code:
                 calls = self.calls.setdefault(callee.code, {})
                 known = calls.get((frame.code, how))
                 if known is None:
                     known = calls[frame.code, how] = Call(frame.code, how, pos)
                 known.weight += weight
+                most[callee.code, how] = most.get((callee.code, how), 0.0) + self.counts.most(frame, pos)
+        for (code, how), count in most.items():
+            call = self.calls[code][frame.code, how]
+            call.most = max(call.most, count)
+
+    def bound(
+        self, code: Code, graphs: Mapping[Code, float] | None = None, within: frozenset[Code] = frozenset()
+    ) -> Bound:
+        """An upper bound of the calls; those by functions that are wholly `graphs` (a share of 1) do not count."""
+        if code.kind == "module":
+            return Bound(1.0, False, frozenset({code.path.rpartition("/")[0]}))
+        if code in self.escaped or code in self.outside or code in within or len(within) > _DEPTH:
+            return _UNBOUND
+        count, looped, folders = 0.0, False, frozenset[str]()
+        for call in self.calls.get(code, {}).values():
+            if call.how == "graph" or (graphs is not None and graphs.get(call.caller, 0.0) >= 1.0):
+                continue
+            caller = self.bound(call.caller, graphs, within | {code})
+            if call.how in _BY_OTHERS or (isinf(caller.count) and not caller.looped):
+                return _UNBOUND
+            looped = looped or caller.looped or isinf(call.most)
+            folders |= caller.folders
+            count += caller.count * call.most if call.most else 0.0
+        return Bound(count, looped, folders) if count else _UNBOUND
 
     def of(self, frames: list[Frame]) -> float:
         """How often a function is called, in all its contexts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
 from hybridize.domain.objects import Container, Lib, Lit, Stream, Tensor, Tup
@@ -96,6 +97,13 @@ class Counts:
             result *= self._trip(frame, loop)
         return min(result, _MOST)
 
+    def most(self, frame: Frame, pos: int) -> float:
+        """How often a place runs at most in one call of its function; inf where a loop's length is not known."""
+        result = 1.0
+        for loop in self.places(frame.code).around.get(pos, ()):
+            result *= _known_trips(frame, loop)
+        return result
+
     def copies(self, frame: Frame, pos: int) -> float:
         """How often a place stands in the graph: loops over Python values are unrolled."""
         result = 1.0
@@ -115,6 +123,24 @@ class Counts:
 def _trips(frame: Frame, loop: Loop) -> float:
     """How often a loop runs; a default where that is not known."""
     return _length(frame, loop.iterable, _STEPS) if loop.is_for else ITERATIONS
+
+
+def _known_trips(frame: Frame, loop: Loop) -> float:
+    """How often a loop runs at most, without a guess: inf where that is not known."""
+    if not loop.is_for or loop.iterable < 0:
+        return inf
+    for obj in frame.vals[loop.iterable] or ():
+        if isinstance(obj, Tup):
+            return float(len(obj.items))
+        if isinstance(obj, Container) and obj.exact and obj.rest is None:
+            return float(len(obj.fields))
+        if isinstance(obj, Stream) and obj.count is not None:
+            return float(obj.count)
+    made = definitions(frame.code).get(loop.iterable)
+    if made is None or made[0] != Op.CALL or not made[3]:
+        return inf
+    ranges = any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made[2]] or ())
+    return (_range(frame, [arg for arg, starred in made[3] if not starred]) or inf) if ranges else inf
 
 
 def _staged(frame: Frame, slot: int) -> bool:

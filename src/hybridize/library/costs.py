@@ -1,8 +1,9 @@
 """What calls cost, in microseconds: the figures of semantics.md ("Cost-model numbers") as a model that reproduces them.
 
 Eagerly every operation is dispatched from Python; in a graph only the call is, and its operations cost little more than
-what they compute. The unit of `operations` is one small dispatched operation (`a + b`); a Keras layer is several, and
-the Python code of its `__call__` counts as well.
+what they compute. The unit of `dispatches` is one small dispatched operation (`a + b`): a Keras layer is many, because
+the Python code of its `__call__` counts as well. `operations` are those of the graph. They were measured by single
+calls beside that of `a + b`, in one process, with Keras 2.15 (the figures here) and Keras 3.15 (about twice as many).
 """
 
 from __future__ import annotations
@@ -21,9 +22,14 @@ FUSED: Final = 0.55
 #: the figures and the training steps measured there.
 FLOP: Final = 4e-6
 
-#: What an optimizer does once, and for each variable.
-APPLY: Final = 10.0
-APPLY_VARIABLE: Final = 6.0
+#: What an optimizer does once and for each variable: eagerly (between gradient descent and Adam), and in a graph.
+APPLY: Final = 20.0
+APPLY_VARIABLE: Final = 35.0
+GRAPH_APPLY_VARIABLE: Final = 8.0
+#: The first call of a graph: once, and for each operation; an update of a variable is several.
+TRACE: Final = 15_000.0
+TRACE_OPERATION: Final = 400.0
+TRACE_VARIABLE: Final = 30.0
 #: Forward and backward, in units of forward.
 GRADIENT: Final = 3.0
 #: How often a loop runs whose length is not known; one over a dataset.
@@ -32,6 +38,45 @@ BATCHES: Final = 100
 #: The steps of a sequence of unknown length, and the operations of a recurrent cell.
 STEPS: Final = 20
 
+#: Where a call is worth much more eagerly than the operations that it runs.
+_DISPATCHES: Final[dict[str, float]] = {
+    "keras.Model": 8,
+    "keras.Sequential": 40,
+    "keras.layers.Layer": 4,
+    "keras.layers.Dense": 10,
+    "keras.layers.EinsumDense": 12,
+    "keras.layers.Embedding": 10,
+    "keras.layers.BatchNormalization": 50,
+    "keras.layers.LayerNormalization": 40,
+    "keras.layers.GroupNormalization": 40,
+    "keras.layers.MultiHeadAttention": 80,
+    "keras.layers.Dropout": 30,
+    "keras.layers.Conv2DTranspose": 30,
+    "keras.losses.": 28,
+    "keras.metrics.Mean": 20,
+    "keras.metrics.AUC": 80,
+    "keras.metrics.": 35,
+    "keras.layers.Conv": 12,
+    "keras.layers.SeparableConv": 20,
+    "keras.layers.DepthwiseConv": 15,
+    "keras.layers.": 6,
+    "tf.getitem": 5,
+    "tf.gather": 5,
+    "tf.reshape": 3,
+    "tf.one_hot": 5,
+    "tf.nn.moments": 12,
+    "tf.nn.conv": 6,
+    "tf.nn.sparse_softmax_cross_entropy_with_logits": 7,
+    "tf.nn.softmax_cross_entropy_with_logits": 7,
+    "tf.random.": 6,
+    "tf.random.Generator.": 25,
+}
+#: The longest beginning of a name counts.
+_BEGINNINGS: Final = sorted(
+    (name for name in _DISPATCHES if name.endswith((".", "Conv", "conv"))), key=len, reverse=True
+)
+#: A recurrent cell takes so many times the dispatches of its operations for each step.
+_RECURRENT_DISPATCHES: Final = 3.5
 _OPERATIONS: Final[dict[str, float]] = {
     "keras.Model": 8,
     "keras.Sequential": 30,
@@ -93,7 +138,15 @@ _NOTHING: Final = frozenset(
     "keras.backend.name_scope keras.backend.dtype tf.compat.dimension_value tf.group tf.dtypes.as_dtype "
     "keras.utils.standardize_dtype tf.name_scope tf.compat.v1.get_collection".split()
 )
-_RECURRENT: Final = {"LSTM": 14.0, "GRU": 16.0, "SimpleRNN": 6.0, "RNN": 14.0, "ConvLSTM1D": 20.0, "ConvLSTM2D": 20.0}
+_RECURRENT: Final = {
+    "LSTM": 14.0,
+    "Bidirectional": 28.0,
+    "GRU": 16.0,
+    "SimpleRNN": 6.0,
+    "RNN": 14.0,
+    "ConvLSTM1D": 20.0,
+    "ConvLSTM2D": 20.0,
+}
 _CONTRACTIONS: Final = frozenset(
     "tf.linalg.matmul tf.math.@ tf.einsum tf.tensordot keras.layers.Dense keras.layers.EinsumDense".split()
 )
@@ -121,9 +174,24 @@ def operations(name: str) -> float:
 
 
 @cache
+def dispatches(name: str) -> float:
+    """How many small operations an eager call of this canonical name takes as long as."""
+    found = _DISPATCHES.get(name)
+    if found is None:
+        beginning = next((start for start in _BEGINNINGS if name.startswith(start)), None)
+        found = _DISPATCHES[beginning] if beginning is not None else 0.0
+    return max(found, operations(name)) if operations(name) else 0.0
+
+
+@cache
 def per_step(name: str) -> float:
     """The operations of a recurrent layer for each step of its input's second axis; 0 for everything else."""
     return _RECURRENT.get(name.rpartition(".")[2], 0.0) if name.startswith("keras.layers.") else 0.0
+
+
+def step_dispatches(name: str) -> float:
+    """The same of an eager call."""
+    return _RECURRENT_DISPATCHES * per_step(name)
 
 
 @cache
@@ -169,11 +237,16 @@ REPEATING: Final = frozenset({"tf.while_loop", "tf.map_fn", "tf.scan", "tf.foldl
 
 
 def eager_time(count: float, elements: float, flops: float) -> float:
-    """Microseconds of one eager call."""
+    """Microseconds of one eager call of so many dispatches."""
     return EAGER_CALL + EAGER_OPERATION * count + ELEMENT * elements + FLOP * flops
 
 
 def graph_time(count: float, elements: float, flops: float) -> float:
-    """Microseconds of one call as a graph, once it is traced."""
+    """Microseconds of one call as a graph of so many operations, once it is traced."""
     fused = FUSED + (1 - FUSED) / max(count, 1.0)
     return GRAPH_CALL + GRAPH_OPERATION * count + ELEMENT * fused * elements + FLOP * flops
+
+
+def trace_time(nodes: float, updated: float) -> float:
+    """Microseconds to make a graph of so many operations, and updates of so many variables."""
+    return TRACE + TRACE_OPERATION * (nodes + TRACE_VARIABLE * updated)
