@@ -113,7 +113,7 @@ def repeatable(frame: Frame, effect: Effect) -> str:
             return "" if holds_plain_tensor(cell.value) or holds_plain_tensor(kept) else SET_UP
     if any(holds_plain_tensor(frame.vals[slot] or _NO_VALUE) for slot in slots):
         return ""
-    if set_up_once(frame, effect.position):
+    if set_up_once(frame, effect.position) or (effect.kind == "mutate" and effect.detail.endswith("setdefault")):
         return SET_UP
     return CONSTANT if _same_constant(frame, effect, slots) else ""
 

@@ -482,6 +482,11 @@ class HeapAccess:
             case Lib():
                 frame.effect("state", None, f"{obj.name}.{name}", pos)
                 return
+            case Wrapper():  # a decorated function
+                for inner in obj.inner:
+                    if isinstance(inner, Func):
+                        frame.effect("attribute", inner, name, pos)
+                return
             case _:
                 return
         frame.effect("attribute", obj, name, pos)

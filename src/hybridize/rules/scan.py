@@ -193,6 +193,9 @@ class Scanner:
         view = FrameView(self.project, frame)
         called, vals = self._dispatch.called, frame.vals
         for instr, watchers in self._dispatch.watched(frame.code):
+            made = instr[1]
+            if type(made) is int and made >= 0 and vals[made] is None:
+                continue  # control never gets there
             if instr[0] == Op.CALL:
                 callee = vals[instr[2]]
                 some = called(callee) if callee else None

@@ -28,6 +28,7 @@ from hybridize.rules.views import FrameView
 
 _NUMBERS: Final = frozenset({"builtins.int", "builtins.float"})
 _ARITHMETIC: Final = frozenset({"builtins.abs", "builtins.min", "builtins.max", "builtins.sum", "builtins.round"})
+_COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _DEPTH: Final = 12
 _NO_OPERANDS: Final = frozenset({Op.TRY, Op.JUMP, Op.GLOBAL, Op.CELL, Op.IMPORT, Op.IMPORT_FROM, Op.IMPORT_STAR})
 
@@ -135,7 +136,7 @@ def _parts(view: FrameView, made: Instr) -> list[int]:
     op = made[0]
     if op in (Op.COPY, Op.REFINE):
         return [made[2]]
-    if op in (Op.BINARY, Op.INPLACE):
+    if op in (Op.BINARY, Op.INPLACE) or (op == Op.COMPARE and made[2] in _COMPARISONS):
         return [made[3], made[4]]
     if op == Op.UNARY:
         return [made[3]]

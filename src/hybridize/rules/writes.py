@@ -178,7 +178,8 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
     }
     rest = [(frame, pos) for frame, pos in found if (frame.code, pos) not in plain and not _is_early(frame, pos)]
     others = any((frame.code, pos) not in plain for frame, pos in found)
-    given = isinstance(owner, Class) and len(place.value) > 1  # the class body has given the first value
+    # The class body, or a constructor that is no code of the project, has given the first value.
+    given = owner is not None and isinstance(place, Cell) and not place.writes.keys() <= plain
     return bool(rest) or len(plain) > 1 or (bool(plain) and (others or given))
 
 

@@ -477,11 +477,18 @@ def _isinstance(call: Call) -> Value:
     return literal(bool(yes)).value if value else BOTTOM
 
 
+#: What every eager tensor has.
+_OF_TENSORS: Final = frozenset({"shape", "dtype", "numpy", "get_shape", "ndim"})
+
+
 def _hasattr(call: Call) -> Value:
     name = call.constant(1, "")
-    for obj in call.arg(0):
+    value = call.arg(0)
+    for obj in value:
         if isinstance(obj, Inst) and isinstance(name, str) and name not in obj.fields:
             call.engine.find_method(call.frame, obj, name)  # asking runs a property
+    if value and name in _OF_TENSORS and all(isinstance(o, Tensor) and o.kind in ("dense", "variable") for o in value):
+        return literal(True).value
     return BOOL_V
 
 
@@ -503,6 +510,8 @@ def _type(call: Call) -> Value:
             result = join(result, lib("types.NoneType" if obj is NONE else f"builtins.{obj.kind}").value)
         elif isinstance(obj, Container):
             result = join(result, lib(f"builtins.{obj.kind}").value)
+        elif isinstance(obj, Tensor) and obj.kind == "dense":
+            result = join(result, lib("tf.python.framework.ops.EagerTensor").value)
         else:
             result = join(result, unknown("a type").value)
     return result

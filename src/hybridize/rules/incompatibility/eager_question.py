@@ -10,7 +10,7 @@ from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes, operators
-from hybridize.rules.values import argument, is_message, own, uses
+from hybridize.rules.values import argument, is_message, number, own, uses
 from hybridize.rules.views import FrameView
 
 _MODES: Final = frozenset(
@@ -19,9 +19,14 @@ _MODES: Final = frozenset(
 )
 #: What only eager tensors, or only symbolic ones, have.
 _EAGER_ONLY: Final = frozenset({"numpy", "_numpy"})
-_FUNCTIONS: Final = frozenset("tf.get_static_value builtins.hasattr builtins.getattr builtins.type builtins.id".split())
+_FUNCTIONS: Final = frozenset({"tf.get_static_value"}) | frozenset(
+    f"builtins.{name}" for name in "hasattr getattr type id isinstance".split()
+)
 _REFERENCES: Final = (".ref", ".experimental_ref")
 _CLASS: Final = "__class__"
+_CLASSES: Final = "asks for the class of a tensor, which is another one"
+_EAGER_CLASS: Final = ".EagerTensor"
+_NUMBER_CLASSES: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
 _ASKED: Final = frozenset({"device", "backing_device", _CLASS})
 
 
@@ -41,14 +46,33 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
             asked = view.value(argument(instr, 1))
             if any(isinstance(o, Lit) and o.const in _EAGER_ONLY for o in asked):
                 yield from _hit(view, instr, argument(instr, 0), "asks a tensor for what only eager ones have")
-        elif name == "builtins.type" and len(instr[3]) == 1 and _tells(view, instr[1], instr[3][0][0]):
-            yield from _hit(view, instr, instr[3][0][0], "asks for the class of a tensor, which is another one")
+        elif name == "builtins.type" and len(instr[3]) == 1:
+            if _tells(view, instr[1], instr[3][0][0]):
+                yield from _hit(view, instr, instr[3][0][0], _CLASSES)
+            yield from _number(view, instr)
+        elif name == "builtins.isinstance" and uses(view, instr[1]):
+            yield from _class(view, instr)
         elif name == "builtins.id" and uses(view, instr[1]):
             yield from _hit(view, instr, argument(instr, 0), "asks for the identity of a tensor")
         elif name.startswith("tensor.") and name.endswith(_REFERENCES):
             owner = view.receiver(instr[2])
             if _outlives(view, instr[1]) and not _is_variable(view, owner):
                 yield from _hit(view, instr, owner, "keeps or looks up a tensor by its identity")
+
+
+def _class(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`isinstance(t, EagerTensor)`, `isinstance(int(t), int)`."""
+    asked = view.value(argument(instr, 1))
+    if any(isinstance(o, Lib) and o.name.endswith(_EAGER_CLASS) for o in asked):
+        yield from _hit(view, instr, argument(instr, 0), _CLASSES)
+    if any(isinstance(o, Lib) and o.name in _NUMBER_CLASSES for o in asked):
+        yield from _number(view, instr)
+
+
+def _number(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    needs = number(view, argument(instr, 0))
+    if needs:
+        yield Hit(instr[-1], "asks for the class of a number made from a tensor: in a graph it is a tensor", needs)
 
 
 def _hit(view: FrameView, instr: Instr, slot: int, message: str) -> Iterator[Hit]:
@@ -69,7 +93,8 @@ def _tells(view: FrameView, slot: int, tensor: int) -> bool:
             other = view.value(use[4] if use[3] == slot else use[3])
             names = [o.name for o in other if isinstance(o, Lib)]
             neutral = ("builtins.", "tf.") if not arrays else ("builtins.",)
-            if names and len(names) == len(other) and all(n.startswith(neutral) for n in names):
+            same = [n for n in names if n.startswith(neutral) and not n.endswith(_EAGER_CLASS)]
+            if names and len(same) == len(other):
                 continue
         if not is_message(view, use):
             return True
@@ -101,7 +126,7 @@ def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
         if any(not _places(view, use) for use in uses(view, instr[1])):
             yield from _hit(view, instr, instr[2], "asks for the device of a tensor, which is not known while tracing")
     elif _tells(view, instr[1], instr[2]):
-        yield from _hit(view, instr, instr[2], "asks for the class of a tensor, which is another one")
+        yield from _hit(view, instr, instr[2], _CLASSES)
 
 
 def _places(view: FrameView, use: Instr) -> bool:
@@ -139,6 +164,17 @@ are references to variables.""",
         Op.COMPARE: operators(compare, "is", "is not"),
     },
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+Eager = type(tf.constant(0.0))
+def target(x):
+    return x * 2 if isinstance(x, Eager) else x * 3
+r1 = target(tf.constant(1.0))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container
+from hybridize.facts.origins import calls_at
 from hybridize.program.ir import Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -15,11 +16,14 @@ from hybridize.rules.views import FrameView
 _MUTATORS: Final = frozenset(
     "append extend insert pop remove clear add update setdefault popitem discard appendleft extendleft popleft".split()
 )
+_TAKERS: Final = frozenset(f"tf.{name}" for name in "cond case switch_case while_loop map_fn scan foldl foldr".split())
+_CHANGES: Final = frozenset({"mutate", "item", "attribute", "closure"})
 _MADE: Final = frozenset({Op.LIST, Op.DICT, Op.SET, Op.CALL})
 
 
 def scan(view: FrameView) -> Iterator[Hit]:
-    """`append` and its like under a condition or in a loop of the graph."""
+    """`append` and its like under a condition or in a loop of the graph, or in a function given to `tf.cond`."""
+    yield from _in_bodies(view)
     calls = [i for i in view.instructions() if i[0] == Op.CALL and _changed(view, i)]
     if not calls:
         return
@@ -33,6 +37,17 @@ def scan(view: FrameView) -> Iterator[Hit]:
                 outer, mask = found
                 yield _hit(site, outer, mask)
                 break
+
+
+def _in_bodies(view: FrameView) -> Iterator[Hit]:
+    """What functions change that TensorFlow calls for branches and loops: once each, while tracing."""
+    for (pos, callee), how in view.frame.calls.items():
+        if how != "callback" or not any(not _TAKERS.isdisjoint(view.names(c[2])) for c in calls_at(view.code, pos)):
+            continue
+        for reason in view.project.effects.summaries.get(callee, {}).values():
+            if reason.effect.kind in _CHANGES and not reason.once:
+                message = "changes Python state in a branch or loop of the graph: tracing runs it once"
+                yield Hit(reason.effect.position, message, path=reason.frame.code.path, outcome=Outcome.RAISES)
 
 
 def _changed(view: FrameView, instr: tuple[object, ...]) -> list[Container]:
@@ -73,6 +88,21 @@ loops, `tf.where` or values per branch for conditions. Loops that Python unrolls
 `range(x.shape[0])`) are fine.""",
     frame=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(n):
+    seen = []
+    def body(i, s):
+        seen.append(s)
+        return i + 1, s + 1.0
+    i, s = tf.while_loop(lambda i, s: i < n, body, [tf.constant(0), tf.constant(0.0)])
+    return tf.add_n(seen)
+r1 = target(tf.constant(3))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

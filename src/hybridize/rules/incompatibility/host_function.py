@@ -21,7 +21,7 @@ _STATIC: Final = frozenset(
     "np.shape np.ndim np.isscalar np.iterable np.dtype np.issubdtype np.result_type np.broadcast_shapes".split()
 )
 #: Functions that would take a symbolic tensor but not a number made from one.
-_NUMBERS: Final = frozenset({"builtins.round", "builtins.chr", "builtins.divmod"})
+_NUMBERS: Final = frozenset({"builtins.round", "builtins.chr", "builtins.divmod", "builtins.hash"})
 
 
 def _on_host(name: str) -> bool:

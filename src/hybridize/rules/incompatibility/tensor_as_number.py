@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Container, Lib, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes, operators
 from hybridize.rules.values import argument, elements, has_tensor, number, own, tensor_or_number
 from hybridize.rules.views import FrameView
 
@@ -17,6 +17,16 @@ _SEQUENCES: Final = frozenset({"list", "tuple", "deque", "bytearray"})
 _TRUTHS: Final = frozenset({"builtins.bool", "operator.truth"})
 _MAP: Final = "builtins.map"
 _POSITIONS: Final = frozenset({"builtins.list.pop", "builtins.list.insert"})
+#: Methods that look their argument up by its hash.
+_KEYS: Final = frozenset(
+    {f"builtins.dict.{name}" for name in ("get", "pop", "setdefault", "__contains__", "__getitem__")}
+    | {f"builtins.{kind}.{name}" for kind in ("set", "frozenset") for name in ("add", "discard", "remove")}
+)
+_HASHED: Final = frozenset({"dict", "set", "frozenset"})
+#: What Python numbers have and tensors do not.
+_OF_NUMBERS: Final = frozenset(
+    "is_integer as_integer_ratio bit_length bit_count to_bytes hex conjugate numerator denominator real imag".split()
+)
 _CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
 #: Parameters of TensorFlow's functions that must be Python ints while tracing: place and name.
 _PYTHON_INTS: Final = {
@@ -49,10 +59,43 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         needs = tensor_or_number(view, slot) if _is_scalar(view.value(slot)) else 0
         if needs:
             yield Hit(instr[-1], f"gives a tensor as `{name}`, which must be a Python int", needs)
+    elif not _KEYS.isdisjoint(names):
+        needs = number(view, argument(instr, 0))
+        if needs:
+            yield Hit(instr[-1], _KEYED, needs)
     elif not _POSITIONS.isdisjoint(names):
         needs = tensor_or_number(view, argument(instr, 0))
         if needs:
             yield Hit(instr[-1], "uses a tensor as the position in a list", needs)
+
+
+_KEYED: Final = "looks up or keeps a number made from a tensor by its hash: in a graph it is a tensor, which has none"
+
+
+def member(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`int(t) in {1, 2}`."""
+    if any(isinstance(o, Container) and o.kind in _HASHED for o in view.value(instr[4])):
+        needs = number(view, instr[3])
+        if needs:
+            yield Hit(instr[-1], _KEYED, needs)
+
+
+def display(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`{int(t), 1}`, `{int(t): 1}`."""
+    needs = 0
+    for part in instr[2]:
+        slot = part[0]
+        if slot is not None and slot >= 0:
+            needs |= number(view, slot)
+    if needs:
+        yield Hit(instr[-1], _KEYED, needs)
+
+
+def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`float(t).is_integer()`."""
+    needs = number(view, instr[2])
+    if needs:
+        yield Hit(instr[-1], f"uses `.{instr[3]}` of a number made from a tensor: in a graph it is a tensor", needs)
 
 
 def _is_scalar(value: Value) -> bool:
@@ -118,15 +161,31 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="Python needs the value of a tensor, as a truth or an index.",
     details="""`bool(t)`, an index into a list, a tuple, a string, a dict or an array, and a repeat count all need a
-value, and a symbolic tensor has none. `int(t)` and `float(t)` do not help: AutoGraph turns them into operations, so
-that their results are symbolic as well. Gather from a tensor instead (`tf.gather(tf.constant(weights), i)`), use
-`tf.cond`, or a plain `if` on the tensor. NumPy scalars that arrive as arguments become tensors too.""",
+value, and a symbolic tensor has none. `int(t)` and `float(t)` do not help: AutoGraph turns them into
+operations, so that their results are symbolic as well, and have neither a hash nor a number's methods.
+Gather from a tensor instead (`tf.gather(tf.constant(weights), i)`), use `tf.cond`, or a plain `if` on
+the tensor. NumPy scalars that arrive as arguments become tensors too.""",
     triggers={
-        Op.CALL: Where(call, names=(_TRUTHS | _POSITIONS | _PYTHON_INTS.keys() | {_MAP}).__contains__),
+        Op.CALL: Where(call, names=(_TRUTHS | _POSITIONS | _KEYS | _PYTHON_INTS.keys() | {_MAP}).__contains__),
+        Op.COMPARE: operators(member, "in", "not in"),
+        Op.SET: display,
+        Op.DICT: display,
+        Op.ATTR: attributes(attribute, _OF_NUMBERS),
         Op.ITEM: item,
         Op.BINARY: operators(repeat, "*"),
     },
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+NAMES = {1: 10.0, 2: 20.0}
+def target(x):
+    return x * NAMES.get(int(x), 0.0) + len({int(x), 1})
+r1 = target(tf.constant(1.0))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

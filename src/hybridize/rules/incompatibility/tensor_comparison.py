@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import NONE, Container, Lit, Prim, Stream, Tensor, Tup
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
-from hybridize.rules.values import argument, elements, has_tensor, own
+from hybridize.rules.values import argument, elements, has_tensor, inside, own, tensor_or_number
 from hybridize.rules.views import FrameView
 
 _ORDERING: Final = frozenset({"builtins.max", "builtins.min"})
@@ -26,13 +26,13 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         if name in _ORDERING:
             needs = _ordered(view, instr)
         elif name in _TRUTHS:
-            needs = own(view, argument(instr, 0)) or _held(view, argument(instr, 0))
+            needs = own(view, argument(instr, 0)) or _held(view, argument(instr, 0)) or inside(view, argument(instr, 0))
         elif name == "builtins.sorted":
-            needs = 0 if _has_key(instr) else _held(view, argument(instr, 0))
+            needs = 0 if _has_key(instr) else _held(view, argument(instr, 0)) or inside(view, argument(instr, 0))
         elif name == "builtins.list.sort":
             needs = 0 if _has_key(instr) else _held(view, view.receiver(instr[2]))
         elif name in _FINDING:
-            needs = own(view, argument(instr, 0)) or _held(view, view.receiver(instr[2]))
+            needs = tensor_or_number(view, argument(instr, 0)) or _held(view, view.receiver(instr[2]))
         if needs:
             yield Hit(
                 instr[-1], f"Python's `{name.rpartition('.')[2]}` asks whether a comparison of tensors holds", needs
@@ -49,10 +49,10 @@ def _ordered(view: FrameView, instr: Instr) -> int:
         return 0
     if len(instr[3]) == 1 and not instr[3][0][1]:
         slot = instr[3][0][0]
-        return own(view, slot) or _held(view, slot)
+        return own(view, slot) or _held(view, slot) or inside(view, slot)
     needs = 0
     for slot, starred in instr[3]:
-        needs |= _held(view, slot) if starred else own(view, slot)
+        needs |= _held(view, slot) if starred else tensor_or_number(view, slot)
     return needs
 
 
@@ -83,7 +83,9 @@ def compare(view: FrameView, instr: Instr) -> Iterator[Hit]:
         return
     inner = elements(frozenset(containers))
     if any(isinstance(o, Tensor | Lit | Prim) and o is not NONE for o in inner):
-        needs = own(view, left) or (view.symbolic(right) if has_tensor(inner) and _comparable(view, left) else 0)
+        needs = tensor_or_number(view, left) or (
+            view.symbolic(right) if has_tensor(inner) and _comparable(view, left) else 0
+        )
         if needs:
             yield Hit(instr[-1], "looks for a tensor in a Python sequence with `in`", needs)
 
