@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Cell, Class, Container, Heap, Inst, Lit, Obj, Tensor
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import guarded
 from hybridize.facts.origins import call_at, definitions, slots_of
