@@ -146,7 +146,7 @@ def _functions(
             told = hits[i] if i in hits else scanner.bare_hits(view)
             remaining = suppressions.remaining(view.facts, told)
             reports[i] = suppressions.apply(decide(view.facts, decisions, remaining))
-            if reports[i].decision.precondition is None and view.facts.candidate:
+            if view.facts.candidate and (reports[i].decision.precondition is None or view.is_hybrid):
                 broken[i] = (view, remaining)
             found += findings(view.facts, remaining)
         if solution is None:

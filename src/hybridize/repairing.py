@@ -105,13 +105,13 @@ def _attempt(analyze: Analyze, report: Report, read: Read, wanted: Wanted, rejec
         todo = [(goal, b) for goal, b in todo if not (b.hybrid and goal in state.applied)]
         if not todo:
             break
-        by_bundle = {id(bundle): goal for goal, bundle in todo}
         composed = compose([b for _, b in todo], lambda path: state.contents.get(path) or read(path))
-        state.refused = {by_bundle[id(b)]: (b, reason) for b, reason in composed.refused}
+        goal_of = [goal for goal, _ in todo]
+        state.refused = {goal_of[i]: found for i, found in composed.refused.items()}
         if not composed.taken:
             break
-        for bundle in composed.taken:
-            state.applied.setdefault(by_bundle[id(bundle)], []).append(bundle)
+        for i, bundle in composed.taken.items():
+            state.applied.setdefault(goal_of[i], []).append(bundle)
         state.contents.update(composed.files)
         state.report = analyze(state.contents)
     return state
@@ -164,6 +164,10 @@ def _missed(
     if bundle.hybrid:
         codes = set(bundle.repairs[0].answers)
         count = [sum(f.code in codes and f.function == goal[0] for f in r.findings) for r in (before, after)]
+        if now is not None and now.facts.mode is Mode.EAGER and now.decision.action is Action.CONVERT_TO_HYBRID:
+            return "it would be made hybrid again"
+        if now is not None and now.decision.action is Action.CONVERT_TO_EAGER:
+            return "its decorator goes"
         return None if count[1] < count[0] or now is None else "the finding would stay"
     if now is None:
         return "the function would be gone"

@@ -116,7 +116,7 @@ def test_check_gives_the_hint(file: Path, capsys: pytest.CaptureFixture[str]) ->
     main(["check"])
     output = capsys.readouterr().out
     assert "[repairable with --unsafe-fixes] HY801 print-to-tf-print" in output
-    assert "up to 2 functions more with `--unsafe-fixes`" in output
+    assert "up to 2 more functions with `--unsafe-fixes`" in output
 
 
 def test_explain_lists_the_repairs(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,18 +48,22 @@ class Repairs:
             return None
         chosen: list[tuple[Repair, Change]] = []
         proposed: dict[int, list[Cause]] = {}
-        rest: list[Evidence] = []
+        open_: list[tuple[Cause, str]] = []
         for cause in causes:
             place = next((i for i, each in enumerate(chosen) if _answers(*each, cause)), None)
             if place is None:
                 made = self._change(cause) if len(chosen) < _MOST else ""
                 if isinstance(made, str):
-                    why = f" ({made})" if made else ""
-                    rest.append(Evidence(f"{cause.code}: {cause.message}{why}", cause.path, cause.line))
+                    open_.append((cause, made))
                     continue
                 place = next((i for i, each in enumerate(chosen) if each == made), len(chosen))
                 chosen[place:] = [made] if place == len(chosen) else chosen[place:]
             proposed.setdefault(place, []).append(cause)
+        rest = [
+            Evidence(f"{cause.code}: {cause.message}{f' ({why})' if why else ''}", cause.path, cause.line)
+            for cause, why in open_
+            if not any(_answers(*each, cause) for each in chosen)
+        ]
         if not chosen:
             return None
         repairs = tuple(_proposed(*chosen[i], found) for i, found in sorted(proposed.items()))

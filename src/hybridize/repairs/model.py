@@ -93,7 +93,7 @@ class RepairExample:
     """A program before and after `fix --unsafe-fixes` alone; `function` is the one that becomes hybrid or better.
 
     `output` says whether what it prints stays the same, `changed` which names of the program (`trainer.steps`) hold
-    something else afterwards; all other values stay the same.
+    something else afterwards (`*`: the program raised before); all other values stay the same.
     """
 
     before: str

@@ -28,7 +28,7 @@ def counts(report: Report) -> str | None:
     safe = sum(bundle.safe for bundle in near)
     parts = [f"{counted(changes, 'change')} with `hybridize fix`"] if changes else []
     if safe:
-        parts.append(f"up to {counted(safe, 'function')} more by safe repairs")
+        parts.append(f"up to {counted(safe, 'more function')} by safe repairs")
     if len(near) > safe:
-        parts.append(f"up to {counted(len(near) - safe, 'function')} more with `--unsafe-fixes`")
+        parts.append(f"up to {counted(len(near) - safe, 'more function')} with `--unsafe-fixes`")
     return ", ".join(parts) or None

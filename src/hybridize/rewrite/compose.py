@@ -6,7 +6,7 @@ import io
 import itertools
 import tokenize
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hybridize.repairs.model import Bundle, NewImport, TextEdit
 from hybridize.rewrite.imports import import_edit
@@ -17,23 +17,23 @@ from hybridize.rewrite.text import NEWLINE, SourceText
 
 @dataclass(slots=True)
 class Composed:
-    """The files that change, and which bundles are in them; the others each with a reason."""
+    """The files that change; by number the bundles in them, as far as they were applied, and why others are not."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    taken: list[Bundle] = field(default_factory=list)
-    refused: list[tuple[Bundle, str]] = field(default_factory=list)
+    taken: dict[int, Bundle] = field(default_factory=dict)
+    refused: dict[int, tuple[Bundle, str]] = field(default_factory=dict)
 
 
-def _together(bundle: Bundle) -> tuple[set[TextEdit], set[NewImport]]:
-    """The edits of a bundle; a repair that changes what one before it has changed waits for the next round."""
+def _together(bundle: Bundle) -> Bundle:
+    """The repairs of a bundle that go together; one that changes what another before it changes waits for later."""
     edits: set[TextEdit] = set()
-    imports: set[NewImport] = set()
+    kept = []
     for repair in bundle.repairs:
         mine = set(repair.edits) - edits
         if not any(_overlap(one, two) for one in mine for two in edits):
             edits |= mine
-            imports |= set(repair.imports)
-    return edits, imports
+            kept.append(repair)
+    return replace(bundle, repairs=tuple(kept))
 
 
 def _overlap(one: TextEdit, two: TextEdit) -> bool:
@@ -53,8 +53,10 @@ def compose(bundles: Iterable[Bundle], read: Callable[[str], bytes]) -> Composed
     """Applies as many bundles as go together, the first first; `read` gives a file's bytes. Raises what `read` does."""
     found = Composed()
     files: dict[str, _File] = {}
-    for bundle in bundles:
-        edits, imports = _together(bundle)
+    for number, whole in enumerate(bundles):
+        bundle = _together(whole)
+        edits = {edit for repair in bundle.repairs for edit in repair.edits}
+        imports = {each for repair in bundle.repairs for each in repair.imports}
         paths = sorted({edit.path for edit in edits} | {each.path for each in imports})
         for path in paths:
             if path not in files:
@@ -67,11 +69,11 @@ def compose(bundles: Iterable[Bundle], read: Callable[[str], bytes]) -> Composed
                 for path in paths
             }
         except _Refused as reason:
-            found.refused.append((bundle, str(reason)))
+            found.refused[number] = (whole, str(reason))
             continue
         for path, state in new.items():
             files[path] = state
-        found.taken.append(bundle)
+        found.taken[number] = bundle
     found.files = {path: file.new for path, file in files.items() if file.new != file.text.data}
     return found
 

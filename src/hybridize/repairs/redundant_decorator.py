@@ -1,0 +1,103 @@
+"""HY811: a `tf.function` inside of graphs that has nothing to say goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.repairs.bench import Bench
+from hybridize.repairs.decorators import decorated
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.text import end, start
+
+
+def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
+    """The decorator's own line."""
+    found = decorated(bench, cause)
+    if found is None:
+        return
+    file, node, own = found
+    decorator = node.decorator_list[own]
+    (first, column), (last, behind) = start(decorator), end(decorator)
+    if file.lines[first - 1][:column].strip() != b"@" or file.lines[last - 1][behind:].strip():
+        raise NotOffered("the decorator does not stand alone on its line")
+    edit = TextEdit(file.path, (first, 0), (last + 1, 0), "")
+    private = node.name.startswith("_") or bench.is_script(file.path)
+    doubt = None if private else f"who else calls `{node.name}` runs it eagerly then"
+    span = (file.path, edit.start, edit.end)
+    yield Change((edit,), "only graphs call it: its decorator goes", doubt, spans=(span,))
+
+
+REPAIR = Repair(
+    code="HY811",
+    name="inner-decorator-removed",
+    removes=frozenset({"HY105"}),
+    summary="The decorator of a function that only graphs call is removed.",
+    details="""Inside a graph a hybrid function is traced apart, into a function call that hides its operations from
+the rest. Where every call comes from graphs, the decorator adds nothing. Safe in scripts and for private functions;
+elsewhere somebody else may call the function eagerly.""",
+    propose=propose,
+    examples=(
+        RepairExample(
+            """\
+import tensorflow as tf
+@tf.function
+def inner(x):
+    return tf.sin(x) * 2
+@tf.function
+def outer(x):
+    for _ in range(12):
+        x = inner(x) + 1
+    return x
+for i in range(4):
+    r = outer(tf.constant(1.0)).numpy()
+""",
+            """\
+import tensorflow as tf
+def inner(x):
+    return tf.sin(x) * 2
+@tf.function
+def outer(x):
+    for _ in range(12):
+        x = inner(x) + 1
+    return x
+for i in range(4):
+    r = outer(tf.constant(1.0)).numpy()
+""",
+            function="outer",
+            output=True,
+        ),
+        RepairExample(
+            """\
+import tensorflow as tf
+class Net(tf.Module):
+    @tf.function
+    def part(self, x):
+        return tf.tanh(x) * 2.0
+    @tf.function
+    def forward(self, x):
+        for _ in range(6):
+            x = self.part(x) + self.part(-x)
+        return x
+net = Net()
+for i in range(4):
+    r = net.forward(tf.constant([1.0, 2.0])).numpy()
+""",
+            """\
+import tensorflow as tf
+class Net(tf.Module):
+    def part(self, x):
+        return tf.tanh(x) * 2.0
+    @tf.function
+    def forward(self, x):
+        for _ in range(6):
+            x = self.part(x) + self.part(-x)
+        return x
+net = Net()
+for i in range(4):
+    r = net.forward(tf.constant([1.0, 2.0])).numpy()
+""",
+            function="Net.forward",
+            output=True,
+        ),
+    ),
+)
