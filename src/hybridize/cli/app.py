@@ -19,6 +19,7 @@ from hybridize.cli.parser import Parser, did_you_mean
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("hybridize.cli.check", "decide for every function whether it should run eagerly or as a graph, and why"),
     "fix": ("hybridize.cli.fix", "make the changes, or show them (--diff)"),
+    "bench": ("hybridize.cli.bench", "run a program (user code!) as it is and converted: times, traces, metrics"),
     "explain": ("hybridize.cli.explain", "why this verdict, step by step; or what a code means"),
     "rules": ("hybridize.cli.rules", "list the codes of preconditions, statuses and rules"),
     "config": ("hybridize.cli.config", "show the options in force and where each comes from"),

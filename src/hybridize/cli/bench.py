@@ -1,0 +1,215 @@
+"""`hybridize bench`: the program as it is against the program with its conversions, measured."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
+from hybridize.cli.options import add_config_options, add_output_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hybridize.cli.running import Texts
+    from hybridize.config import Config
+    from hybridize.decide.model import FunctionReport, Report
+    from hybridize.evaluate.bench import Result, Variant
+
+_EPILOG = (
+    "Exit code 0: the same metrics and not significantly slower, 1: different, slower, failed or nothing to convert, "
+    "2: an error. This runs the program, several times; no file is changed."
+)
+#: Decorator arguments that `--variants` also measures.
+_ARGUMENTS: Mapping[str, Mapping[str, str]] = {
+    "reduce_retracing": {"reduce_retracing": "True"},
+    "jit_compile": {"jit_compile": "True"},
+}
+_SIGNATURE = "input_signature"
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The command's arguments."""
+    from hybridize.cli.running import add_running
+
+    parser = subparsers.add_parser(
+        "bench",
+        help="run a program as it is and converted, in turn: times, traces, metrics (runs user code)",
+        description="Measures a program as it is and with the changes that `hybridize fix` would make, applied in "
+        "memory: whole processes in turn, after a warm-up that also times the converted functions.",
+        epilog=_EPILOG,
+    )
+    add_running(parser)
+    parser.add_argument("--runs", type=int, default=5, metavar="N", help="rounds after the warm-up (default: 5)")
+    parser.add_argument(
+        "--variants", action="store_true", help="also reduce_retracing, jit_compile and the inferred input_signature"
+    )
+    parser.add_argument("--unsafe-fixes", action="store_true", help="with repairs that are not provably the same, too")
+    parser.add_argument("--tolerance", type=float, default=0.05, help="of metrics, relative (default: 0.05)")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture there (.svg, .png, .pdf); needs matplotlib")
+    add_output_options(parser, ("text", "json", "markdown", "latex"))
+    level = parser.add_mutually_exclusive_group()
+    level.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    level.add_argument("-v", "--verbose", action="store_true", help="the traceback of an internal error")
+    add_config_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Analyze, plan, measure, report."""
+    from hybridize.cli.output import complain, deliver
+    from hybridize.cli.running import project_of, target_of, unwatched
+    from hybridize.cli.session import configure
+    from hybridize.evaluate.bench import ORIGINAL, REFACTORED, Settings, Variant, measure
+    from hybridize.runtime.launch import LaunchError
+
+    _check(args)
+    target = target_of(args)
+    paths = project_of(args, target)
+    config = configure(args, paths)
+    planned = _plan(args, paths, config)
+    if planned is None:
+        return ERROR
+    report = planned.report
+    made = planned.texts()
+    for function, reason in made.refused:
+        complain(f"{function.facts.qualname} is not changed: {reason}", label="note")
+    if not made.functions:
+        complain("nothing to convert: there is nothing to compare", label="note")
+        return SOMETHING
+    variants = [Variant(ORIGINAL, (), made.before), Variant(REFACTORED, unwatched(made.after), made.after)]
+    if args.variants:
+        variants += _more(paths, planned, made.functions)
+    python = args.python or sys.executable
+    own, functions = (report.project.root,), made.described()
+    settings = Settings(target, python, args.runs, args.timeout, functions, own, tolerance=args.tolerance)
+    try:
+        result = measure(settings, variants, _Progress(args.quiet))
+    except LaunchError as error:
+        raise UsageError(str(error)) from None
+    if result.original.warm_up is not None and result.original.warm_up.reason == "missing":
+        raise UsageError(f"{python} has no TensorFlow (--python names an interpreter that has it)")
+    deliver(_rendered(result, args.output_format), args.output_file)
+    if args.plot and result.original.runs:
+        _plot(result, args.plot)
+    return _code(result)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """What can be known to fail before anything is run."""
+    if args.runs < 1:
+        raise UsageError("--runs must be at least 1")
+    if args.tolerance < 0:
+        raise UsageError("--tolerance must not be negative")
+    if args.plot:
+        from hybridize.evaluate.plot import FORMATS, available
+
+        if not args.plot.endswith(FORMATS):
+            raise UsageError(f"--plot writes {', '.join(FORMATS)}: {args.plot}")
+        if not available():
+            raise UsageError("--plot needs matplotlib, which is not installed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What `fix` would do: the report after repairs, the files that these change, lines of functions on disk."""
+
+    config: Config
+    report: Report
+    contents: Mapping[str, bytes]
+    lines: Mapping[str, int]
+
+    def texts(self, functions: Sequence[FunctionReport] | None = None) -> Texts:
+        """The files in memory for all decisions, or those on some functions."""
+        from hybridize.cli.running import texts
+
+        return texts(self.report, functions, self.contents, self.lines)
+
+    def variant(self, name: str, functions: Sequence[FunctionReport]) -> Variant:
+        """The program with other decisions on some functions."""
+        from hybridize.cli.running import unwatched
+        from hybridize.evaluate.bench import Variant
+
+        made = self.texts(functions)
+        return Variant(name, unwatched(made.after), made.after)
+
+
+def _plan(args: argparse.Namespace, paths: Sequence[str], config: Config) -> _Planned | None:
+    """As `fix` plans; None if a path is missing, which is then said."""
+    from hybridize.cli.mending import mend
+    from hybridize.cli.session import run_analysis, selected
+
+    report = run_analysis(paths, config)
+    if report.missing:
+        return None
+    lines = {function.facts.id: function.facts.line for function in report.functions}
+    repaired = mend(args, paths, config, report, None)
+    return _Planned(config, selected(repaired.report, config), repaired.contents, lines)
+
+
+def _more(paths: Sequence[str], planned: _Planned, functions: Sequence[FunctionReport]) -> list[Variant]:
+    """The same functions with other arguments of the decorator; what would change nothing is left out."""
+    from hybridize.cli.session import analyze_again
+
+    found = [
+        planned.variant(name, [_with(f, arguments) if _hybrid(f) else f for f in functions])
+        for name, arguments in _ARGUMENTS.items()
+    ]
+    signed = analyze_again(paths, replace(planned.config, infer_input_signatures=True), planned.contents)
+    decisions = {f.facts.id: f.decision for f in signed.functions if _SIGNATURE in dict(f.decision.arguments)}
+    changed = [replace(f, decision=decisions.get(f.facts.id, f.decision)) for f in functions]
+    if [f.decision for f in changed] != [f.decision for f in functions]:
+        found.append(planned.variant(_SIGNATURE, changed))
+    return found
+
+
+def _hybrid(function: FunctionReport) -> bool:
+    from hybridize.decide.model import Action
+
+    return function.decision.action is not Action.CONVERT_TO_EAGER
+
+
+def _with(function: FunctionReport, arguments: Mapping[str, str]) -> FunctionReport:
+    decision = function.decision
+    merged = {**dict(decision.arguments), **arguments}
+    return replace(function, decision=replace(decision, arguments=tuple(merged.items())))
+
+
+class _Progress:
+    """Lines on stderr."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+
+    def __call__(self, line: str) -> None:
+        from hybridize.cli.output import write
+
+        if not self.quiet:
+            write(f"{line}\n", sys.stderr)
+            sys.stderr.flush()
+
+
+def _rendered(result: Result, form: str) -> str:
+    from hybridize.evaluate.bench_report import text, to_json
+
+    return to_json(result) if form == "json" else text(result, form)
+
+
+def _plot(result: Result, file: str) -> None:
+    from hybridize.evaluate.plot import save
+
+    try:
+        save(result, Path(file))
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be written: {(error.strerror or os.fspath(file)).lower()}") from None
+
+
+def _code(result: Result) -> int:
+    """0 if the refactored program computes the same and is not significantly slower."""
+    original, refactored = result.variants[:2]
+    if original.failure or not original.runs:
+        return ERROR
+    fine = result.same(refactored) and result.verdict(refactored, result.clock).word != "slower"
+    return NOTHING if fine else SOMETHING
