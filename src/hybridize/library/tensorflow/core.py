@@ -151,6 +151,10 @@ def _tensor_spec(call: Call) -> Value:
     return keep_arguments(call).value
 
 
+def _spec_of(call: Call) -> Value:
+    return call.engine.library_instance(call.frame, call.pos, "tf.TensorSpec").value
+
+
 def _module_variables(call: Call) -> Value:
     from hybridize.library.keras import tracking
 
@@ -294,6 +298,8 @@ _SAY_NOTHING: Final = (
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
+    "tf.TensorSpec.from_tensor": Spec(_spec_of),
+    "tf.TensorSpec.from_spec": Spec(_spec_of),
     "tf.function": Spec(_function),
     "tf.nest.map_structure": Spec(_map_structure),
     "tf.nest.flatten": Spec(_flatten),

@@ -8,10 +8,13 @@ from typing import Final
 from hybridize.domain.objects import NONE_V, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.model import Evidence
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.control import control
 from hybridize.rules.conversion import Plain, follows, own, plain, refused
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import number
 from hybridize.rules.views import FrameView
 
 _ASKING: Final = frozenset(f"builtins.{n}" for n in ("filter", "sorted", "max", "min", "list.sort"))
@@ -65,12 +68,20 @@ def _keys(view: FrameView) -> Iterator[Hit]:
                 yield Hit(call[-1], "`filter` asks symbolic tensors for their truth", mask)
             continue
         for callee, how in view.callees(call[-1]):
-            if how in ("call", "callback") and any(isinstance(o, Tensor) and o.kind != NDARRAY for o in callee.ret):
+            if how in ("call", "callback") and _gives_tensor(view, callee):
                 mask = view.project.symbolic.lift(view.frame, call[-1], callee, view.project.symbolic.returned(callee))
                 if mask:
                     short = name.removeprefix("builtins.")
                     yield Hit(call[-1], f"`{short}` asks symbolic tensors for their truth", mask)
                     break
+
+
+def _gives_tensor(view: FrameView, callee: Frame) -> bool:
+    """Whether a key is a tensor in a graph: one itself, or a number made from one."""
+    if any(isinstance(o, Tensor) and o.kind != NDARRAY for o in callee.ret):
+        return True
+    inner = FrameView(view.project, callee)
+    return any(number(inner, i[2]) for i in index_of(callee.code).of(Op.RETURN))
 
 
 def _folds(view: FrameView) -> Iterator[Hit]:

@@ -11,7 +11,8 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Loop, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.rules.values import uses
+from hybridize.rules.views import FrameView, FunctionView
 
 _VIEWS: Final = frozenset({"items", "keys", "values"})
 _KEEPS: Final = frozenset({"list", "tuple", "enumerate", "iter", "zip"})
@@ -30,7 +31,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             loop: Loop = instr[2]
             fetch = loop.test[-1]
             name = mixed.get(_iterated(frame, fetch[2])) if fetch[0] == Op.ITER else None
-            if name is not None and _order_matters(frame, loop):
+            if name is not None and _order_matters(FrameView(function.project, frame), loop):
                 yield Hit(fetch[-1], f"depends on the order of `{name}`, and a graph keeps the first call's order")
 
 
@@ -67,12 +68,14 @@ def _iterated(frame: Frame, slot: int) -> int:
     return slot
 
 
-def _order_matters(frame: Frame, loop: Loop) -> bool:
+def _order_matters(view: FrameView, loop: Loop) -> bool:
     """Whether the loop carries a value on by more than sums, or its parts are joined in their order."""
     inside = list(instructions(loop.body))
-    operators = {i[2] for i in inside if i[0] in (Op.BINARY, Op.INPLACE)}
-    if loop.phis and operators - {"+", "+="}:
+    carried = [use for phi in loop.phis for use in uses(view, phi[1])]
+    places = {id(instr) for instr in inside}
+    if any(id(use) in places and not (use[0] in (Op.BINARY, Op.INPLACE) and use[2] in ("+", "+=")) for use in carried):
         return True
+    frame = view.frame
     gathers = any(i[0] == Op.APPEND or (i[0] == Op.CALL and _method(frame, i) == "append") for i in inside)
     return gathers and any(i[0] == Op.CALL and _method(frame, i) in _JOINS for i in index_of(frame.code).flat)
 

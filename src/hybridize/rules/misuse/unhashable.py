@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Class, Container, Func, Inst, Lib, Lit, Obj, Tup, Value
+from hybridize.domain.objects import Class, Container, Func, Inst, Lib, Lit, Obj, Tup, Value, Wrapper
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
@@ -61,6 +61,8 @@ def _problems(
                 yield f"is a `{obj.cls.name}`, which {cause.message}", (cause,)
         elif isinstance(obj, Container) and obj.kind in _UNHASHABLE and not receiver:
             yield f"is a {obj.kind}, which Python does not hash", ()
+        elif isinstance(obj, Wrapper) and obj.kind == "slice" and not receiver:
+            yield "is a slice, which Python does not hash before 3.12", ()
         elif depth and isinstance(obj, Container | Tup) and not receiver:
             for item in parts(obj):
                 yield from _problems(project, item, False, depth - 1)

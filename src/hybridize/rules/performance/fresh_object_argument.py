@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Func, Inst
+from hybridize.domain.objects import Bound, Container, Func, Inst, Wrapper
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -42,7 +42,15 @@ def _fresh(caller: Frame, made: Instr | None, pos: int) -> str:
         return ""
     if made[0] == Op.FUNC and any(isinstance(o, Func) for o in caller.vals[made[1]] or ()):
         return "a function"
-    objects = caller.vals[made[1]] or () if made[0] == Op.CALL else ()
+    objects = caller.vals[made[1]] or ()
+    if made[0] == Op.ATTR and objects and all(isinstance(o, Bound) and isinstance(o.func, Func) for o in objects):
+        return "a bound method"
+    if made[0] != Op.CALL:
+        return ""
+    if objects and all(isinstance(o, Wrapper) and o.kind == "partial" for o in objects):
+        return "a `partial`"
+    if objects and all(isinstance(o, Container) and o.kind == "frozenset" for o in objects):
+        return "a frozenset"
     if objects and all(isinstance(o, Inst) and o.site == (caller.code, made[-1]) for o in objects):
         name = next(o.cls.name for o in objects if isinstance(o, Inst))
         return f"a `{name}`"
@@ -56,7 +64,8 @@ RULE = Rule(
     outcome=Outcome.RETRACES,
     summary="A function or object is made for each call of a hybrid function, which traces for each.",
     details="""Functions and objects are told apart by identity: a lambda or an instance that is made at the call
-site is a new Python value each time, and each gets a trace of its own. Make it once, before the loop.""",
+site is a new Python value each time, and each gets a trace of its own. So is a bound method (`model.loss`) wherever it
+is read. Make it once, before the loop.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,
