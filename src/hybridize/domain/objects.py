@@ -358,9 +358,9 @@ def literal(const: object) -> Lit:
     return found
 
 
-def counter(const: int) -> Lit:
-    """The object of one of the values that a loop counter takes."""
-    return intern_obj(Lit, "int", const, True)
+def counter(const: int | str) -> Lit:
+    """The object of one of the values that a loop counter takes, or of a text that spells one."""
+    return intern_obj(Lit, type(const).__name__, const, True)
 
 
 def prim(kind: str, varies: bool = False) -> Prim:

@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     Tup,
     Unknown,
     Value,
+    counter,
     literal,
     stream,
     tup,
@@ -49,6 +50,8 @@ type_Handler = Callable[["Engine", Frame, list[Any], Instr], "bool | None"]
 
 #: A loop is interpreted at most so often; widening makes it stable long before.
 MAX_ITERATIONS = 12
+#: Longer texts are not spelled out.
+MAX_TEXT = 80
 #: The special methods that a value of an f-string is asked for, by its conversion.
 _ASKED: Final = {"": FORMATTED, "s": SHOWN, "r": SHOWN[1:], "a": SHOWN[1:]}
 
@@ -384,10 +387,27 @@ def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
 
 
 def _format(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, parts, conversions, pos = instr
+    _, dst, parts, conversions, texts, pos = instr
     for slot, conversion in zip(parts, conversions, strict=True):
         show(engine, frame, vals[slot] or BOTTOM, _ASKED[conversion], pos)
-    vals[dst] = STR_V
+    vals[dst] = (_spelled(vals, parts, texts) if texts and engine.world.is_small else None) or STR_V
+
+
+def _spelled(vals: list[Any], parts: tuple[int, ...], texts: tuple[str | None, ...]) -> Value | None:
+    """The text of an f-string whose values are all constants."""
+    shown: list[str] = []
+    varies = False
+    for slot in parts:
+        obj = next(iter(vals[slot] or (None,)))
+        if not isinstance(obj, Lit) or len(vals[slot]) != 1 or not isinstance(obj.const, int | str):
+            return None
+        varies = varies or obj.varies
+        shown.append(str(obj.const))
+    values = iter(shown)
+    text = "".join(next(values) if piece is None else piece for piece in texts)
+    if len(text) > MAX_TEXT:
+        return None
+    return counter(text).value if varies else literal(text).value
 
 
 def _append(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:

@@ -47,6 +47,19 @@ def _conversion(node: ast.FormattedValue) -> str:
     return chr(node.conversion) if node.conversion > 0 else ""
 
 
+def _texts(node: ast.JoinedStr) -> tuple[str | None, ...]:
+    """The pieces of an f-string, None for each value; nothing where a format or conversion says how to show one."""
+    found: list[str | None] = []
+    for value in node.values:
+        if isinstance(value, ast.FormattedValue):
+            if value.format_spec is not None or value.conversion > 0:
+                return ()
+            found.append(None)
+        elif isinstance(value, ast.Constant):
+            found.append(str(value.value))
+    return tuple(found)
+
+
 class ExpressionLowering(Builder):
     """Lowers expressions; each method returns the slot of the value."""
 
@@ -257,12 +270,12 @@ class ExpressionLowering(Builder):
             if isinstance(value, ast.FormattedValue) and value.format_spec is not None:
                 self.expr(value.format_spec)
         dst = self.slot()
-        self.emit(Op.FORMAT, dst, tuple(parts), tuple(map(_conversion, shown)), position(node))
+        self.emit(Op.FORMAT, dst, tuple(parts), tuple(map(_conversion, shown)), _texts(node), position(node))
         return dst
 
     def formatted(self, node: ast.FormattedValue) -> int:
         dst = self.slot()
-        self.emit(Op.FORMAT, dst, (self.expr(node.value),), (_conversion(node),), position(node))
+        self.emit(Op.FORMAT, dst, (self.expr(node.value),), (_conversion(node),), (), position(node))
         return dst
 
     def named(self, node: ast.NamedExpr) -> int:

@@ -52,7 +52,7 @@ class Op(IntEnum):
     SET = auto()  # d, ((slot, starred) ...), p
     GENERATOR = auto()  # d, p                   a generator expression's object
     DICT = auto()  # d, ((key slot or NO_SLOT, value slot) ...), p
-    FORMAT = auto()  # d, (slots), (conversions), p    an f-string; each conversion "r", "s", "a" or ""
+    FORMAT = auto()  # d, (slots), (conversions), (texts), p   an f-string; each conversion "r", "s", "a" or ""
     APPEND = auto()  # -, list, s, p             an element of a comprehension
     SIZED = auto()  # -, list, s, p              a comprehension has as many elements as its source
     PUT = auto()  # -, dict, key, s, p           an entry of a dict comprehension

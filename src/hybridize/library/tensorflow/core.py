@@ -139,6 +139,11 @@ def _jacobian(call: Call, batched: int = 0) -> Value:
     return map_structure(call, sources, of, "jacobian") or tensor(DENSE).value
 
 
+def _forward(call: Call) -> Value:
+    """`ForwardAccumulator.jvp(target)`: what belongs to each tensor of the target."""
+    return map_structure(call, call.arg(0, "primals"), _gradient_of, "jvp") or tensor(DENSE).value
+
+
 def _batch_jacobian(call: Call) -> Value:
     return _jacobian(call, 1)
 
@@ -378,6 +383,9 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "name": lambda call: STR_V,
             "name_scope": lambda call: unknown("a name scope").value,
         },
+    ),
+    "tf.autodiff.ForwardAccumulator": ClassSpec(
+        methods={"jvp": Spec(_forward, op=True), "__enter__": Spec(_receiver)}, parameters=("primals", "tangents")
     ),
     "tf.TensorArray": ClassSpec(
         make=_tensor_array,
