@@ -17,6 +17,7 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     counter,
+    intern_obj,
     prim,
     stream,
     tensor,
@@ -109,7 +110,7 @@ def normalize(value: Value) -> Value:
     out += _tensors(tensors)
     out += _tuples(tuples, streams)
     for kind, group in streams.items():
-        out.append(group[0] if len(group) == 1 else stream(kind, join_all([s.element for s in group]), _count(group)))
+        out.append(group[0] if len(group) == 1 else _one_stream(kind, join_all([s.element for s in group]), group))
     if unknowns:
         out.append(min(unknowns, key=_rank))
     return frozenset(out)
@@ -278,7 +279,16 @@ def _summarized(members: list[Obj], level: int) -> list[Obj]:
         return [tup([summarize(item, level + 1) for item in whole.items], whole.kind, whole.names)]
     assert isinstance(first, Stream)
     streams = [m for m in members if isinstance(m, Stream)]
-    return [stream(first.kind, summarize(join_all([m.element for m in streams]), level + 1), _count(streams))]
+    return [_one_stream(first.kind, summarize(join_all([m.element for m in streams]), level + 1), streams)]
+
+
+def _one_stream(kind: str, element: Value, group: list[Stream]) -> Stream:
+    """What stands for several streams of a kind: it keeps what all of them have."""
+    origin = group[0].origin
+    made = stream(kind, element, _count(group))
+    if origin is None or any(s.origin is not origin for s in group) or made.element is not element:
+        return made
+    return intern_obj(Stream, kind, element, _count(group), None, origin)
 
 
 def _count(group: list[Stream]) -> int | None:

@@ -121,14 +121,18 @@ class Stream(Obj):
     """Something that yields elements: an iterator, a dataset, a range, a map; `kind` says which.
 
     Immutable streams (datasets, ranges) are interned by their element; `kind` starts with a library name for datasets.
-    `count` is how many elements there are, if it is known; `bounds` are those of a range, if they are constants.
+    `count` is how many elements there are, if it is known; `bounds` are those of a range, if they are constants, and
+    `origin` is the code of the project's generator function that made it.
     """
 
-    __slots__ = ("bounds", "count", "depth", "element", "kind", "size")
+    __slots__ = ("bounds", "count", "depth", "element", "kind", "origin", "size")
 
-    def __init__(self, kind: str, element: Value, count: int | None, bounds: range | None = None) -> None:
+    def __init__(
+        self, kind: str, element: Value, count: int | None, bounds: range | None = None, origin: Any = None
+    ) -> None:
         super().__init__()
         self.bounds = bounds
+        self.origin = origin
         self.count = count
         self.depth, self.size = _extent((element,))
         self.kind = kind
@@ -437,7 +441,7 @@ def _is_lasting(obj: Obj) -> bool:
         case Tup():
             return all(_is_lasting(o) for item in obj.items for o in item)
         case Stream():
-            return all(map(_is_lasting, obj.element))
+            return obj.origin is None and all(map(_is_lasting, obj.element))
     return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,7 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
     Wrapper,
+    lib,
     tensor,
     tup,
     unknown,
@@ -35,6 +37,7 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.functions import FunctionCalls
 from hybridize.flow.heap import join_items, registry_class, uid_of
 from hybridize.library import registry
+from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import default_call, unknown_method
 from hybridize.library.protocols import answer, ask
 from hybridize.library.spec import Call, Rule
@@ -376,12 +379,7 @@ class Calls(FunctionCalls):
                 self._in_scope(frame, pos, obj)
                 return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
             case "dispatch":
-                result = self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
-                for func in obj.inner:
-                    if isinstance(func, Func) and DISPATCHED in func.fields:
-                        others = self.read(frame, func.cell(DISPATCHED))
-                        result = join(result, self.call_value(frame, pos, others, args, kwargs, how, rest))
-                return result
+                return self._dispatch(frame, pos, obj, args, kwargs, how, rest)
             case "custom_gradient":
                 return self._with_gradient(self.call_value(frame, pos, obj.inner, args, kwargs, how, rest), frame, pos)
             case "construct":
@@ -392,6 +390,53 @@ class Calls(FunctionCalls):
                 name, options = obj.extra
                 return self.call_library(frame, pos, name, args, dict(options))
         return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
+
+    def _dispatch(
+        self,
+        frame: Frame,
+        pos: int,
+        obj: Wrapper,
+        args: list[Value],
+        kwargs: Mapping[str, Value],
+        how: str,
+        rest: Value,
+    ) -> Value:
+        """`functools.singledispatch`: what is registered for the first argument's type, else the function itself."""
+        result = BOTTOM
+        left = args[0] if args else BOTTOM
+        for func in obj.inner:
+            pairs = self.read(frame, func.cell(DISPATCHED)) if isinstance(func, Func) and args else BOTTOM
+            for pair in pairs:
+                kinds, chosen = pair.items if isinstance(pair, Tup) else (BOTTOM, pair.value)
+                kinds = kinds or self._annotated(frame, chosen)
+                inside = self.narrow(frame, args[0], kinds, True) if kinds else args[0]
+                left = self.narrow(frame, left, kinds, False) if kinds else left
+                if inside:
+                    result = join(result, self.call_value(frame, pos, chosen, [inside, *args[1:]], kwargs, how, rest))
+        if left or not args:
+            result = join(
+                result, self.call_value(frame, pos, obj.inner, [left, *args[1:]] if args else args, kwargs, how, rest)
+            )
+        return result
+
+    def _annotated(self, frame: Frame, functions: Value) -> Value:
+        """The type that functions say their first argument has."""
+        result = BOTTOM
+        for func in functions:
+            hint = func.code.params[0].annotation if isinstance(func, Func) and func.code.params else None
+            names: list[str] = []
+            while isinstance(hint, ast.Attribute):
+                names.insert(0, hint.attr)
+                hint = hint.value
+            if not isinstance(func, Func) or not isinstance(hint, ast.Name):
+                return BOTTOM
+            found = self.module_attr(frame, func.module, hint.id)
+            if not found and hint.id in BUILTINS:
+                found = lib(f"builtins.{hint.id}").value
+            for name in names:
+                found = self.get_attrs(frame, found, name, 0)
+            result = join(result, found)
+        return result
 
     def _with_gradient(self, result: Value, frame: Frame, pos: int) -> Value:
         """What a function under `tf.custom_gradient` gives: its result; its gradient function may be called later."""

@@ -28,6 +28,8 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
     lib,
+    literal,
+    tup,
     unknown,
 )
 from hybridize.flow.classes import linearize
@@ -37,6 +39,7 @@ from hybridize.flow.narrowing import matches
 from hybridize.flow.world import World
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import context_value, library_attribute, library_module
+from hybridize.library.protocols import ask
 from hybridize.library.spec import Call
 from hybridize.program.ir import Code
 
@@ -300,6 +303,7 @@ class Engine(Executor):
             self.note_call(frame, pos, body, "class")
             self.run(body)
             self._special_bases(cls)
+        self._name_descriptors(frame, cls, pos)
         self.note_call(frame, pos, body, "class")
         self._announce(frame, cls, {name: frame.vals[slot] or BOTTOM for name, slot in keywords.items()}, pos)
         return cls
@@ -309,6 +313,8 @@ class Engine(Executor):
         metas = [o for o in keywords.pop("metaclass", BOTTOM) if isinstance(o, Class)]
         metas += [b.metaclass for b in cls.mro if isinstance(b, Class) and b.metaclass is not None]
         cls.metaclass = metas[0] if metas else None
+        if cls.metaclass is not None:
+            self._make_by(frame, cls, cls.metaclass, pos)
         for base in cls.mro[1:]:
             cell = base.fields.get("__init_subclass__") if isinstance(base, Class) else None
             if cell is not None and cell.value:
@@ -316,6 +322,28 @@ class Engine(Executor):
                     inner = hook.inner if isinstance(hook, Wrapper) else hook.value
                     self.call_value(frame, pos, inner, [cls.value], keywords)
                 break
+
+    def _make_by(self, frame: Frame, cls: Class, meta: Class, pos: int) -> None:
+        """Has a metaclass of the project make and initialize a class; what `type.__new__` gives is the class itself."""
+        hooks = [self.class_lookup(frame, meta, name) for name in ("__new__", "__init__")]
+        if not any(hooks):
+            return
+        space = self.container(frame, pos, "dict", f"namespace {cls.name}")
+        self.world.allocated[space, "class"] = cls
+        for name, cell in list(cls.fields.items()):
+            self.write(frame, space.cell(name), cell.value, pos)
+        given = [literal(cls.name).value, tup([b.value for b in cls.bases]).value, space.value]
+        for hook, first in zip(hooks, (meta, cls), strict=True):
+            for item in hook:
+                inner = item.inner if isinstance(item, Wrapper) else item.value
+                self.call_value(frame, pos, inner, [first.value, *given], {}, "construction")
+
+    def _name_descriptors(self, frame: Frame, cls: Class, pos: int) -> None:
+        """Tells descriptors under which name they stand in a class (`__set_name__`)."""
+        for name, cell in list(cls.fields.items()):
+            for obj in cell.value:
+                if isinstance(obj, Inst):
+                    ask(self, frame, obj.value, ("__set_name__",), pos, cls.value, literal(name).value)
 
     def _special_bases(self, cls: Class) -> None:
         """Notes named tuples and what derives from data classes."""

@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     Lit,
     Obj,
     Prim,
+    Stream,
     Tensor,
     Tup,
     Unknown,
@@ -560,13 +561,18 @@ def _return(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool
 def _yield(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, dst, src, _ = instr
     engine.yielded(frame, vals[src] or BOTTOM)
-    vals[dst] = join(NONE_V, unknown("a value sent to a generator").value)
+    vals[dst] = join(NONE_V, engine.read(frame, engine.world.sent(frame.code)))
 
 
 def _yield_from(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, dst, src, pos = instr
     engine.yielded(frame, engine.elements(frame, vals[src] or BOTTOM, pos))
-    vals[dst] = NONE_V
+    result = BOTTOM
+    for obj in vals[src] or BOTTOM:
+        frames = engine.world.contexts(obj.origin).frames if isinstance(obj, Stream) and obj.origin else {}
+        for callee in frames.values():
+            result = join(result, callee.ret)
+    vals[dst] = result or NONE_V
 
 
 def _raise(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:

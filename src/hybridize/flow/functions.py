@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from hybridize.domain.lattice import join, join_all
-from hybridize.domain.objects import BOTTOM, NONE_V, Func, Mod, Value, stream, tup, unknown
+from hybridize.domain.objects import BOTTOM, NONE_V, Func, Mod, Stream, Value, intern_obj, stream, tup, unknown
 from hybridize.flow.contexts import Contexts
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import HeapAccess
@@ -96,7 +96,7 @@ class FunctionCalls(HeapAccess):
         """What a call gives to its caller: the returned value, or a generator of what is yielded."""
         code = callee.code
         if code.is_generator:
-            return stream("generator", callee.yields).value
+            return intern_obj(Stream, "generator", callee.yields, None, None, code).value
         if not callee.ret:
             if code.abstract:
                 return unknown(f"an abstract method `{code.name}`").value

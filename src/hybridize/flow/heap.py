@@ -554,6 +554,16 @@ class HeapAccess:
             result = join(result, self._item(frame, obj, index, pos, quiet))
         return result
 
+    def class_of_namespace(self, container: Container) -> Value:
+        """The class that is made of a namespace."""
+        found = self.world.allocated.get((container, "class"))
+        return found.value if found is not None else BOTTOM
+
+    def send(self, frame: Frame, generator: Stream, value: Value, pos: int) -> None:
+        """Sends a value to a generator of the project."""
+        if generator.origin is not None:
+            self.write(frame, self.world.sent(generator.origin), value, pos)
+
     def reads_insert(self, container: Container) -> None:
         """Notes that reading a missing key of a container inserts it (`defaultdict`)."""
         self.world.allocated[container, "inserts"] = container
@@ -566,6 +576,7 @@ class HeapAccess:
                 look_up(self, frame, index, pos)
                 if not quiet and (obj, "inserts") in self.world.allocated:
                     frame.effect("item", obj, obj.kind, pos)
+                    self.write(frame, self.world.key_cell(obj), index, pos)
                 return self._container_item(frame, obj, index, pos)
             case Stream():
                 return (

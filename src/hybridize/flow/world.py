@@ -40,6 +40,7 @@ class World:
         self.failures: list[str] = []  # models that raised
         self._sites: dict[Any, dict[Frame, Any]] = {}
         self._keys: dict[Container, Cell] = {}
+        self._sent: dict[Code, Cell] = {}
         self._growth: dict[Cell, int] = {}
 
     def site(self, what: object, frame: Frame, pos: int, tag: str) -> Any:
@@ -63,6 +64,13 @@ class World:
         found = self.by_code.get(code)
         if found is None:
             found = self.by_code[code] = Contexts(code, self.context_limit)
+        return found
+
+    def sent(self, code: Code) -> Cell:
+        """What is sent to the generators of a function."""
+        found = self._sent.get(code)
+        if found is None:
+            found = self._sent[code] = Cell()
         return found
 
     def count_growth(self, cell: Cell) -> int:

@@ -12,7 +12,19 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, NONE_V, Cell, Container, Inst, LibInst, Lit, Obj, Value, unknown
+from hybridize.domain.objects import (
+    BOTTOM,
+    NONE_V,
+    Cell,
+    Container,
+    Inst,
+    LibInst,
+    Lit,
+    Obj,
+    Stream,
+    Value,
+    unknown,
+)
 
 Rule: TypeAlias = "Callable[[Call], Value]"
 
@@ -34,6 +46,8 @@ class EngineApi(Protocol):
     def get_attrs(self, frame: Any, value: Value, name: str, pos: int) -> Value: ...
     def set_attr(self, frame: Any, obj: Obj, name: str, value: Value, pos: int) -> None: ...
     def get_item(self, frame: Any, owner: Value, index: Value, pos: int, *, quiet: bool = ...) -> Value: ...
+    def class_of_namespace(self, container: Container) -> Value: ...
+    def send(self, frame: Any, generator: Stream, value: Value, pos: int) -> None: ...
     def reads_insert(self, container: Container) -> None: ...
     def set_item(self, frame: Any, obj: Obj, index: Value, value: Value, pos: int) -> None: ...
     def elements(self, frame: Any, value: Value, pos: int) -> Value: ...

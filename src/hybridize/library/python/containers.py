@@ -12,6 +12,7 @@ from hybridize.domain.objects import (
     NONE_V,
     STR_V,
     Container,
+    Inst,
     Lit,
     Stream,
     Tup,
@@ -27,6 +28,8 @@ from hybridize.library.protocols import FORMATTED, equal, look_up, show
 from hybridize.library.python.functions import compare_elements, from_keys, give
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
+#: So many attributes of an object are told apart by `vars`.
+_MOST_PARTS: Final = 32
 #: A list has its elements by position while they are not more.
 _MOST_APPENDED: Final = 48
 _NOTHING: Final = give(NONE_V)
@@ -369,6 +372,12 @@ def _advance(call: Call) -> Value:
     return receiver.element if isinstance(receiver, Stream) else call.elements(receiver.value) if receiver else BOTTOM
 
 
+def _send(call: Call) -> Value:
+    if isinstance(call.receiver, Stream) and call.arg(0):
+        call.engine.send(call.frame, call.receiver, call.arg(0), call.pos)
+    return _advance(call)
+
+
 def _closed(call: Call) -> Value:
     call.effect("iterator", "close()", call.receiver)
     return NONE_V
@@ -376,7 +385,7 @@ def _closed(call: Call) -> Value:
 
 _GENERATOR: Final = {
     "__next__": Spec(_advance),
-    "send": Spec(_advance),
+    "send": Spec(_send),
     "throw": Spec(_advance),
     "close": Spec(_closed),
 }
@@ -398,7 +407,7 @@ _OBJECT: Final = {
     "__str__": Spec(give(STR_V)),
     "__eq__": Spec(give(BOOL_V)),
     "__hash__": Spec(give(INT_V)),
-    "__new__": Spec(lambda call: unknown("an object made by `object.__new__`").value),
+    "__new__": Spec(lambda call: _made_by_type(call)),
     "__getattribute__": Spec(
         lambda call: call.engine.get_attrs(
             call.frame, call.receiver.value if call.receiver else BOTTOM, str(call.constant(0, "", "")), call.pos
@@ -406,6 +415,16 @@ _OBJECT: Final = {
     ),
     "__subclasses__": Spec(lambda call: unknown("subclasses").value),
 }
+
+
+def _made_by_type(call: Call) -> Value:
+    """`type.__new__(metaclass, name, bases, namespace)`: the class that is being made; else an object of some class."""
+    for value in call.args:
+        for obj in value:
+            made = call.engine.class_of_namespace(obj) if isinstance(obj, Container) and obj.kind == "dict" else BOTTOM
+            if made:
+                return made
+    return unknown("an object made by `object.__new__`").value
 
 
 def _object_setattr(call: Call) -> Value:
@@ -427,6 +446,20 @@ def _namespace_changed(call: Call) -> Value:
     for name, value in named.items():
         call.engine.set_field(call.frame, owner, name, value, call.pos)
     return unknown("an attribute of an object").value if "pop" in call.name else NONE_V
+
+
+def _namespace_parts(call: Call) -> Value:
+    """The attributes of an object, in the order in which they were first set."""
+    owner = call.receiver.extra[0] if isinstance(call.receiver, Wrapper) else None
+    part = call.name.rpartition(".")[2]
+    if not isinstance(owner, Inst) or len(owner.fields) > _MOST_PARTS:
+        return unknown("attributes of an object").value
+    names = [name for name in owner.fields if isinstance(name, str) and "$" not in name]
+    values = {name: call.engine.read(call.frame, owner.fields[name]) for name in names}
+    pairs = [(literal(name).value, value) for name, value in values.items() if value]
+    if part == "items":
+        return tup([tup(pair).value for pair in pairs]).value
+    return tup([pair[0 if part == "keys" else 1] for pair in pairs]).value
 
 
 def _namespace_copied(call: Call) -> Value:
@@ -470,7 +503,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         methods={
             **{name: Spec(_namespace_changed) for name in ("update", "pop", "popitem", "clear", "setdefault")},
             **{name: Spec(_namespace_changed) for name in ("__setitem__", "__delitem__")},
-            **{name: Spec(give(unknown("attributes of an object").value)) for name in ("items", "keys", "values")},
+            **{name: Spec(_namespace_parts) for name in ("items", "keys", "values")},
             **{name: Spec(give(unknown("an attribute of an object").value)) for name in ("get", "__getitem__")},
             "copy": Spec(_namespace_copied),
         }

@@ -295,6 +295,9 @@ def _reduce_numbers(call: Call) -> Value:
         compare_elements(call, values)
     result = BOTTOM
     start = call.arg(1, "start") if name == "sum" else BOTTOM
+    items = known_items(call, call.arg(0)) if name == "sum" else None
+    if items and len(items) <= MAX_ROWS and any(isinstance(o, Inst | Tensor) for o in values):
+        return _added_up(call, start or literal(0).value, items)
     if name == "sum" and any(isinstance(o, Container | Tup) for o in values):
         kind = "list" if any(isinstance(o, Container) for o in values) else "tuple"
         element = join(call.elements(values), call.elements(start))
@@ -320,6 +323,15 @@ def _reduce_numbers(call: Call) -> Value:
         default = call.arg(-1, "default")
         result = join(result, default)
     return result or INT_V
+
+
+def _added_up(call: Call, total: Value, items: list[Value]) -> Value:
+    """`sum` of items that are known one by one."""
+    from hybridize.library.operators import binary
+
+    for item in items:
+        total = binary(call.engine, call.frame, "+", total, item, call.pos) if total and item else BOTTOM
+    return total
 
 
 def _folded(call: Call, name: str, obj: Lit) -> Value | None:

@@ -218,11 +218,14 @@ def _register(call: Call) -> Value:
     """`f.register(fn)`, `f.register(type, fn)`, `@f.register(type)`: `fn` may be called instead of `f`."""
     generic = call.kwargs.get("generic", BOTTOM)
     given = [a for a in call.args if any(isinstance(o, Func | Wrapper | Bound) for o in a)]
+    kinds = call.kwargs.get("kinds") or (call.args[0] if call.args else BOTTOM)
     if not given:
-        return later(_REGISTER, {"generic": generic})
+        return later(_REGISTER, {"generic": generic, "kinds": kinds})
+    if kinds == given[-1]:
+        kinds = BOTTOM  # its annotation says for which type
     for func in generic:
         if isinstance(func, Func):
-            call.engine.set_field(call.frame, func, "<dispatched>", given[-1], call.pos)
+            call.engine.set_field(call.frame, func, "<dispatched>", tup([kinds, given[-1]]).value, call.pos)
     return given[-1]
 
 
