@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import (
     BOTTOM,
+    Bound,
     Heap,
     Lit,
     Obj,
@@ -16,6 +17,7 @@ from hybridize.domain.objects import (
     Tup,
     Unknown,
     Value,
+    Wrapper,
     counter,
     intern_obj,
     prim,
@@ -298,9 +300,9 @@ def _count(group: list[Stream]) -> int | None:
 
 def collapse(value: Value) -> Value:
     """What is left of a value that keeps growing: no large structures, and of many heap objects none told apart."""
-    if any(isinstance(o, Tup | Stream) and o.size > MAX_GROWING for o in value):
-        kept = [o for o in value if not isinstance(o, Tup | Stream)]
+    if any(isinstance(o, Tup | Stream | Wrapper | Bound) and o.size > MAX_GROWING for o in value):
+        kept = [o for o in value if not isinstance(o, Tup | Stream | Wrapper | Bound)]
         value = normalize(frozenset([*kept, unknown("a value that keeps growing")]))
-    if sum(1 for o in value if isinstance(o, Heap)) > MAX_GROWING:
+    if sum(1 for o in value if isinstance(o, Heap | Wrapper | Bound)) > MAX_GROWING:
         value = frozenset([*(o for o in value if isinstance(o, Lit | Prim | Tensor | Tup | Stream)), TOO_MANY])
     return _values.setdefault(value, value)

@@ -142,17 +142,20 @@ class Stream(Obj):
         return f"{self.kind}<{show(self.element)}>"
 
 
-def _extent(items: tuple[Value, ...]) -> tuple[int, int]:
-    """How deeply immutable structures nest in some values, and how many objects they hold in all."""
-    depth, size = 0, 1
-    for item in items:
-        for obj in item:
-            if isinstance(obj, Tup | Stream):
-                depth = max(depth, obj.depth)
-                size += obj.size
-            else:
-                size += 1
-    return depth + 1, size
+def _extent(parts: Iterable[Any], level: float = 1) -> tuple[float, int]:
+    """How deeply immutable structures nest in some values, themselves `level` deep, and how many objects they hold."""
+    depth, size = 0.0, 1
+    for part in parts:
+        if isinstance(part, Tup | Stream | Wrapper | Bound):
+            depth = max(depth, part.depth)
+            size += part.size
+        elif isinstance(part, frozenset | tuple):
+            inner, held = _extent(part, 0)
+            depth = max(depth, inner)
+            size += held - 1
+        else:
+            size += 1
+    return depth + level, size
 
 
 class Heap(Obj):
@@ -297,10 +300,11 @@ class Lib(Obj):
 class Bound(Obj):
     """A function bound to its first argument: a method (`func` a Func) or a library method (`func` its name)."""
 
-    __slots__ = ("func", "receiver")
+    __slots__ = ("depth", "func", "receiver", "size")
 
     def __init__(self, func: Obj | str, receiver: Obj) -> None:
         super().__init__()
+        self.depth, self.size = _extent((func, receiver), WRAPPING)
         self.func = func
         self.receiver = receiver
 
@@ -314,10 +318,11 @@ class Wrapper(Obj):
     `kind` is `staticmethod`, `classmethod`, `property`, `partial`, `hybrid`, `super` ...
     """
 
-    __slots__ = ("extra", "inner", "kind")
+    __slots__ = ("depth", "extra", "inner", "kind", "size")
 
     def __init__(self, kind: str, inner: Value, extra: tuple[Any, ...]) -> None:
         super().__init__()
+        self.depth, self.size = _extent((inner, extra), WRAPPING)
         self.kind = kind
         self.inner = inner
         self.extra = extra
@@ -335,10 +340,15 @@ class Unknown(Obj):
         super().__init__()
         self.reason = reason
 
+    def part(self, what: str, longest: int = 80) -> Value:
+        """What is got out of an unknown value, and how ("an attribute"). A reason so long grows no more."""
+        return unknown(f"{what} of {self.reason}").value if len(self.reason) < longest else self.value
+
     def __repr__(self) -> str:
         return f"?({self.reason})"
 
 
+_TOO_DEEP: Final = Unknown("a value that is nested too deeply")
 _T = TypeVar("_T", bound=Obj)
 _interned: dict[Any, Any] = {}
 
@@ -380,6 +390,8 @@ def tensor(kind: str, dtype: str | None = None, shape: Shape = None, content: Sh
 #: Structures beyond these bounds are cut off: a program that nests values without end must not do so here.
 MAX_NESTING: Final = 5
 MAX_STRUCTURE: Final = 400
+#: Decorators and bound methods nest deeper than tuples in sound programs: each counts so much of a level.
+WRAPPING: Final = 0.4
 
 
 def tup(items: Iterable[Value], kind: str = "tuple", names: tuple[str, ...] | None = None) -> Tup:
@@ -400,10 +412,10 @@ def stream(kind: str, element: Value, count: int | None = None) -> Stream:
 
 def _cut(value: Value) -> Value:
     """A value without the structures in it."""
-    if not any(isinstance(o, Tup | Stream) for o in value):
+    if not any(isinstance(o, Tup | Stream | Wrapper | Bound) for o in value):
         return value
-    kept = [o for o in value if not isinstance(o, Tup | Stream)]
-    return frozenset([*kept, unknown("a value that is nested too deeply")])
+    kept = [o for o in value if not isinstance(o, Tup | Stream | Wrapper | Bound)]
+    return frozenset([*kept, _TOO_DEEP])
 
 
 def lib(name: str) -> Lib:
@@ -413,12 +425,27 @@ def lib(name: str) -> Lib:
 
 def bound(func: Obj | str, receiver: Obj) -> Bound:
     """A bound method."""
-    return intern_obj(Bound, func, receiver)
+    made = intern_obj(Bound, func, receiver)
+    if made.depth > MAX_NESTING or made.size > MAX_STRUCTURE:
+        return intern_obj(Bound, func if isinstance(func, str | Func) else _TOO_DEEP, _TOO_DEEP)
+    return made
 
 
 def wrapper(kind: str, inner: Value, *extra: Any) -> Wrapper:
     """A wrapped callable."""
-    return intern_obj(Wrapper, kind, inner, extra)
+    made = intern_obj(Wrapper, kind, inner, extra)
+    if made.depth > MAX_NESTING or made.size > MAX_STRUCTURE:
+        return intern_obj(Wrapper, kind, _cut(inner), tuple(map(_cut_part, extra)))
+    return made
+
+
+def _cut_part(part: Any) -> Any:
+    """A part of a wrapper without the structures in it."""
+    if isinstance(part, frozenset):
+        return _cut(part)
+    if isinstance(part, tuple):
+        return tuple(map(_cut_part, part))
+    return _TOO_DEEP if isinstance(part, Tup | Stream | Wrapper | Bound) else part
 
 
 def unknown(reason: str) -> Unknown:

@@ -20,7 +20,7 @@ _PYTHON_PROTOCOLS = frozenset(
         "reversed index int float complex copy deepcopy reduce reduce_ex getstate setstate dir sizeof missing"
     ).split()
 )
-_OPAQUE = ("unknown_call", "foreign_call")
+_OPAQUE = ("unknown_call", "foreign_call", "unfollowed")
 _UNKNOWN = "calls something unknown"
 #: The callee is one of the project's own, of which a wrapper serves too many to tell them apart.
 _SUMMARIZED = f"{_UNKNOWN}: {TOO_MANY.reason}"

@@ -55,7 +55,7 @@ WORLD: Final = {
 #: Effects that change an object or variable.
 CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "iterator"})
 #: Calls that the analysis cannot see into.
-OPAQUE: Final = frozenset({"unknown_call", "foreign_call"})
+OPAQUE: Final = frozenset({"unknown_call", "foreign_call", "unfollowed"})
 #: Ways of being called whose effects are not the caller's: Keras builds once; host functions run at every step.
 _ABSORBED: Final = frozenset({"build", "host"})
 #: Methods that write the fields of the object that is being made: no side effect of theirs, but of who calls them
@@ -374,6 +374,8 @@ def _sounds_harmless(reason: Reason) -> bool:
     target = reason.effect.target
     if reason.effect.kind in CHANGES and isinstance(target, Unknown) and target.reason.startswith(_PART):
         return False  # what a call has made may be new; a part of it belongs to what it was made from
+    if reason.effect.kind == "unfollowed":
+        return False
     text = reason.effect.detail.lower()
     quoted = text.rpartition("`")[0].rpartition("`")[2] or text
     names = (quoted.rpartition(".")[2], _LOGARITHM.sub("", _called_name(reason).lower()))
@@ -424,6 +426,8 @@ def describe(effect: Effect) -> str:
             return f"advances an iterator with `{effect.detail}`"
         case "unknown_call":
             return f"calls something unknown: {effect.detail}"
+        case "unfollowed":
+            return f"`{effect.detail}` is more code than the analysis follows: what the rest of it does is unknown"
         case "foreign_call":
             return f"calls `{effect.detail}`, about which nothing is known"
     return WORLD.get(effect.kind, "has effect `{}`").format(effect.detail.removeprefix("builtins."))

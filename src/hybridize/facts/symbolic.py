@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hybridize.domain.lattice import TOO_MANY
+from hybridize.domain.nesting import held
 from hybridize.domain.objects import (
     Class,
     Container,
@@ -57,15 +58,18 @@ def parameters_of(mask: int) -> list[int]:
     return [i for i in range(mask.bit_length() - 2) if mask & parameter_bit(i)]
 
 
-def holds_tensor(value: Value | None, arrays: bool = True, depth: int = _DEPTH) -> bool:
+def holds_tensor(value: Value | None, arrays: bool = True) -> bool:
     """Whether a value is or contains a tensor (with `arrays`, NumPy arrays too)."""
+    nested = False
     for obj in value or ():
         if isinstance(obj, Tensor):
             if arrays or obj.kind != NDARRAY:
                 return True
-        elif depth and any(holds_tensor(inner, arrays, depth - 1) for inner in _contents(obj)):
-            return True
-    return False
+        elif isinstance(obj, Tup | Container | Stream):
+            nested = True
+    if not nested or not value:
+        return False
+    return any(isinstance(o, Tensor) and (arrays or o.kind != NDARRAY) for o in held(value, _DEPTH, _contents))
 
 
 def _may_hold_tensor(value: Value) -> bool:

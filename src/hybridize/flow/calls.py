@@ -33,7 +33,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import DENSE
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.functions import FunctionCalls
 from hybridize.flow.heap import join_items, registry_class, uid_of
 from hybridize.library import registry
@@ -70,6 +70,9 @@ class Calls(FunctionCalls):
         rest: Value = BOTTOM,
     ) -> Value:
         """Calls any object of a value; `rest` stands for further arguments whose number is not known."""
+        self.work += 1
+        if self.work > self.limit:
+            raise ExhaustedError
         if len(func) == 1:
             (only,) = func
             return self.call_obj(frame, pos, only, args, kwargs, how, rest)
@@ -118,7 +121,7 @@ class Calls(FunctionCalls):
                 self.escape(frame, args, kwargs, pos)
                 if len(args) == 1 and not kwargs and _is_definition(args[0]):
                     return args[0]  # an unknown decorator: what it wraps is called all the same
-                return unknown(f"the result of a call of {obj.reason}" if len(obj.reason) < 60 else obj.reason).value
+                return obj.part("the result of a call", 60)
         return unknown("the result of calling a value that is not callable").value
 
     def escape(self, frame: Frame, args: list[Value], kwargs: Mapping[str, Value], pos: int) -> None:
@@ -269,6 +272,8 @@ class Calls(FunctionCalls):
         self.rules_open += 1
         try:
             return rule(call)
+        except ExhaustedError:
+            raise
         except Exception as error:
             self.world.failures.append(f"{call.name}: {type(error).__name__}: {error}")
             call.frame.effect("foreign_call", None, call.name, call.pos)

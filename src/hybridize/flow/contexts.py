@@ -36,18 +36,29 @@ SMALL_PROGRAM: Final = 120
 SLOTS_BY_RECEIVER: Final = 400
 #: The coarsest level has no bound: it has one frame for each function object.
 COARSEST: Final = 3
+#: What following a function may cost over all its frames and runs: so much, and so much more for each of its slots.
+#: The unit is an instruction, a call, or a container or attribute that is read. Sound programs need a tenth at most.
+ALLOWANCE: Final = 250_000
+ALLOWANCE_BY_SLOT: Final = 2_500
 
 
 class Contexts:
     """The frames of one function's code, and the level at which its contexts are told apart."""
 
-    __slots__ = ("frames", "level", "limit", "size")
+    __slots__ = ("allowance", "frames", "level", "limit", "size", "spent")
 
     def __init__(self, code: Code, limit: int = LEVEL_LIMIT) -> None:
         self.limit = limit
         self.frames: dict[Any, Frame] = {}
         self.level = 0
         self.size = code.size
+        self.spent = 0
+        self.allowance = ALLOWANCE + ALLOWANCE_BY_SLOT * code.size
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the function is no longer followed: its frames have the results so far, and unknown ones."""
+        return self.spent > self.allowance
 
     def fits(self, count: int) -> bool:
         """Whether so many contexts are affordable at this level."""

@@ -33,8 +33,9 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.flow.classes import linearize
+from hybridize.flow.contexts import ALLOWANCE
 from hybridize.flow.execute import Executor
-from hybridize.flow.frames import PATIENCE, Frame
+from hybridize.flow.frames import PATIENCE, ExhaustedError, Frame
 from hybridize.flow.narrowing import matches
 from hybridize.flow.world import World
 from hybridize.library.builtin_names import BUILTINS
@@ -43,8 +44,8 @@ from hybridize.library.protocols import ask
 from hybridize.library.spec import Call
 from hybridize.program.ir import Code
 
-#: A frame is run at most so often; the lattice is finite, this only guards against a mistake in a model.
-MAX_RUNS = 400
+#: A frame is run at most so often; the lattice is finite, but high.
+MAX_RUNS = 1000
 
 
 class Engine(Executor):
@@ -57,6 +58,8 @@ class Engine(Executor):
         self.rules_open = 0
         self.binding = 0
         self.turns = 1
+        self.work = 0
+        self.limit = ALLOWANCE
         self._queue: list[tuple[int, int, Frame]] = []
 
     # The fixpoint --------------------------------------------------------------------------------------------------
@@ -96,7 +99,8 @@ class Engine(Executor):
 
     def run(self, frame: Frame) -> None:
         """Executes a frame with its present arguments."""
-        if frame.runs >= MAX_RUNS:
+        contexts = self.world.contexts(frame.code)
+        if frame.exhausted:
             return
         frame.running = True
         frame.runs += 1
@@ -109,9 +113,18 @@ class Engine(Executor):
         for param, value in zip(frame.code.params, frame.args, strict=True):
             frame.vals[param.slot] = value
         self.depth += 1
+        outer = self.work, self.limit
+        start = self.work = contexts.spent
+        self.limit = contexts.allowance
         try:
+            if frame.runs > MAX_RUNS or contexts.exhausted:
+                raise ExhaustedError
             self.execute(frame, frame.code.body)
+        except ExhaustedError:
+            self._give_up(frame)
         finally:
+            contexts.spent += self.work - start
+            self.work, self.limit = outer
             self.depth -= 1
             frame.running = False
             self.settle_calls(frame)
@@ -119,6 +132,15 @@ class Engine(Executor):
             for caller, goes_on in frame.callers.items():
                 if goes_on:
                     self.enqueue(caller)
+
+    def _give_up(self, frame: Frame) -> None:
+        """Follows a frame no longer: what it has done so far stands, and what else it does and gives is unknown."""
+        frame.exhausted = True
+        frame.effect("unfollowed", None, frame.code.name, frame.code.position)
+        result = unknown(f"the result of `{frame.code.name}`, which is more than the analysis follows").value
+        self.returned(frame, result)
+        if frame.code.is_generator:
+            self.yielded(frame, result)
 
     def returned(self, frame: Frame, value: Value) -> None:
         """Adds to what a frame returns."""

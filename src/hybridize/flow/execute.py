@@ -34,7 +34,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.calls import Calls
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.truth import MAYBE, NEVER, truth
@@ -64,6 +64,9 @@ class Executor(Calls):
         """Executes a block; false where control does not reach its end."""
         vals = frame.vals
         table = HANDLERS
+        self.work += len(block)
+        if self.work > self.limit:
+            raise ExhaustedError
         for instr in block:
             if table[instr[0]](self, frame, vals, instr) is False:  # type: ignore[arg-type]  # Engine is the only executor
                 return False

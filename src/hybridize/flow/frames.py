@@ -12,6 +12,10 @@ from hybridize.program.ir import Code
 PATIENCE: Final = 8
 
 
+class ExhaustedError(Exception):
+    """Following the function that runs has cost all that it may."""
+
+
 #: The frame number of objects that all frames of a site share (see `World.site`).
 SHARED: Final = -1
 
@@ -44,6 +48,7 @@ class Frame:
         "earlier",
         "edges",
         "effects",
+        "exhausted",
         "explicit",
         "func",
         "grown",
@@ -106,6 +111,7 @@ class Frame:
         self.dead = False
         self.lenient = False
         self.stuck = False
+        self.exhausted = False  # no longer followed: what it does is unknown
         self.grown = 0
         self.runs = 0
         self.phase = 0

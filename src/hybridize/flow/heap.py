@@ -39,7 +39,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.flow.frames import PATIENCE, SHARED, Frame
+from hybridize.flow.frames import PATIENCE, SHARED, ExhaustedError, Frame
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, operator_item
 from hybridize.library.lengths import LOST
@@ -61,6 +61,8 @@ class HeapAccess:
     if TYPE_CHECKING:
         world: World
         binding: int
+        work: int
+        limit: int
 
         def enqueue(self, frame: Frame) -> None: ...
         def call_value(
@@ -169,6 +171,7 @@ class HeapAccess:
 
     def get_attrs(self, frame: Frame, value: Value, name: str, pos: int) -> Value:
         """An attribute of any object of a value."""
+        self.work += 1
         if len(value) == 1:
             (only,) = value
             return self.get_attr(frame, only, name, pos)
@@ -192,7 +195,7 @@ class HeapAccess:
             case Tup() if obj.names is not None and name in obj.names:
                 return obj.items[obj.names.index(name)]
             case Unknown():
-                return unknown(f"an attribute of {obj.reason}" if len(obj.reason) < 80 else obj.reason).value
+                return obj.part("an attribute")
             case Wrapper():
                 return self._wrapper_attr(frame, obj, name, pos)
             case Func():
@@ -663,6 +666,9 @@ class HeapAccess:
 
     def values_of(self, frame: Frame, obj: Container) -> Value:
         """The join of all elements (values, for a dict) of a container."""
+        self.work += 1
+        if self.work > self.limit:
+            raise ExhaustedError
         result = self.read(frame, obj.rest_cell())
         for cell in list(obj.fields.values()):
             result = join(result, self.read(frame, cell))
@@ -725,6 +731,9 @@ class HeapAccess:
 
     def elements(self, frame: Frame, value: Value, pos: int) -> Value:
         """What iterating over a value gives, joined over all elements."""
+        self.work += 1
+        if self.work > self.limit:
+            raise ExhaustedError
         result = BOTTOM
         for obj in value:
             result = join(result, self._elements(frame, obj, pos))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Inst, Mod, Obj, Value
 from hybridize.flow.contexts import LEVEL_LIMIT, Contexts
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
+
+#: A site tells apart objects of so many kinds.
+MAX_TAGS: Final = 48
 
 
 class World:
@@ -39,6 +42,7 @@ class World:
         self.intercepted = False  # some class of the project defines `__getattribute__`
         self.failures: list[str] = []  # models that raised
         self._sites: dict[Any, dict[Frame, Any]] = {}
+        self._tags: dict[tuple[Any, ...], int] = {}
         self._keys: dict[Container, Cell] = {}
         self._sent: dict[Code, Cell] = {}
         self._growth: dict[Cell, int] = {}
@@ -48,11 +52,17 @@ class World:
         place = (what, frame.code, pos, tag, frame.turn)
         frames = self._sites.get(place)
         if frames is None:
-            frames = self._sites[place] = {}
+            frames = self._sites[place] = self._of_tag(place)
         if frame in frames:
             return frames[frame]
         name = frames[frame] = (*place, frame) if len(frames) < self._heap_contexts else (*place, None)
         return name
+
+    def _of_tag(self, place: tuple[Any, ...]) -> dict[Frame, Any]:
+        """The names of a new tag of a site; one with many tags (results that are mapped again) shares the rest."""
+        what, code, pos, _, turn = place
+        tags = self._tags[what, code, pos, turn] = self._tags.get((what, code, pos, turn), 0) + 1
+        return {} if tags <= MAX_TAGS else self._sites.setdefault((what, code, pos, "shared", turn), {})
 
     @property
     def is_small(self) -> bool:

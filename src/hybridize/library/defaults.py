@@ -192,7 +192,7 @@ def operator_item(call: Call) -> Value:
         case Stream():
             return obj.element
         case Unknown():
-            return unknown(f"an element of {obj.reason}" if len(obj.reason) < 80 else obj.reason).value
+            return obj.part("an element")
         case Lib():
             return OPEN_ITEMS.get(obj.name) or unknown(f"an element of {obj.name}").value
         case Bound():
@@ -215,5 +215,5 @@ def context_value(call: Call) -> Value:
         return obj.value
     if isinstance(obj, Unknown):
         call.effect("unknown_call", obj.reason)
-        return unknown(f"a context of {obj.reason}" if len(obj.reason) < 80 else obj.reason).value
+        return obj.part("a context")
     return obj.value if obj is not None else BOTTOM

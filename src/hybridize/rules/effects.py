@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from hybridize.domain.nesting import held
 from hybridize.domain.objects import Container, Obj, Stream, Tensor, Value
 from hybridize.facts.effects import CHANGES, Reason, describe, evidence_of, fills_own, kind_of
 from hybridize.facts.guards import holds_plain_tensor, parts, stored
@@ -57,7 +58,7 @@ def argument_name(frame: Frame, reason: Reason) -> str | None:
     target = reason.effect.target
     if isinstance(target, Container):
         for param, value in zip(frame.code.params, frame.args, strict=True):
-            if param.kind not in ("varargs", "kwargs") and _within(target, value):
+            if param.kind not in ("varargs", "kwargs") and within(target, value):
                 return param.name
     elif isinstance(target, Tensor | Stream):
         for root in sorted(r for r in reason.roots if isinstance(r, int)):
@@ -65,16 +66,9 @@ def argument_name(frame: Frame, reason: Reason) -> str | None:
     return None
 
 
-def _within(target: Obj, value: Value, depth: int = _DEPTH) -> bool:
+def within(target: Obj, value: Value) -> bool:
     """Whether a container is in a value, as an argument's structure is seen: containers are, objects are not."""
-    for obj in value:
-        if obj is target:
-            return True
-        if not depth:
-            continue
-        if any(_within(target, each, depth - 1) for each in parts(obj)):
-            return True
-    return False
+    return target in held(value, _DEPTH, parts)
 
 
 def leaked(function: FunctionView, reason: Reason) -> bool:

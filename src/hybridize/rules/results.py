@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -42,6 +43,8 @@ READS: Final = "variable"
 OBJECT: Final = "object"
 #: A part below this one is not looked at.
 _DEPTH: Final = 4
+#: A container that a result holds in more places than these is looked into in so many of them.
+_MOST_PATHS: Final = 4
 #: Library objects that traced functions can return.
 _RETURNABLE: Final = (
     "tf.data.",
@@ -93,15 +96,19 @@ def parts_of(view: FrameView, slot: int) -> tuple[Part, ...]:
     return view.project.shared(("parts", value), lambda: tuple(parts(value)))
 
 
-def parts(value: Value, path: tuple[object, ...] = (), depth: int = _DEPTH) -> Iterator[Part]:
+def parts(value: Value) -> Iterator[Part]:
     """The parts of a result that do not come back as they are."""
+    return _parts(value, (), _DEPTH, Counter())
+
+
+def _parts(value: Value, path: tuple[object, ...], depth: int, seen: Counter[Obj]) -> Iterator[Part]:
     if any(isinstance(o, Tensor) and o.kind != NDARRAY and o.kind != VARIABLE for o in value):
         return  # where it may be a tensor as well, the rest is what loops and branches started with
     for obj in sorted(value, key=repr) if len(value) > 1 else value:
-        yield from _object(obj, path, depth)
+        yield from _object(obj, path, depth, seen)
 
 
-def _object(obj: Obj, path: tuple[object, ...], depth: int) -> Iterator[Part]:
+def _object(obj: Obj, path: tuple[object, ...], depth: int, seen: Counter[Obj]) -> Iterator[Part]:
     match obj:
         case Lit() | Prim():
             if obj is not NONE:
@@ -115,11 +122,12 @@ def _object(obj: Obj, path: tuple[object, ...], depth: int) -> Iterator[Part]:
             yield Part(path, OBJECT, "a slice")
         case Tup() if depth:
             for i, item in enumerate(obj.items):
-                yield from parts(item, (*path, i), depth - 1)
-        case Container() if depth:
-            yield from _container(obj, path, depth)
+                yield from _parts(item, (*path, i), depth - 1, seen)
+        case Container() if depth and seen[obj] < _MOST_PATHS:
+            seen[obj] += 1
+            yield from _container(obj, path, depth, seen)
         case Stream():
-            yield from _stream(obj, path, depth)
+            yield from _stream(obj, path, depth, seen)
         case Inst() | LibInst():
             yield from _instance(obj, path)
         case Func() if _is_gradient(obj):
@@ -138,21 +146,21 @@ def _is_gradient(obj: Func) -> bool:
     return parent is not None and any("custom_gradient" in ast.unparse(node) for node in parent.decorators)
 
 
-def _container(obj: Container, path: tuple[object, ...], depth: int) -> Iterator[Part]:
+def _container(obj: Container, path: tuple[object, ...], depth: int, seen: Counter[Obj]) -> Iterator[Part]:
     if obj.kind in _SEQUENCES or obj.kind in _MAPPINGS:
         for key, cell in list(obj.fields.items()):
-            yield from parts(cell.value, (*path, key), depth - 1)
+            yield from _parts(cell.value, (*path, key), depth - 1, seen)
         if obj.rest is not None:
-            yield from parts(obj.rest.value, (*path, None), depth - 1)
+            yield from _parts(obj.rest.value, (*path, None), depth - 1, seen)
     elif obj.kind in ("set", "frozenset", "deque", "Counter", "bytearray", "generator", "iterator"):
         yield Part(path, OBJECT, f"a {obj.kind}")
 
 
-def _stream(obj: Stream, path: tuple[object, ...], depth: int) -> Iterator[Part]:
+def _stream(obj: Stream, path: tuple[object, ...], depth: int, seen: Counter[Obj]) -> Iterator[Part]:
     if obj.kind in ("range", "TensorShape"):
         yield Part(path, PYTHON, f"a {obj.kind}", "shape")
     elif obj.kind in _SEQUENCES or obj.kind.startswith("dict_"):
-        yield from parts(obj.element, (*path, None), depth - 1) if depth else ()
+        yield from _parts(obj.element, (*path, None), depth - 1, seen) if depth else ()
     elif obj.kind in ("zip", "map", "filter", "generator", "enumerate", "iterator", "reversed"):
         yield Part(path, OBJECT, f"a {obj.kind} object")
 

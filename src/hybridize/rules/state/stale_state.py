@@ -9,7 +9,7 @@ from hybridize.domain.objects import Cell, Class, Container, Func, Lib, LibInst,
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.effects import _within
+from hybridize.rules.effects import within
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.staleness import counts, extent_of, stale
 from hybridize.rules.views import FrameView, ProjectView
@@ -101,7 +101,7 @@ def _place(hit: Hit) -> Place:
 
 def _is_argument(place: Place, frame: Frame) -> bool:
     """Whether a container arrives as an argument: each call looks into it anew."""
-    return isinstance(place, Container) and any(_within(place, value) for value in frame.args)
+    return isinstance(place, Container) and any(within(place, value) for value in frame.args)
 
 
 RULE = Rule(
