@@ -45,6 +45,11 @@ PRECONDITION_DOCS: Final[Mapping[str, Doc]] = {
         "shapes vary, or everywhere with `infer-input-signatures`, and withheld where the function reads a size that "
         "it would leave open.",
     ),
+    "P5": Doc(
+        "replace-input-signature",
+        "A hybrid function whose `input_signature` rejects calls of the program gets one that accepts them (unsafe).",
+        details="It is the repair HY813: `hybridize fix --unsafe-fixes` makes it.",
+    ),
 }
 
 STATUS_DOCS: Final[Mapping[str, Doc]] = {

@@ -165,9 +165,9 @@ def _alike(frame: Frame, reason: Reason) -> Iterator[Reason]:
 
 def _answers(repair: Repair, change: Change, cause: Cause) -> bool:
     """Whether a change that was chosen for another cause takes this one away, too."""
-    return cause.code in repair.removes and any(
-        path == cause.path and inside(cause.place, first, last) for path, first, last in change.spans
-    )
+    spans = [*change.spans] if cause.code in repair.removes else []
+    spans += [(path, first, last) for code, path, first, last in change.later if code == cause.code]
+    return any(path == cause.path and inside(cause.place, first, last) for path, first, last in spans)
 
 
 def _proposed(repair: Repair, change: Change, causes: list[Cause]) -> Proposed:

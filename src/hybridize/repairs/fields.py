@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from hybridize.domain.objects import Heap, Inst, Unknown, Value
+from hybridize.domain.objects import Class, Heap, Inst, Unknown, Value
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.repairs.bench import NOTHING, Bench
@@ -53,7 +53,8 @@ def field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
     """Every use of a field of an object or its relatives; None where not all can be known."""
     owners = bench.instances(owner)
     found: list[Use] = []
-    homes = {cls.path for cls in _classes(owners)}
+    classes = set(_classes(owners))
+    homes = {cls.path for cls in classes}
     for file in _files(bench, name):
         for node in file.nodes:
             if isinstance(node, ast.Call) and _by_name(node, name):
@@ -64,7 +65,7 @@ def field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
             if code is None:
                 return None
             answer = _is_ours(bench, code, node, owners)
-            if answer is None and file.path in homes:
+            if answer is None and file.path in homes and not _of_another_class(bench, file, node, classes):
                 return None
             if answer:
                 found.append(Use(file, node, code, _kind(file, node)))
@@ -72,9 +73,25 @@ def field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
 
 
 def _classes(owners: set[Heap]) -> Iterator[Code]:
+    """The classes of some objects, with all their bases in the project."""
     for each in owners:
         if isinstance(each, Inst):
-            yield each.cls.code
+            for base in each.cls.mro:
+                if isinstance(base, Class):
+                    yield base.code
+
+
+def _of_another_class(bench: Bench, file: SourceFile, node: ast.Attribute, classes: set[Code]) -> bool:
+    """Whether an attribute is one of `self` in a method of a class that has nothing to do with some others."""
+    function = file.function(node)
+    if not isinstance(function, FunctionNode) or not isinstance(node.value, ast.Name):
+        return False
+    owner = file.parents[function]
+    first = function.args.args[0].arg if function.args.args else ""
+    if not isinstance(owner, ast.ClassDef) or node.value.id != first:
+        return False
+    code = bench.code(file.path, owner)
+    return code is not None and code not in classes
 
 
 def _files(bench: Bench, name: str) -> Iterator[SourceFile]:

@@ -70,7 +70,8 @@ class Change:
     """What a repair proposes for a cause: edits that belong together, and what may be said about them.
 
     `says` is the change in one sentence, `doubt` why it is not provably the same (None: it is safe). `spans` are the
-    ranges (path, start, end) in which other causes that the repair's `removes` names are gone with it.
+    ranges (path, start, end) in which other causes that the repair's `removes` names are gone with it; `later` those
+    (code, path, start, end) of causes that another repair can answer once this one is made.
     """
 
     edits: tuple[TextEdit, ...]
@@ -78,6 +79,7 @@ class Change:
     doubt: str | None
     imports: tuple[NewImport, ...] = ()
     spans: tuple[tuple[str, Place, Place], ...] = ()
+    later: tuple[tuple[str, str, Place, Place], ...] = ()
 
 
 class NotOffered(Exception):

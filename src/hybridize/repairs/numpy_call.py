@@ -1,0 +1,238 @@
+"""HY805: a NumPy function of tensors -> TensorFlow's function with the same meaning and dtype."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from hybridize.domain.objects import Tensor
+from hybridize.repairs.bench import NOTHING, Bench, dtypes, is_tensor
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
+from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+
+
+@dataclass(frozen=True, slots=True)
+class _Twin:
+    """TensorFlow's function: `names` are its keywords that NumPy has, too; `dtype` says for which it gives the same."""
+
+    name: str
+    names: frozenset[str] = frozenset()
+    dtype: str = "float"  # float, number, bool or any
+    most: int = 9  # positional arguments
+    exact: bool = True  # to the last bit
+    needs: frozenset[str] = frozenset()  # keywords (or the second argument) that must be there
+
+
+_REDUCED: Final = frozenset({"axis", "keepdims"})
+_AXIS: Final = frozenset({"axis"})
+
+#: By NumPy's name. Sums and means of integers have another dtype in NumPy: they are not offered.
+_TWINS: Final = {
+    "np.mean": _Twin("reduce_mean", _REDUCED, most=2, exact=False),
+    "np.sum": _Twin("reduce_sum", _REDUCED, most=2, exact=False),
+    "np.prod": _Twin("reduce_prod", _REDUCED, most=2, exact=False),
+    "np.max": _Twin("reduce_max", _REDUCED, "number", most=2),
+    "np.amax": _Twin("reduce_max", _REDUCED, "number", most=2),
+    "np.min": _Twin("reduce_min", _REDUCED, "number", most=2),
+    "np.amin": _Twin("reduce_min", _REDUCED, "number", most=2),
+    "np.any": _Twin("reduce_any", _REDUCED, "bool", most=2),
+    "np.all": _Twin("reduce_all", _REDUCED, "bool", most=2),
+    "np.exp": _Twin("exp", most=1, exact=False),
+    "np.log": _Twin("math.log", most=1, exact=False),
+    "np.log1p": _Twin("math.log1p", most=1, exact=False),
+    "np.tanh": _Twin("tanh", most=1, exact=False),
+    "np.sin": _Twin("sin", most=1, exact=False),
+    "np.cos": _Twin("cos", most=1, exact=False),
+    "np.sqrt": _Twin("sqrt", most=1),
+    "np.square": _Twin("square", dtype="number", most=1),
+    "np.abs": _Twin("abs", dtype="number", most=1),
+    "np.absolute": _Twin("abs", dtype="number", most=1),
+    "np.sign": _Twin("sign", dtype="number", most=1),
+    "np.floor": _Twin("floor", most=1),
+    "np.ceil": _Twin("math.ceil", most=1),
+    "np.isnan": _Twin("math.is_nan", most=1),
+    "np.isfinite": _Twin("math.is_finite", most=1),
+    "np.maximum": _Twin("maximum", dtype="number", most=2),
+    "np.minimum": _Twin("minimum", dtype="number", most=2),
+    "np.clip": _Twin("clip_by_value", dtype="number", most=3),
+    "np.matmul": _Twin("linalg.matmul", most=2, exact=False),
+    "np.expand_dims": _Twin("expand_dims", _AXIS, "any", most=2),
+    "np.squeeze": _Twin("squeeze", _AXIS, "any", most=2),
+    "np.reshape": _Twin("reshape", dtype="any", most=2),
+    "np.transpose": _Twin("transpose", dtype="any", most=2),
+    "np.zeros_like": _Twin("zeros_like", dtype="any", most=1),
+    "np.ones_like": _Twin("ones_like", dtype="any", most=1),
+    "np.argmax": _Twin("argmax", _AXIS, "number", most=2, needs=_AXIS),
+    "np.argmin": _Twin("argmin", _AXIS, "number", most=2, needs=_AXIS),
+    "np.where": _Twin("where", dtype="any", most=3),
+}
+
+
+def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
+    """A call of a function that has a twin, with tensors of known dtypes."""
+    file = bench.file(cause.path)
+    tf = file.tensorflow if file is not None else None
+    if file is None or tf is None:
+        return
+    for call in (n for n in file.at(cause.place) if isinstance(n, ast.Call)):
+        names = bench.names(file, call)
+        twin = _TWINS.get(next(iter(names))) if len(names) == 1 else None
+        if twin is not None:
+            yield _change(bench, file, call, tf, next(iter(names)), twin)
+            return
+
+
+def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str, name: str, twin: _Twin) -> Change:
+    words = {k.arg for k in call.keywords}
+    if len(call.args) > twin.most or not words <= twin.names or any(isinstance(a, ast.Starred) for a in call.args):
+        raise NotOffered(f"`{name}` is given arguments that TensorFlow does not take")
+    if twin.needs and not (words & twin.needs or len(call.args) > 1):
+        raise NotOffered(f"`{name}` without an axis")
+    if name == "np.where" and len(call.args) != 3:
+        raise NotOffered("`np.where` of a condition alone gives a tuple")
+    met: set[str | None] = set()
+    edits = [file.replace(call.func, f"{tf}.{twin.name}")]
+    for each in call.args:
+        inner = _tensor(bench, file, each)
+        if inner is None:
+            if not _is_plain(bench, file, each):
+                raise NotOffered(f"it is not known what `{file.source(each)}` is")
+            continue
+        met |= _checked(bench, file, inner, name, twin)
+        if inner is not each:
+            edits.append(file.replace(each, file.source(inner)))
+    if len(met) != 1 and twin.dtype != "any":
+        raise NotOffered(f"`{name}` is given several dtypes, or no tensor")
+    later = []
+    if _is_returned(file, call):
+        edits.append(file.insert(end(call), ".numpy()"))  # who calls the function gets an array, as before
+        statement = file.statement(call)
+        later.append(("HY349", file.path, start(statement), end(statement)))
+    doubt = "what was an array is a tensor, here and where it goes"
+    if not twin.exact:
+        doubt += "; the last digit may be another"
+    said = f"`{name}` becomes `{tf}.{twin.name}`"
+    span = (file.path, start(call), end(call))
+    return Change(tuple(edits), said, doubt, spans=(span,), later=tuple(later))
+
+
+def _tensor(bench: Bench, file: SourceFile, node: ast.expr) -> ast.expr | None:
+    """The tensor that an argument is, or is an array of."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy":
+        inner = node.func.value
+        if not node.args and is_tensor(bench.operand(file, inner)):
+            return inner
+    value = bench.operand(file, node)
+    # An array is as good: TensorFlow makes a tensor of its dtype.
+    return node if value and all(isinstance(o, Tensor) for o in value) else None
+
+
+def _is_plain(bench: Bench, file: SourceFile, node: ast.expr) -> bool:
+    """Whether an argument is a constant: a number, or a list of numbers."""
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return bench.operand(file, node) is not None
+
+
+def _checked(bench: Bench, file: SourceFile, node: ast.expr, name: str, twin: _Twin) -> set[str | None]:
+    """The dtypes of a tensor, if the function gives the same of them."""
+    found = dtypes(bench.operand(file, node) or NOTHING)
+    wanted = {"float": ("float",), "number": ("float", "int"), "bool": ("bool",), "any": ("",)}[twin.dtype]
+    if not all((dtype or "?").startswith(wanted) or twin.dtype == "any" for dtype in found):
+        raise NotOffered(f"`{name}` of a tensor whose dtype is not known, or comes out as another")
+    return found
+
+
+def _is_returned(file: SourceFile, call: ast.Call) -> bool:
+    """Whether the result is (a part of) what the function returns; raises where a name carries it there."""
+    parent = file.parents[call]
+    if isinstance(parent, ast.Tuple):
+        parent = file.parents[parent]
+    if isinstance(parent, ast.Return):
+        return True
+    function = file.function(call)
+    if isinstance(parent, ast.Assign) and isinstance(function, FunctionNode):
+        names = {t.id for t in parent.targets if isinstance(t, ast.Name)}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Return) and node.value is not None:
+                parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+                if any(isinstance(part, ast.Name) and part.id in names for part in parts):
+                    raise NotOffered("the function returns the array")
+    return False
+
+
+REPAIR = Repair(
+    code="HY805",
+    name="numpy-to-tensorflow",
+    removes=frozenset({"HY301", "HY340"}),
+    summary="A NumPy function of tensors becomes TensorFlow's function with the same meaning and dtype.",
+    details="""NumPy computes on the host and needs the values of tensors, which a graph does not have while it is
+traced. Some forty functions have a counterpart that does the same with the same dtype: `np.mean(x, axis=1)` becomes
+`tf.reduce_mean(x, axis=1)`. Sums and means of integers, which NumPy widens, are not offered. What the function returns
+stays an array (`.numpy()`, which HY804 hands to the callers). Not safe: arrays become tensors inside of the function,
+and sums may be rounded otherwise.""",
+    propose=propose,
+    examples=(
+        RepairExample(
+            """\
+import numpy as np
+import tensorflow as tf
+def standardize(x):
+    mean = np.mean(x, axis=0)
+    for _ in range(6):
+        x = tf.tanh(x - mean) + 0.1 * x
+    return x / np.maximum(tf.reduce_max(tf.abs(x)), 1.0)
+for i in range(4):
+    r = standardize(tf.constant([[1.0, 2.0], [3.0, 5.0]]) * i).numpy()
+""",
+            """\
+import numpy as np
+import tensorflow as tf
+@tf.function
+def standardize(x):
+    mean = tf.reduce_mean(x, axis=0)
+    for _ in range(6):
+        x = tf.tanh(x - mean) + 0.1 * x
+    return x / tf.maximum(tf.reduce_max(tf.abs(x)), 1.0)
+for i in range(4):
+    r = standardize(tf.constant([[1.0, 2.0], [3.0, 5.0]]) * i).numpy()
+""",
+            function="standardize",
+            output=True,
+        ),
+        RepairExample(
+            """\
+import numpy as np
+import tensorflow as tf
+def spread(x):
+    for _ in range(8):
+        x = tf.sin(x) + 0.5 * x
+    return np.max(x.numpy()), np.min(x.numpy())
+for i in range(4):
+    high, low = spread(tf.constant([1.0, 2.0]) * i)
+    print(f"{high - low:.4f}")
+""",
+            """\
+import numpy as np
+import tensorflow as tf
+@tf.function
+def spread(x):
+    for _ in range(8):
+        x = tf.sin(x) + 0.5 * x
+    return tf.reduce_max(x), tf.reduce_min(x)
+for i in range(4):
+    high, low = spread(tf.constant([1.0, 2.0]) * i)
+    high = high.numpy()
+    low = low.numpy()
+    print(f"{high - low:.4f}")
+""",
+            function="spread",
+            output=True,
+        ),
+    ),
+    order=45,
+)
