@@ -28,3 +28,11 @@ def server(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
         pytest.skip("no TensorFlow (HYBRIDIZE_TENSORFLOW names interpreters that have it)")
     with ForkServer(request.param) as running:
         yield running
+
+
+@pytest.fixture(scope="session", params=PYTHONS or [None], ids=[f"python{i}" for i in range(len(PYTHONS))] or ["none"])
+def tensorflow_python(request: pytest.FixtureRequest) -> str:
+    """An interpreter that has TensorFlow."""
+    if request.param is None:
+        pytest.skip("no TensorFlow (HYBRIDIZE_TENSORFLOW names interpreters that have it)")
+    return str(request.param)

@@ -20,6 +20,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("hybridize.cli.check", "decide for every function whether it should run eagerly or as a graph, and why"),
     "fix": ("hybridize.cli.fix", "make the changes, or show them (--diff)"),
     "bench": ("hybridize.cli.bench", "run a program (user code!) as it is and converted: times, traces, metrics"),
+    "verify": (
+        "hybridize.cli.verify",
+        "run a program (user code!) and compare eager and graph results of every converted function",
+    ),
     "explain": ("hybridize.cli.explain", "why this verdict, step by step; or what a code means"),
     "rules": ("hybridize.cli.rules", "list the codes of preconditions, statuses and rules"),
     "config": ("hybridize.cli.config", "show the options in force and where each comes from"),

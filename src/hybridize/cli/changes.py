@@ -83,6 +83,21 @@ def write_fixes(planned: Iterable[FileChanges], root: str) -> list[FileChanges]:
     return [_write_file(file, Path(root)) for file in planned]
 
 
+def with_withheld(
+    planned: Iterable[FileChanges], withheld: Iterable[tuple[FunctionReport, str]], lines: Mapping[str, int]
+) -> list[FileChanges]:
+    """The plan with further functions that are left as they are, each with its reason; `lines` as for `plan_fixes`."""
+    by_path: defaultdict[str, list[Change]] = defaultdict(list)
+    for function, reason in withheld:
+        line = lines.get(function.facts.id, function.facts.line)
+        by_path[function.facts.path].append(Change(function, Outcome.REFUSED, reason, line))
+    files = []
+    for file in planned:
+        changes = sorted((*file.changes, *by_path.pop(file.path, [])), key=lambda change: change.line)
+        files.append(replace(file, changes=tuple(changes)))
+    return files + [FileChanges(path, tuple(changes)) for path, changes in by_path.items()]
+
+
 def file_plan(path: str, functions: Iterable[FunctionReport]) -> FilePlan:
     """The rewrite room's plan for the functions of one file."""
     return FilePlan(Path(path), tuple(_decorator_change(function) for function in functions))

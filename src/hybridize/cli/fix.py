@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
-from hybridize.cli.options import add_config_options, add_output_options, add_paths, add_verbosity
+from hybridize.cli.options import (
+    add_config_options,
+    add_output_options,
+    add_paths,
+    add_verbosity,
+    add_verification,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,11 +42,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output_options(parser, ("full", "concise", "json"))
     add_verbosity(parser)
     add_config_options(parser)
+    group = parser.add_argument_group("keep only what a run of your program confirms (this executes user code)")
+    group.add_argument(
+        "--verify",
+        nargs=argparse.REMAINDER,
+        metavar="SCRIPT [ARGUMENT...]",
+        help="run it (or -m MODULE, --pytest ARGUMENTS) as `verify` does; only what is equal and not slower is changed",
+    )
+    add_verification(group)
 
 
 def run(args: argparse.Namespace) -> int:
     """Analyze, repair in memory, plan, then write or show."""
-    from hybridize.cli.changes import Outcome, plan_fixes, write_fixes
+    from hybridize.cli.changes import Outcome, plan_fixes, with_withheld, write_fixes
     from hybridize.cli.fix_report import render
     from hybridize.cli.mending import mend
     from hybridize.cli.output import deliver
@@ -59,9 +73,15 @@ def run(args: argparse.Namespace) -> int:
         chosen = None if accepted is None else frozenset(accepted)
     repaired = mend(args, paths, config, report, chosen)
     final = selected(repaired.report, config)
+    withheld: list[tuple[FunctionReport, str]] = []
+    if args.verify is not None:
+        kept, withheld = _verified(args, final, planned(final, chosen), repaired.contents)
+        chosen = frozenset(kept)
+        repaired = mend(args, paths, config, report, chosen)  # what a conversion needs that is not made is not, either
+        final = selected(repaired.report, config)
     functions = None if chosen is None else [f for f in final.functions if f.facts.id in chosen]
     lines = {function.facts.id: function.facts.line for function in report.functions}
-    files = plan_fixes(final, functions, repaired.contents, lines)
+    files = with_withheld(plan_fixes(final, functions, repaired.contents, lines), withheld, lines)
     if not args.diff:
         files = write_fixes(files, report.project.root)
     deliver(render(final, files, repaired, args), args.output_file)
@@ -70,6 +90,24 @@ def run(args: argparse.Namespace) -> int:
         return ERROR
     left = Outcome.REFUSED in outcomes or bool(report.errors) or any(file.error for file in files)
     return SOMETHING if left or (args.diff and (Outcome.DONE in outcomes or repaired.done)) else NOTHING
+
+
+def _verified(
+    args: argparse.Namespace, report: Report, functions: list[FunctionReport], contents: Mapping[str, bytes]
+) -> tuple[list[str], list[tuple[FunctionReport, str]]]:
+    """The ids of the conversions that a run of the program confirms, and the others, each with what is against it."""
+    from hybridize.cli import programs
+    from hybridize.cli.output import complain
+    from hybridize.cli.verify import verify_program
+
+    target = programs.target_in(args.verify)
+    made = programs.conversions(report, functions, contents)
+    ended, verdicts = verify_program(args, report, made, target)
+    if ended.reason != "exit" or ended.code:
+        said = ended.reason if ended.reason != "exit" else f"exit code {ended.code}"
+        complain(f"the program did not end well ({said}): what was seen until then counts", label="warning")
+    kept = [v.function.facts.id for v in verdicts if v.objection is None]
+    return [*kept, *(f.facts.id for f, _ in made.refused)], [(v.function, v.objection) for v in verdicts if v.objection]
 
 
 def _only(report: Report, names: Sequence[str] | None) -> frozenset[str] | None:

@@ -71,6 +71,39 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return convert
 
 
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """The program. Whatever follows it is the program's own."""
+    group = parser.add_argument_group("the program (it is run: this executes user code)")
+    group.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="SCRIPT [ARGUMENT...]", help="a file, as for python"
+    )
+    group.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="a module, as for python -m"
+    )
+    group.add_argument("--pytest", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="tests: the arguments of pytest")
+    group.add_argument(
+        "--project",
+        action="append",
+        metavar="PATH",
+        help="what to analyze (default: the current folder or the script's)",
+    )
+
+
+def add_verification(group: argparse._ActionsContainer) -> None:
+    """How the program is run, and how much is compared."""
+    group.add_argument("--python", metavar="FILE", help="the interpreter that has TensorFlow (default: this one)")
+    group.add_argument("--timeout", type=float, metavar="SECONDS", help="end the program after so long")
+    group.add_argument("--max-calls", type=int, default=3, metavar="N", help="calls of each signature to compare (3)")
+    group.add_argument("--full", action="store_true", help="compare all calls (slow)")
+    group.add_argument(
+        "--memory", type=int, default=2048, metavar="MB", help="state that is remembered for one call, at most (2048)"
+    )
+    group.add_argument(
+        "--call-timeout", type=float, default=60.0, metavar="SECONDS", help="limit for one call of a graph (60)"
+    )
+    group.add_argument("--hide-output", action="store_true", help="do not show what the program prints")
+
+
 def add_verbosity(parser: argparse.ArgumentParser) -> None:
     """How much to say."""
     group = parser.add_mutually_exclusive_group()

@@ -115,7 +115,7 @@ def launch(run: Launch, *, stdout: IO[Any] | int | None = None, stderr: IO[Any] 
     with tempfile.TemporaryDirectory(prefix="hybridize-") as folder:
         job = Path(folder) / "job.json"
         report = Path(folder) / "report.jsonl"
-        job.write_text(json.dumps(_job(run, report)), encoding="utf-8")
+        job.write_text(json.dumps(job_of(run, report)), encoding="utf-8")
         started = time.perf_counter()
         # In a session of its own all that it starts can be ended; at a terminal it must stay in ours to read from it.
         own_session = not _at_terminal()
@@ -132,7 +132,7 @@ def launch(run: Launch, *, stdout: IO[Any] | int | None = None, stderr: IO[Any] 
             raise LaunchError(f"{run.python}: {error.strerror or error}") from None
         reason = _wait(process, run.timeout, own_session)
         seconds = time.perf_counter() - started
-        events = tuple(_events(report))
+        events = tuple(read_events(report))
     if any(event.get("event") == "missing" for event in events):
         reason = "missing"
     return Ended(process.returncode, seconds, reason, events)
@@ -145,7 +145,8 @@ def _at_terminal() -> bool:
         return False
 
 
-def _job(run: Launch, report: Path) -> dict[str, Any]:
+def job_of(run: Launch, report: Path) -> dict[str, Any]:
+    """The job as the child reads it; `report` is the file that it writes."""
     target = {"kind": run.target.kind, "name": run.target.name, "arguments": list(run.target.arguments)}
     return {
         "report": str(report),
@@ -199,7 +200,7 @@ def _send(process: subprocess.Popen[Any], number: int, own_session: bool) -> Non
             process.send_signal(number)
 
 
-def _events(report: Path) -> Iterable[Event]:
+def read_events(report: Path) -> Iterable[Event]:
     """The lines of the report that are whole."""
     if not report.exists():
         return

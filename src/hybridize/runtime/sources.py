@@ -6,22 +6,29 @@ import ast
 import base64
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hybridize.rewrite import FileResult
+from hybridize.rewrite.compose import edits_between
 from hybridize.rewrite.model import Edit
-from hybridize.rewrite.text import SourceText
+from hybridize.rewrite.text import NEWLINE, SourceText
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A function that the child shall watch: its number in the job, and the line of its `def` in the file on disk."""
+    """A function that the child shall watch: its number in the job, and the line of its `def` in the file on disk.
+
+    `decorator` is the line of one that it has and that shall be watched (None: the one that the result adds, if any).
+    """
 
     number: int
     line: int
+    decorator: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +57,19 @@ class MemoryFile:
         }
 
 
-def memory_file(root: Path, result: FileResult, watched: Iterable[Watched] = ()) -> MemoryFile:
+def memory_file(
+    root: Path, result: FileResult, watched: Iterable[Watched] = (), base: bytes | None = None
+) -> MemoryFile:
     """The file that a result of the rewrite room would write.
 
+    `base` is the text that the result's changes and the watched functions' lines speak of, if it is not that on disk.
     A watched function whose decorator the result adds or changes is watched with that decorator, any other without.
     """
     lines = line_map(result.original, result.new, result.edits)
     decorated = {change.line for change in result.applied if change.action != "remove"}
-    return MemoryFile(root / result.path, result.new, lines, _watch(result, lines, decorated, list(watched)))
+    known = lines if base is None else line_map(base, result.new, edits_between(base, result.new))
+    watch = _watch(result.original if base is None else base, result.new, known, decorated, list(watched))
+    return MemoryFile(root / result.path, result.new, lines, watch)
 
 
 def original_file(path: Path, watched: Iterable[Watched]) -> MemoryFile:
@@ -67,34 +79,43 @@ def original_file(path: Path, watched: Iterable[Watched]) -> MemoryFile:
 
 
 def line_map(original: bytes, new: bytes, edits: Iterable[Edit]) -> tuple[int, ...]:
-    """For each line of the new text the original line of its first byte; for inserted text, of what follows it."""
+    """For each line of the new text the original line of its first byte.
+
+    For inserted text it is that of what follows, for text in the place of other lines one of those.
+    """
     before, after = SourceText(original), SourceText(new)
     starts: list[int] = []  # in the new text, of stretches that are all old or all new
-    places: list[tuple[int, bool]] = []
+    stretches: list[tuple[int, Edit | None]] = []
     old = position = 0
     for edit in sorted(edits, key=lambda e: e.start):
         starts += [position, position + edit.start - old]
-        places += [(old, True), (edit.end, False)]
+        stretches += [(old, None), (edit.start, edit)]
         position += edit.start - old + len(edit.replacement)
         old = edit.end
     starts.append(position)
-    places.append((old, True))
+    stretches.append((old, None))
     lines = []
     for start in after.starts:
-        index = bisect_right(starts, start) - 1
-        place, kept = places[index] if index >= 0 else (start, True)
-        lines.append(before.line_of(place + start - starts[index] if kept and index >= 0 else place))
+        index = max(bisect_right(starts, start) - 1, 0)
+        place, edit = stretches[index]
+        if edit is None:
+            lines.append(before.line_of(place + start - starts[index]))
+        elif edit.end == edit.start:
+            lines.append(before.line_of(edit.end))
+        else:
+            passed = len(NEWLINE.findall(edit.replacement[: start - starts[index]]))
+            lines.append(min(before.line_of(place) + passed, before.line_of(edit.end - 1)))
     return tuple(lines)
 
 
 def _watch(
-    result: FileResult, lines: tuple[int, ...], decorated: set[int], watched: list[Watched]
+    base: bytes, text: bytes, lines: tuple[int, ...], decorated: set[int], watched: list[Watched]
 ) -> tuple[tuple[int, int, int | None], ...]:
     if not watched:
         return ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        before, after = ast.parse(result.original), ast.parse(result.new)
+        before, after = ast.parse(base), ast.parse(text)
     old = {n.lineno: n for n in ast.walk(before) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
     new = {lines[n.lineno - 1]: n for n in ast.walk(after) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
     found: list[tuple[int, int, int | None]] = []
@@ -102,12 +123,15 @@ def _watch(
         node = new.get(each.line)
         if node is None or each.line not in old:
             continue
-        index = _new_decorator(old[each.line], node) if each.line in decorated else None
+        if each.decorator is not None:
+            index = _decorator_at(node, lines, each.decorator)
+        else:
+            index = _new_decorator(old[each.line], node) if each.line in decorated else None
         found.append((each.number, node.lineno, index))
     return tuple(found)
 
 
-def _new_decorator(old: ast.FunctionDef | ast.AsyncFunctionDef, new: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+def _new_decorator(old: Definition, new: Definition) -> int:
     """The index of the decorator that is new or different."""
     before = [ast.dump(d) for d in old.decorator_list]
     after = [ast.dump(d) for d in new.decorator_list]
@@ -119,9 +143,9 @@ def _new_decorator(old: ast.FunctionDef | ast.AsyncFunctionDef, new: ast.Functio
     return best
 
 
-def by_file(functions: Mapping[int, tuple[str, int]]) -> dict[str, list[Watched]]:
-    """Functions by number, as (path relative to the root, line of `def`), grouped by path."""
-    found: dict[str, list[Watched]] = {}
-    for number, (path, line) in functions.items():
-        found.setdefault(path, []).append(Watched(number, line))
-    return found
+def _decorator_at(node: Definition, lines: tuple[int, ...], line: int) -> int | None:
+    """The index of the decorator that is on a line of the file on disk."""
+    for index, decorator in enumerate(node.decorator_list):
+        if lines[decorator.lineno - 1] <= line <= lines[(decorator.end_lineno or decorator.lineno) - 1]:
+            return index
+    return None

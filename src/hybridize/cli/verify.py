@@ -1,0 +1,141 @@
+"""`hybridize verify`: runs the user's program with the planned conversions in memory, and compares eager and graph."""
+
+from __future__ import annotations
+
+import argparse
+
+from hybridize.cli.errors import INTERRUPTED, NOTHING, SOMETHING, UsageError
+from hybridize.cli.options import add_config_options, add_output_options, add_program, add_verbosity, add_verification
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hybridize.cli.programs import Conversions
+    from hybridize.config import Config
+    from hybridize.decide.model import FunctionReport, Report
+    from hybridize.runtime.launch import Ended, Target
+    from hybridize.runtime.verify import Verdict
+
+_EPILOG = (
+    "This runs your program, once, with all that it does to files and the network. What it prints comes out on stderr,"
+    " the report on stdout. No file of the project is changed. Exit code 0: what was compared is equal, 1: something"
+    " differs, raises or keeps being traced, 2: an error, or the program could not be run."
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The command's arguments."""
+    parser = subparsers.add_parser(
+        "verify",
+        help="run a program (user code!) and compare eager and graph results of every converted function",
+        description="Runs your program with the planned conversions applied in memory. The first calls of each"
+        " converted function run eagerly and as a graph from the same state, and all that they do is compared.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--all", action="store_true", dest="everything", help="convert what should not be, too")
+    parser.add_argument("--unsafe-fixes", action="store_true", help="with the repairs that these allow, as `fix`")
+    parser.add_argument(
+        "--only", action="append", metavar="FUNCTION", help="only this function, by name, FILE or FILE:LINE; repeatable"
+    )
+    add_output_options(parser, ("full", "json"))
+    add_verbosity(parser)
+    add_config_options(parser)
+    add_program(parser)
+    add_verification(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Analyze, run, report."""
+    from hybridize.cli import programs, verify_report
+    from hybridize.cli.output import deliver, style_for
+    from hybridize.cli.session import configure
+    from hybridize.report.paths import displayer
+
+    target = programs.target_of(args)
+    paths = programs.paths_of(args, target)
+    config = configure(args, paths)
+    report, contents = _analyzed(args, paths, config)
+    functions = programs.everything(report) if args.everything else programs.chosen(report)
+    made = programs.conversions(report, _only(report, functions, args.only), contents)
+    ended, verdicts = verify_program(args, report, made, target)
+    if args.output_format == "json":
+        text = verify_report.as_json(verdicts, made, ended, target)
+    else:
+        style = style_for(args.output_file)
+        text = verify_report.as_text(
+            verdicts, made, ended, displayer(report.project.root), style, quiet=args.quiet, verbose=args.verbose
+        )
+    deliver(text, args.output_file)
+    if ended.reason == "interrupted":
+        return INTERRUPTED
+    return SOMETHING if any(v.failed for v in verdicts) else NOTHING
+
+
+def _analyzed(args: argparse.Namespace, paths: list[str], config: Config) -> tuple[Report, Mapping[str, bytes]]:
+    """The report after the repairs that `fix` would make, and the files that they change."""
+    from hybridize.cli.mending import mend
+    from hybridize.cli.session import run_analysis, selected
+
+    report = run_analysis(paths, config)
+    if args.everything:
+        return report, {}
+    repaired = mend(args, paths, config, report, None)
+    return selected(repaired.report, config), repaired.contents
+
+
+def verify_program(
+    args: argparse.Namespace, report: Report, made: Conversions, target: Target
+) -> tuple[Ended, list[Verdict]]:
+    """Runs the program with the conversions watched; raises UsageError where it can't be run."""
+    import subprocess
+    import sys
+
+    from hybridize.cli.output import complain
+    from hybridize.runtime.launch import Launch, LaunchError, launch
+    from hybridize.runtime.verify import judge, shadow_options
+
+    options = shadow_options(
+        max_calls=max(1, args.max_calls),
+        full=args.full,
+        memory=args.memory << 20,
+        call_seconds=args.call_timeout,
+    )
+    if not made.functions:
+        complain("no function is converted: the program runs as it is", label="note")
+    run = Launch(
+        target,
+        made.files,
+        python=args.python or sys.executable,
+        mode="shadow",
+        options=options,
+        functions=tuple(made.described()),
+        own=(report.project.root,),
+        timeout=args.timeout,
+    )
+    sys.stdout.flush()
+    try:
+        ended = launch(run, stdout=subprocess.DEVNULL if args.hide_output else sys.stderr)
+    except LaunchError as error:
+        raise UsageError(str(error)) from None
+    if ended.reason == "missing":
+        raise UsageError(f"{run.python} has no TensorFlow (--python names an interpreter that has it)")
+    if not ended.of("start"):
+        raise UsageError(f"the program could not be started by {run.python} (exit code {ended.code})")
+    return ended, judge(made.functions, ended)
+
+
+def _only(report: Report, functions: Sequence[FunctionReport], names: Sequence[str] | None) -> Sequence[FunctionReport]:
+    """The functions that `--only` names."""
+    if names is None:
+        return functions
+    from hybridize.cli.explain import require
+    from hybridize.report.lookup import find, parse_target
+
+    wanted: set[str] = set()
+    for name in names:
+        target = parse_target(name)
+        found = find(report, target)
+        require(found, target, report)
+        wanted.update(function.facts.id for function in found.functions)
+    return [function for function in functions if function.facts.id in wanted]

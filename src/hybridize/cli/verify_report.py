@@ -1,0 +1,166 @@
+"""What `hybridize verify` saw, as text for a person and as JSON for a tool."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from hybridize.cli.programs import Conversions
+from hybridize.report.style import Style, one_line
+from hybridize.report.words import counted
+from hybridize.runtime.launch import Ended, Target
+from hybridize.runtime.verify import KINDS, Verdict
+
+_COLOURS = {
+    "raised": "red",
+    "different": "red",
+    "retraces": "yellow",
+    "equal": "green",
+    "random": "green",
+}
+_SHOWN, _ALL = 3, 30  # differences of one function
+
+
+def as_text(
+    verdicts: Sequence[Verdict],
+    made: Conversions,
+    ended: Ended,
+    display: Callable[[str], str],
+    style: Style,
+    *,
+    quiet: bool = False,
+    verbose: bool = False,
+) -> str:
+    """A line for each function, beneath it what is wrong, by file; then the program's end and the counts."""
+    lines: list[str] = []
+    path = None
+    for verdict in sorted(verdicts, key=lambda v: (v.function.facts.path, v.function.facts.line)):
+        if quiet and not verdict.failed:
+            continue
+        facts = verdict.function.facts
+        if facts.path != path:
+            path = facts.path
+            lines.append(style.paint(one_line(display(path)), "bold"))
+        word = style.paint(verdict.kind.ljust(12), _COLOURS.get(verdict.kind, "dim"))
+        lines.append(f"{facts.line:>6}  {word} {one_line(facts.qualname)}  {style.paint(_figures(verdict), 'dim')}")
+        lines += [f"{'':8}{'':13}{line}" for line in _details(verdict, _ALL if verbose else _SHOWN)]
+    for function, reason in () if quiet else made.refused:
+        lines.append(f"{'':8}not converted {one_line(function.facts.qualname)}: {one_line(reason)}")
+    lines.append(_program(ended))
+    counts = Counter(v.kind for v in verdicts)
+    told = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
+    lines.append(f"{counted(len(verdicts), 'function')} converted in memory" + (f": {told}" if told else ""))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _figures(verdict: Verdict) -> str:
+    parts = []
+    if verdict.calls:
+        parts.append(f"{verdict.compared:,} of {counted(verdict.calls, 'call')} compared")
+    if verdict.traces:
+        parts.append(counted(verdict.traces, "trace"))
+    if verdict.speed_up is not None:
+        eager, graph = verdict.eager_seconds or 0.0, verdict.graph_seconds or 0.0
+        parts.append(f"{verdict.speed_up:.2g} times as fast ({_time(eager)} -> {_time(graph)})")
+    return ", ".join(parts)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+
+
+def _details(verdict: Verdict, shown: int) -> Iterator[str]:
+    if verdict.kind == "raised" and verdict.error is not None:
+        yield f"call {verdict.first}: {one_line(error_line(verdict))}"
+    elif verdict.kind in ("raised", "different"):
+        for deviation in verdict.differences[:shown]:
+            error = "" if deviation.error is None else f" (relative error {deviation.error:.2g})"
+            eager, graph = one_line(deviation.eager), one_line(deviation.graph)
+            yield f"call {verdict.first}: {one_line(deviation.where)}: eager {eager}, graph {graph}{error}"
+        if len(verdict.differences) > shown:
+            yield f"and {len(verdict.differences) - shown} more"
+    if verdict.through:
+        yield f"it calls {', '.join(f'`{name}`' for name in verdict.through)}, which may be the only cause"
+    if verdict.kind == "random":
+        yield one_line(f"random: {verdict.level}")
+    if verdict.rounding:
+        yield f"rounding: relative errors up to {verdict.rounding:.2g}, as the last digits of its inputs cause"
+    if verdict.traces > 1 and (verdict.kind == "retraces" or verdict.causes):
+        for cause in verdict.causes[:shown]:
+            yield one_line(f"traced again, {counted(cause.count, 'time')}: {cause}")
+    for reason, count in verdict.skipped.items():
+        yield one_line(f"not compared, {counted(count, 'call')}: {reason}")
+    for code, name, message in verdict.rules:
+        yield one_line(f"{code} {name}: {message}")
+
+
+def error_line(verdict: Verdict) -> str:
+    """The exception of the graph, in a line."""
+    error = verdict.error or {}
+    lines = [line.strip() for line in str(error.get("message", "")).splitlines() if line.strip()]
+    name = str(error.get("type", ""))
+    text = lines[-1] if lines else ""
+    return text if text.startswith(name) else f"{name}: {text}"
+
+
+def _program(ended: Ended) -> str:
+    ends = {
+        "timeout": "ended at the timeout",
+        "interrupted": "interrupted",
+    }
+    what = ends.get(ended.reason) or (f"ended by signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}")
+    return f"program: {what} after {ended.seconds:.1f} s"
+
+
+def as_json(verdicts: Sequence[Verdict], made: Conversions, ended: Ended, target: Target) -> str:
+    """One object (docs/json.md)."""
+    data: dict[str, Any] = {
+        "version": 1,
+        "program": {
+            "command": str(target),
+            "exit_code": ended.code,
+            "ended": ended.reason,
+            "seconds": round(ended.seconds, 3),
+        },
+        "functions": [_function(v) for v in verdicts],
+        "refused": [{"function": f.facts.id, "reason": reason} for f, reason in made.refused],
+        "summary": {kind: n for kind in KINDS if (n := sum(v.kind == kind for v in verdicts))},
+    }
+    return json.dumps(data, indent=1) + "\n"
+
+
+def _function(verdict: Verdict) -> dict[str, Any]:
+    facts = verdict.function.facts
+    return {
+        "id": facts.id,
+        "path": facts.path,
+        "line": facts.line,
+        "qualname": facts.qualname,
+        "verdict": verdict.kind,
+        "calls": verdict.calls,
+        "compared": verdict.compared,
+        "traces": verdict.traces,
+        "in_graph": verdict.in_graph,
+        "retraces": [
+            {"parameter": c.parameter or None, "kind": c.kind, "count": c.count, "examples": list(c.examples)}
+            for c in verdict.causes
+        ],
+        "first_difference": verdict.first or None,
+        "differences": [
+            {"where": d.where, "eager": d.eager, "graph": d.graph, "relative_error": d.error}
+            for d in verdict.differences
+        ],
+        "error": None
+        if verdict.error is None
+        else {"type": verdict.error["type"], "message": verdict.error["message"]},
+        "through": list(verdict.through),
+        "random": verdict.level or None,
+        "rounding": verdict.rounding or None,
+        "not_compared": dict(verdict.skipped),
+        "eager_seconds": verdict.eager_seconds,
+        "graph_seconds": verdict.graph_seconds,
+        "trace_seconds": verdict.trace_seconds or None,
+        "rules": [{"code": code, "name": name, "message": message} for code, name, message in verdict.rules],
+    }

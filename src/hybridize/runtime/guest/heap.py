@@ -1,0 +1,375 @@
+"""The Python state and the variables that a call can reach: remembered before a run, put back after it."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import functools
+import io
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .holders import Cell, Change, Class_, Mapped, Position, Sequence_, Whole
+from .resources import guarded_tape, is_variable, kind_name, special
+from .values import BOOKKEEPING
+
+#: Objects that are looked at for one call.
+OBJECTS = 30_000
+_ATOMS = (
+    int, float, complex, bool, str, bytes, type(None), type(...), range, slice, types.CodeType,
+    types.BuiltinFunctionType, types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
+)  # fmt: skip
+_ITERATORS = frozenset(
+    "count cycle repeat islice zip map filter enumerate chain list_iterator tuple_iterator range_iterator"
+    " str_iterator list_reverseiterator accumulate dict_keyiterator dict_valueiterator dict_itemiterator".split()
+)
+#: Parts of TensorFlow whose objects hold a program's state; the rest is machinery.
+_TENSORFLOW = (
+    "tensorflow.python.keras", "tensorflow.python.trackable", "tensorflow.python.module",
+    "tensorflow.python.training.tracking", "tensorflow.python.training.moving_averages",
+    "tensorflow.python.ops.stateful_random_ops",
+)  # fmt: skip
+#: Parts of the standard library whose objects are data.
+_STANDARD = frozenset("types argparse collections functools queue weakref contextlib _thread _threading_local".split())
+#: What Keras keeps outside of objects: (module, name).
+_KERAS = (
+    ("keras.src.backend.common.global_state", "GLOBAL_STATE_TRACKER"),
+    ("keras.src.backend", "_SEED_GENERATOR"),
+    ("keras.src.backend", "PER_GRAPH_OBJECT_NAME_UIDS"),
+)
+
+
+class Heap:
+    """What the snapshots of one process have in common.
+
+    Args:
+        tensorflow, numpy: the imported modules.
+        is_own: tells whether a module, by its name, is the program's.
+        limit: bytes of arrays and variables that one snapshot may hold.
+    """
+
+    def __init__(self, tensorflow: Any, numpy: Any, is_own: Callable[[str], bool], limit: int) -> None:
+        self.tf, self.np, self.is_own, self.limit = tensorflow, numpy, is_own, limit
+        self._names: dict[types.CodeType, frozenset[str]] = {}
+        self._descends: dict[type, int] = {}
+
+    def globals(self) -> list[Any]:
+        """State that Keras keeps in its modules, as far as they are loaded."""
+        found = [getattr(sys.modules.get(module), name, None) for module, name in _KERAS]
+        return [value for value in found if value is not None]
+
+    def names(self, code: types.CodeType) -> frozenset[str]:
+        """The names that a function's code may look up in its globals."""
+        found = self._names.get(code)
+        if found is None:
+            names = set(code.co_names)
+            for constant in code.co_consts:
+                if isinstance(constant, types.CodeType):
+                    names |= self.names(constant)
+            found = self._names[code] = frozenset(names)
+        return found
+
+    def descends(self, kind: type) -> int:
+        """How the attributes of a class's instances count: 2 the program's own, 1 state of a library, 0 not at all."""
+        found = self._descends.get(kind)
+        if found is None:
+            found = self._descends[kind] = self._descend(kind)
+        return found
+
+    def _descend(self, kind: type) -> int:
+        if any(self.is_own(c.__module__) for c in kind.__mro__ if c is not object):
+            return 2
+        module = kind.__module__ or ""
+        root = module.partition(".")[0]
+        if root in ("tensorflow", "numpy"):
+            return int(module.startswith(_TENSORFLOW))
+        if root in sys.stdlib_module_names:
+            return int(root in _STANDARD)
+        return int(not module.startswith("_hybridize"))
+
+
+class Snapshot:
+    """The state at one moment, of all that is reached from some named values.
+
+    Attributes:
+        variables: (path, variable) by identity.
+        generators: (path, generator, where it stood): they can't be put back.
+        truncated: whether there was more than is remembered.
+    """
+
+    def __init__(self, heap: Heap, roots: list[tuple[str, Any]], home: Any = None) -> None:
+        self._heap, self._home = heap, home
+        self._seen: dict[int, Any] = {}
+        self._holders: list[Any] = []
+        self._globals: dict[int, tuple[Any, str, set[str]]] = {}
+        self._queue: collections.deque[tuple[str, Any]] = collections.deque()
+        self._quiet: collections.deque[tuple[str, Any]] = collections.deque()
+        self._bytes = 0
+        self.positions: list[Position] = []
+        self.generators: list[tuple[str, Any, int]] = []
+        self.variables: dict[int, tuple[str, Any]] = {}
+        self.paths: dict[int, str] = {}  # of lists, dictionaries and tensors
+        self.tapes: list[Any] = []
+        self.truncated = False
+        for path, value in roots:
+            self._later(path, value, True)
+        for value in heap.globals():
+            self._later("keras", value, False)
+        self._walk()
+        for mapping, prefix, names in self._globals.values():
+            self._holders.append(Mapped(prefix, "{}{}", mapping, sorted(names), lambda n: not n.startswith("__")))
+
+    def restore(self) -> None:
+        """Puts everything back."""
+        for holder in self._holders:
+            holder.restore()
+
+    def changes(self) -> Iterator[Change]:
+        """What is not as it was and is compared between runs: path, before, now."""
+        for holder in self._holders:
+            yield from holder.changes()
+
+    def stand_in(self) -> dict[int, Any]:
+        """Copies of iterators take their places until `restore`; by the identity of the original."""
+        found: dict[int, Any] = {}
+        for position in self.positions:
+            position.used = copy.copy(position.value)
+            found[id(position.value)] = position.used
+            self.replace(position.value, position.used)
+        return found
+
+    def guard_tapes(self, tf: Any) -> dict[int, Any]:
+        """Tapes that give no gradients, as in a graph, take the places of those that there are."""
+        found: dict[int, Any] = {}
+        for tape in self.tapes:
+            found[id(tape)] = guarded_tape(tf, tape)
+            self.replace(tape, found[id(tape)])
+        return found
+
+    def replace(self, value: Any, other: Any) -> None:
+        """Another object takes the place of one until `restore`."""
+        for holder in self._holders:
+            holder.stand_in(value, other)
+
+    def forget(self) -> None:
+        """Lets go of everything."""
+        self._seen.clear()
+        self._holders.clear()
+        self._globals.clear()
+        self._queue.clear()
+        self._quiet.clear()
+
+    def moved(self) -> str | None:
+        """The path of a generator that is not where it was."""
+        for path, generator, place in self.generators:
+            if _place(generator) != place:
+                return path
+        return None
+
+    def _later(self, path: str, value: Any, loud: bool) -> None:
+        if not isinstance(value, _ATOMS) and id(value) not in self._seen:
+            (self._queue if loud else self._quiet).append((path, value))
+
+    def _walk(self) -> None:
+        """What is compared is reached first, so that it isn't taken for a library's machinery."""
+        while self._queue or self._quiet:
+            loud = bool(self._queue)
+            path, value = (self._queue if loud else self._quiet).popleft()
+            if id(value) in self._seen:
+                continue
+            if len(self._seen) >= OBJECTS or self._bytes > self._heap.limit:
+                self.truncated = True
+                return
+            self._seen[id(value)] = value
+            if isinstance(value, (list, dict, self._heap.tf.Tensor)):
+                self.paths[id(value)] = path
+            self._visit(path, value, loud)
+
+    def _visit(self, path: str, value: Any, loud: bool) -> None:
+        kind = type(value)
+        if kind is types.FunctionType:
+            self._function(path, value)
+        elif kind is types.MethodType:
+            self._later(path, value.__self__, loud)
+            self._later(path, value.__func__, loud)
+        elif isinstance(value, type):
+            self._class(path, value)
+        elif kind is types.ModuleType:
+            self._module(value)
+        elif issubclass(kind, (list, collections.deque, dict, tuple, set, frozenset, functools.partial)):
+            self._container(path, value, loud)
+        elif issubclass(kind, self._heap.np.ndarray):
+            self._array(path, value, loud)
+        elif isinstance(value, self._heap.tf.Tensor):
+            return
+        elif is_variable(self._heap.tf, value):
+            self._variable(path, value)
+        elif kind.__name__ in _ITERATORS and kind.__module__ in ("builtins", "itertools"):
+            position = Position(path, value, loud)
+            self.positions.append(position)
+            self._holders.append(position)
+        elif kind is types.GeneratorType:
+            self.generators.append((path, value, _place(value)))
+        else:
+            self._instance(path, value, loud)
+
+    def _function(self, path: str, value: Any) -> None:
+        own = self._heap.is_own(getattr(value, "__module__", None) or "")
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
+            holder = Cell(name, cell)
+            if id(cell) not in self._seen:
+                self._seen[id(cell)] = cell
+                self._holders.append(holder)
+                self._later(name, holder.saved, own)
+        if not own:
+            return
+        for default in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()):
+            self._later(f"{value.__name__}'s default", default, True)
+        if value.__dict__:
+            self._holders.append(Mapped(value.__name__, "{}.{}", value.__dict__, None, lambda n: not n.startswith("_")))
+            for name, each in value.__dict__.items():
+                self._later(f"{value.__name__}.{name}", each, True)
+        names = value.__globals__
+        prefix = "" if names is self._home or self._home is None else f"{names.get('__name__')}."
+        known = self._globals.setdefault(id(names), (names, prefix, set()))[2]
+        for name in self._heap.names(value.__code__) - known:
+            known.add(name)
+            if name in names:
+                self._later(f"{prefix}{name}", names[name], True)
+
+    def _class(self, path: str, value: type) -> None:
+        if not self._heap.is_own(value.__module__):
+            return
+        holder = Class_(value.__name__, value)
+        self._holders.append(holder)
+        for name, each in holder.saved.items():
+            self._later(f"{value.__name__}.{name}", each, True)
+        for each in list(vars(value).values()):
+            each = getattr(each, "__func__", None) or getattr(each, "fget", None) or each
+            if callable(each):
+                self._later(path, each, True)
+        for base in value.__bases__:
+            self._later(path, base, True)
+
+    def _module(self, value: Any) -> None:
+        if not self._heap.is_own(value.__name__):
+            return
+        names = vars(value)
+        known = self._globals.setdefault(id(names), (names, f"{value.__name__}.", set()))[2]
+        for name, each in list(names.items()):
+            if not name.startswith("__"):
+                known.add(name)
+                self._later(f"{value.__name__}.{name}", each, True)
+
+    def _container(self, path: str, value: Any, loud: bool) -> None:
+        kind = type(value)
+        if issubclass(kind, functools.partial):
+            for each in (value.func, *value.args, *value.keywords.values()):
+                self._later(path, each, loud)
+        elif issubclass(kind, dict):
+            self._holders.append(Mapped(path, "{}[{}]", value, None, lambda _: loud))
+            for key, each in list(dict.items(value)):
+                self._later(f"{path}[{key!r}]" if isinstance(key, (str, int)) else f"{path}[…]", each, loud)
+                self._later(f"{path}[…]", key, loud)
+        elif issubclass(kind, (set, frozenset)):
+            if issubclass(kind, set):
+                self._holders.append(Whole(path, lambda: set(value), lambda s: _refill(value, s), _same_set, loud))
+            for each in list(value):
+                self._later(f"{path}[…]", each, loud)
+        else:
+            if not issubclass(kind, tuple):
+                self._holders.append(Sequence_(path, value, loud))
+            for i, each in enumerate(list(value)):
+                self._later(f"{path}[{i}]", each, loud)
+        if getattr(value, "__dict__", None):
+            self._attributes(path, value, loud)
+
+    def _array(self, path: str, value: Any, loud: bool) -> None:
+        np = self._heap.np
+        self._bytes += value.nbytes
+        if value.flags.writeable and value.dtype != object:
+            self._holders.append(
+                Whole(path, value.copy, lambda saved: np.copyto(value, saved), lambda a, b: _equal(np, a, b), loud)
+            )
+
+    def _variable(self, path: str, value: Any) -> None:
+        self.variables[id(value)] = (path, value)
+        with_size = getattr(value, "shape", None)
+        if with_size is not None and with_size.rank is not None:
+            self._bytes += int(self._heap.np.prod(with_size.as_list() or [1], dtype="float64")) * 4
+
+    def _instance(self, path: str, value: Any, loud: bool) -> None:
+        holder = special(self._heap.tf, self._heap.np, path, value, loud)
+        if kind_name(value) == "GradientTape":
+            self.tapes.append(value)
+        if holder is not None:
+            self._holders.append(holder)
+            return
+        if isinstance(value, io.IOBase):
+            return
+        shadowed = getattr(value, "__hybridize_function__", None) if type(value).__module__.startswith("_hyb") else None
+        if shadowed is not None:
+            self._later(path, shadowed, loud)
+            return
+        how = self._heap.descends(type(value))
+        if how:
+            self._attributes(path, value, loud and how == 2)
+        elif hasattr(value, "python_function"):  # a hybrid function: what it wraps
+            self._later(path, value.python_function, loud)
+
+    def _attributes(self, path: str, value: Any, loud: bool) -> None:
+        kind = type(value)
+        own = self._heap.is_own
+        pure = loud and all(c is object or own(c.__module__) for c in kind.__mro__)
+
+        def counts(name: Any) -> bool:
+            return pure or (loud and not (str(name).startswith("_") or name in BOOKKEEPING))
+
+        names = getattr(value, "__dict__", None)
+        if isinstance(names, dict):
+            self._holders.append(Mapped(path, "{}.{}", names, None, counts))
+            for name, each in list(names.items()):
+                self._later(f"{path}.{name}", each, counts(name))
+        for cls in kind.__mro__:
+            for name, member in vars(cls).items():
+                if isinstance(member, types.MemberDescriptorType):
+                    self._slot(f"{path}.{name}", value, member, counts(name))
+        if loud and own(kind.__module__):
+            self._later(kind.__name__, kind, True)
+
+    def _slot(self, path: str, value: Any, member: Any, loud: bool) -> None:
+        try:
+            content = member.__get__(value)
+        except AttributeError:
+            return
+        try:
+            member.__set__(value, content)
+        except (AttributeError, TypeError):  # read-only: nothing changes
+            self._later(path, content, loud)
+            return
+        self._holders.append(
+            Whole(path, lambda: member.__get__(value), lambda v: member.__set__(value, v), lambda a, b: a is b, loud)
+        )
+        self._later(path, content, loud)
+
+
+def _place(generator: Any) -> int:
+    frame = generator.gi_frame
+    return -1 if frame is None else int(frame.f_lasti)
+
+
+def _refill(value: set[Any], content: set[Any]) -> None:
+    set.clear(value)
+    set.update(value, content)
+
+
+def _same_set(a: set[Any], b: set[Any]) -> bool:
+    return len(a) == len(b) and {id(v) for v in a} == {id(v) for v in b}
+
+
+def _equal(np: Any, a: Any, b: Any) -> bool:
+    if a.shape != b.shape:
+        return False
+    return bool(np.array_equal(a, b)) or (a.dtype.kind in "fc" and bool(np.array_equal(a, b, equal_nan=True)))

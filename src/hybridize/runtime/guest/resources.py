@@ -1,0 +1,236 @@
+"""State that is in no Python attribute: variables, tables, iterators over data, random numbers, open files."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib
+import io
+import os
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from .holders import Whole
+
+
+def is_variable(tf: Any, value: Any) -> bool:
+    """Whether it is a variable of TensorFlow's (Keras 3 wraps one, which is found inside)."""
+    return isinstance(value, tf.Variable)
+
+
+def kind_name(value: object) -> str:
+    """The name of an object's class."""
+    return type(value).__name__
+
+
+@contextlib.contextmanager
+def untaped(tf: Any) -> Iterator[None]:
+    """No tape of this thread records what is done here."""
+    for name in ("record", "tape"):
+        try:
+            module = importlib.import_module(f"tensorflow.python.eager.{name}")
+        except ImportError:
+            continue
+        if hasattr(module, "stop_recording"):
+            with module.stop_recording():
+                yield
+            return
+    yield
+
+
+def taped() -> bool:
+    """Whether a tape of this thread records."""
+    for name in ("record", "tape"):
+        try:
+            module = importlib.import_module(f"tensorflow.python.eager.{name}")
+        except ImportError:
+            continue
+        if hasattr(module, "could_possibly_record"):
+            return bool(module.could_possibly_record())
+    return False
+
+
+class Variables:
+    """The values of variables: reading is cheap, since a buffer is copied only when the variable is written."""
+
+    def __init__(self, tf: Any, variables: dict[int, tuple[str, Any]]) -> None:
+        self._tf = tf
+        self.values: dict[int, tuple[str, Any, Any]] = {}
+        for key, (path, variable) in variables.items():
+            with contextlib.suppress(Exception):  # deleted, or not initialized
+                self.values[key] = (path, variable, variable.read_value())
+
+    def restore(self) -> None:
+        """Writes the values back."""
+        for _, variable, value in self.values.values():
+            with contextlib.suppress(Exception):
+                variable.assign(value)
+
+    def now(self) -> dict[int, tuple[str, Any]]:
+        """The paths and present values."""
+        found = {}
+        for key, (path, variable, _) in self.values.items():
+            try:
+                found[key] = (path, variable.read_value())
+            except Exception:
+                continue
+        return found
+
+
+def special(tf: Any, np: Any, path: str, value: Any, loud: bool) -> Any:
+    """The holder of an object whose state is read and written as a whole; None for any other."""
+    if isinstance(value, random.Random):
+        return Whole(path, value.getstate, value.setstate, lambda a, b: a == b, loud)
+    if isinstance(value, np.random.RandomState):
+        state = value.get_state
+        return Whole(path, lambda: copy.deepcopy(state(legacy=False)), value.set_state, _same_repr, loud)
+    if isinstance(value, np.random.Generator):
+        bits = value.bit_generator
+        return Whole(path, lambda: copy.deepcopy(bits.state), lambda s: setattr(bits, "state", s), _same_repr, loud)
+    name = type(value).__name__
+    if name in ("MutableHashTable", "DenseHashTable"):
+        return Whole(
+            path, lambda: value.export(), lambda s: _refill(value, s), lambda a, b: _same_tables(np, a, b), loud
+        )
+    if name == "GradientTape":
+        return Whole(path, lambda: (value._tape, value._recording), lambda s: _retape(value, s), _same_items, False)
+    if name == "OwnedIterator":
+        return _iterator(tf, path, value)
+    if isinstance(value, io.IOBase):
+        return _file(path, value, loud)
+    return None
+
+
+def guarded_tape(tf: Any, tape: Any) -> Any:
+    """The tape with all that it records, but whose gradients are None: asked in a graph it would be used up."""
+
+    def none(this: Any, target: Any, sources: Any, *_: Any, **__: Any) -> Any:
+        return tf.nest.map_structure(lambda _: None, sources)
+
+    methods = dict.fromkeys(("gradient", "jacobian", "batch_jacobian"), none)
+    kind: Any = type("GradientTape", (type(tape),), methods)
+    other = object.__new__(kind)
+    other.__dict__ = tape.__dict__
+    return other
+
+
+def _retape(tape: Any, state: Any) -> None:
+    """A tape that was used up records again."""
+    if tape._recording:
+        tape._pop_tape()
+    tape._tape = state[0]
+    if state[1]:
+        tape._push_tape()
+
+
+def _same_items(a: Any, b: Any) -> bool:
+    return all(x is y for x, y in zip(a, b))
+
+
+def _same_repr(a: Any, b: Any) -> bool:
+    return repr(a) == repr(b)
+
+
+def _refill(table: Any, content: Any) -> None:
+    table.remove(table.export()[0])
+    table.insert(*content)
+
+
+def _same_tables(np: Any, a: Any, b: Any) -> bool:
+    return all(sorted(map(str, x.numpy().tolist())) == sorted(map(str, y.numpy().tolist())) for x, y in zip(a, b))
+
+
+def _iterator(tf: Any, path: str, value: Any) -> Any:
+    """The position of an iterator over a dataset, by TensorFlow's own checkpoints of it."""
+    try:
+        ops = importlib.import_module("tensorflow.python.ops.gen_dataset_ops")
+        resource = value._iterator_resource
+
+        def save() -> Any:
+            return ops.serialize_iterator(resource, external_state_policy=1)
+
+        save()
+        return Whole(path, save, lambda s: ops.deserialize_iterator(resource, s), lambda a, b: False, False)
+    except Exception:
+        return None
+
+
+def _file(path: str, value: Any, loud: bool) -> Any:
+    """A regular file that is open for writing: how long it is."""
+    try:
+        if value.closed or not value.writable() or not os.path.isfile(value.name):
+            return None
+        value.flush()
+
+        def get() -> Any:
+            value.flush()
+            return (os.fstat(value.fileno()).st_size, value.tell())
+
+        def put(state: Any) -> None:
+            value.flush()
+            os.ftruncate(value.fileno(), state[0])
+            value.seek(state[1])
+
+        return Whole(path, get, put, lambda a, b: a == b, loud)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+
+
+class Randomness:
+    """The global streams of random numbers: Python's, NumPy's, and the seeds of TensorFlow's eager operations."""
+
+    def __init__(self, np: Any) -> None:
+        self._np = np
+        self._python = random.getstate()
+        self._numpy = np.random.get_state()
+        self._context = _context()
+        rng = getattr(self._context, "_rng", None)
+        self._tensorflow = (getattr(self._context, "_seed", None), rng, rng.getstate() if rng is not None else None)
+
+    def reseeded(self) -> bool:
+        """Whether `tf.random.set_seed` was called since."""
+        return getattr(self._context, "_rng", None) is not self._tensorflow[1]
+
+    def restore(self) -> None:
+        """As they were."""
+        random.setstate(self._python)
+        self._np.random.set_state(self._numpy)
+        seed, rng, state = self._tensorflow
+        if self._context is not None and hasattr(self._context, "_rng"):
+            self._context._seed, self._context._rng = seed, rng
+            if rng is not None:
+                rng.setstate(state)
+
+
+def _context() -> Any:
+    module = sys.modules.get("tensorflow.python.eager.context")
+    return module.context() if module is not None else None
+
+
+class AlignedSeeds:
+    """A context in which TensorFlow's stateful random operations get seeds by the order in which they are made.
+
+    So an eager run and a trace draw the same numbers, as long as both make the same operations in the same order.
+    """
+
+    _salt = 0
+
+    def __enter__(self) -> None:
+        self._number = 0
+        module: Any = importlib.import_module("tensorflow.python.framework.random_seed")
+        self._module, self._original = module, module.get_seed
+        module.get_seed = self._next
+
+    def __exit__(self, *_: object) -> None:
+        self._module.get_seed = self._original
+
+    @classmethod
+    def renew(cls) -> None:
+        """Other seeds from now on: kernels that are kept between calls go on where they stopped."""
+        cls._salt += 1
+
+    def _next(self, op_seed: Any) -> tuple[int, int]:
+        self._number += 1
+        return 87_654_321 + self._salt, self._number

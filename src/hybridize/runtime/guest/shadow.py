@@ -1,0 +1,484 @@
+"""Shadow mode: the program goes on with what its functions do eagerly; beside it, from the same state, run graphs."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import inspect
+import os
+import sys
+import threading
+import time
+import types
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakSet
+
+from .differ import Comparison, Difference
+from .heap import Heap
+from .judge import Judge, is_random, state_kept
+from .record import Record
+from .resources import taped
+from .signatures import difference
+from .subject import Call, Shadow, Subject
+from .trial import Outcome, State, TooLong, Trials, same_kind
+from .values import Describer
+
+#: Calls by which, after the first ones of a signature, the next one is compared; seconds between two reports.
+SAMPLED, PERIOD = frozenset(2**n for n in range(3, 24)), 1.0
+#: Calls that are timed eagerly and as a graph in turn once the comparison is done.
+TIMED = 8
+
+
+class Watcher:
+    """Decides how each call of a watched function is run, and keeps the records."""
+
+    def __init__(self, job: Any, reporter: Any) -> None:
+        options = job["options"]
+        self._reporter = reporter
+        self._own = [os.path.realpath(folder) + os.sep for folder in job["own"]]
+        self._identity = {n for n, f in enumerate(job["functions"]) if f.get("identity")}
+        self._reverse = {n for n, f in enumerate(job["functions"]) if f.get("reverse")}
+        self._modules: dict[str, bool] = {}
+        self._max_calls = int(options.get("max_calls", 3))
+        self._full = bool(options.get("full"))
+        self._call_seconds = options.get("call_seconds", 60.0)
+        self._memory = int(options.get("memory", 1 << 30))
+        self._tolerances = options["tolerances"]
+        self._share = float(options.get("share", 0.8))
+        self.records: dict[int, Record] = {}
+        self._subjects: dict[int, WeakSet[Subject]] = {}
+        self._lock = threading.RLock()
+        self._tracing: list[Record] = []  # whose graphs run at the moment
+        self._plain = 0
+        self._started = self._told = time.perf_counter()
+        self._spent = 0.0
+        self.tf: Any = None
+        atexit.register(self.finish)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
+
+    def watch(self, number: int, decorator: Any = None) -> Any:
+        """The decorator of a watched function."""
+
+        def decorate(function: Any) -> Any:
+            inner = getattr(function, "__func__", function)
+            if decorator is None or inspect.isgeneratorfunction(inner) or inspect.iscoroutinefunction(inner):
+                return function
+            self._begin()
+            record = self.records.setdefault(number, Record(number, number in self._reverse))
+            try:
+                shadow = Shadow(self, record, function, decorator)
+            except Exception as problem:
+                record.calls += 1
+                record.differ("raised", [], problem)
+                return function
+            self._subjects.setdefault(number, WeakSet()).add(shadow.__hybridize__)
+            return shadow
+
+        return decorate
+
+    def _begin(self) -> None:
+        if self.tf is None:
+            self.tf = importlib.import_module("tensorflow")
+            numpy = importlib.import_module("numpy")
+            self.heap = Heap(self.tf, numpy, self._is_own, self._memory)
+            self._describer = Describer(self.tf, numpy, lambda cls: self._is_own(cls.__module__))
+            self._comparison = Comparison(numpy, self._tolerances)
+
+    def _is_own(self, module: str) -> bool:
+        """Whether a module is the program's."""
+        found = self._modules.get(module)
+        if found is None:
+            path = getattr(sys.modules.get(module), "__file__", None)
+            real = os.path.realpath(path) if path else ""
+            installed = "site-packages" in real or "dist-packages" in real
+            found = module in ("__main__", "__mp_main__") or (real.startswith(tuple(self._own)) and not installed)
+            self._modules[module] = found
+        return found
+
+    def finish(self) -> None:
+        """Tells all records."""
+        for record in list(self.records.values()):
+            self._reporter.tell("function", **record.as_json())
+
+    def _tick(self) -> None:
+        now = time.perf_counter()
+        if now - self._told > PERIOD:
+            self._told = now
+            self.finish()
+
+    def _forked(self) -> None:
+        self._lock = threading.RLock()
+        self._tracing, self._plain = [], 0
+        for record in self.records.values():
+            record.reset()
+
+    def call(self, call: Call) -> Any:
+        """Runs a call of a watched function."""
+        record = call.subject.record
+        args, keywords = call.arguments
+        if self._plain and not self._tracing and self.tf.executing_eagerly():
+            return call.reference()(*args, **keywords)
+        record.calls += 1
+        self._tick()
+        if not self.tf.executing_eagerly():
+            return self._in_graph(call)
+        if self._tracing:  # eager code that a graph calls
+            for outer in self._tracing:
+                outer.callees.add(record.number)
+            return (call.reference() if record.bad else call.candidate())(*args, **keywords)
+        reason = self._against()
+        if record.bad or (record.retraces and record.traces > 8) or reason:
+            if reason:
+                record.skip(reason)
+            return call.reference()(*args, **keywords)
+        if not self._lock.acquire(blocking=False):
+            record.skip("called in several threads at once")
+            return call.reference()(*args, **keywords)
+        try:
+            return self._temporary(call) if call.temporary and not record.reverse else self._choose(call)
+        finally:
+            self._lock.release()
+
+    def _against(self) -> str:
+        """Why no eager call can be compared now."""
+        tf = self.tf
+        if tf.config.functions_run_eagerly():
+            return "tf.config.run_functions_eagerly is on"
+        if tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context():
+            return "called in a replica of a strategy"
+        return ""
+
+    def _choose(self, call: Call) -> Any:
+        subject, record = call.subject, call.subject.record
+        bound = call.bound()
+        parts = subject.signatures.parts(bound)
+        key = (call.receiver, tuple(parts.items()))
+        number = subject.seen[key] = subject.seen.get(key, 0) + 1
+        if self._full or self._due(record, number):
+            return self._compare(call, bound, parts, key)
+        eager, graph = len(record.eager_times), len(record.graph_times)
+        if record.verdict is None and record.skipped:
+            return call.reference()(*call.arguments[0], **call.arguments[1])
+        if eager <= graph and eager < TIMED + self._max_calls and key in subject.known:
+            started = time.perf_counter()
+            try:
+                value = call.reference()(*call.arguments[0], **call.arguments[1])
+            except Exception as problem:
+                self._after(call, bound, problem)
+                raise
+            record.timed(eager=time.perf_counter() - started)
+            return value
+        return self._alone(call, bound, parts, key)
+
+    def _due(self, record: Record, number: int) -> bool:
+        """Whether the call is compared: the first of each signature, and a few later ones, if there is time for it."""
+        if number <= min(2, self._max_calls) and record.compared < 8 * self._max_calls:
+            return True
+        elapsed = time.perf_counter() - self._started
+        if self._spent > self._share * (elapsed - self._spent) + 2.0:
+            return False
+        if number <= self._max_calls and record.compared < 16 * self._max_calls:
+            return True
+        return record.calls in SAMPLED
+
+    def _alone(self, call: Call, bound: Any, parts: Any, key: Any) -> Any:
+        """The graph, and nothing else."""
+        record = call.subject.record
+        args, keywords = call.arguments
+        record.alone += 1
+        before = self._count(call)
+        started = time.perf_counter()
+        try:
+            value = call.candidate()(*args, **keywords)
+        except Exception as problem:
+            try:
+                value = call.reference()(*args, **keywords)
+            except Exception as other:
+                if not same_kind(other, problem):
+                    record.differ("raised", [], problem)
+                raise
+            record.differ("raised", [], problem)
+            return value
+        seconds = time.perf_counter() - started
+        if not self._note(call, before, bound, parts, key):
+            record.timed(graph=seconds)
+        return value
+
+    def _after(self, call: Call, bound: Any, problem: Exception) -> None:
+        """The eager form raised: if the graph raises, too (an iterator has ended, say), it must be of the same kind."""
+        record = call.subject.record
+        roots = [*bound, (call.subject.function.__name__, call.subject.function)]
+        trials = self._trials(call, roots, None)
+        form = self._form(call)
+        if form is None or trials.state.snapshot.truncated:
+            return
+        with self._graph_runs(record):
+            graph = trials.run(
+                form, call.arguments, real=False, gradients=False, seconds=self._call_seconds, graph=True
+            )
+        trials.state.restore()
+        if graph.error is not None and not same_kind(problem, graph.error):
+            record.differ("raised", [], graph.error)
+
+    def _count(self, call: Call) -> int:
+        try:
+            return int(call.candidate().experimental_get_tracing_count())
+        except Exception:
+            return 0
+
+    def _note(self, call: Call, before: int, bound: Any, parts: Any, key: Any) -> int:
+        """Counts new traces and names their causes."""
+        subject, record = call.subject, call.subject.record
+        new = self._count(call) - before
+        specs = (call.receiver, subject.signatures.specs(bound))
+        if specs not in record.specs:
+            record.specs.add(specs)
+        if new <= 0:
+            subject.known.add(key)
+            return 0
+        if subject.renewed and key in subject.known:
+            return new
+        created = self._created(call)
+        if created and subject.noted is not created:
+            subject.noted = created
+            if subject.creates(call.instance):
+                record.again = True
+            else:
+                record.creators += 1
+        record.traces += new
+        self._cause(call, parts)
+        subject.known.add(key)
+        return new
+
+    def _cause(self, call: Call, parts: Any) -> None:
+        subject, record = call.subject, call.subject.record
+        known = record.parts.get((id(subject), call.receiver))
+        if known is None:
+            if record.parts:
+                first = next(iter(record.parts))
+                what = "another receiver" if first[0] == id(subject) else "defined anew"
+                record.cause("self" if first[0] == id(subject) else "", what, type(call.instance).__name__)
+            record.parts[id(subject), call.receiver] = {name: [part] for name, part in parts.items()}
+            return
+        blamed = False
+        for name, part in parts.items():
+            old = known.setdefault(name, [])
+            if part not in old:
+                if old:
+                    kind, example = difference(old[-1], part)
+                    record.cause(name, kind, example)
+                    blamed = True
+                old.append(part)
+        if not blamed and not subject.renewed:
+            record.cause("", "something else than the arguments", "")
+
+    def _form(self, call: Call) -> Any:
+        """The hybrid function, bound; None if it can't be."""
+        try:
+            return call.candidate()
+        except Exception:
+            return None
+
+    def _created(self, call: Call) -> Any:
+        return getattr(self._form(call), "_created_variables", None)
+
+    def _in_graph(self, call: Call) -> Any:
+        """A call while a graph is traced: the hybrid function becomes part of it."""
+        record = call.subject.record
+        args, keywords = call.arguments
+        record.in_graph += 1
+        for outer in self._tracing:
+            outer.callees.add(record.number)
+        if record.reverse:
+            return call.reference()(*args, **keywords)
+        if record.bad:
+            return self._inlined(call)
+        if self._tracing:
+            return call.candidate()(*args, **keywords)
+        try:
+            return call.candidate()(*args, **keywords)
+        except Exception as problem:
+            value = self._inlined(call)
+            record.differ("raised", [], problem)
+            return value
+
+    def _inlined(self, call: Call) -> Any:
+        """The plain function as part of the graph that is being traced, converted by AutoGraph if the rest is."""
+        internal = self.tf.__internal__.autograph
+        converted = internal.tf_convert(call.reference(), internal.control_status_ctx())
+        return converted(*call.arguments[0], **call.arguments[1])
+
+    @contextlib.contextmanager
+    def _graph_runs(self, record: Record) -> Iterator[None]:
+        self._tracing.append(record)
+        try:
+            yield
+        finally:
+            self._tracing.pop()
+
+    def _compare(self, call: Call, bound: Any, parts: Any, key: Any) -> Any:
+        """Both forms from the same state; the eager one is what the program sees."""
+        subject, record = call.subject, call.subject.record
+        started = time.perf_counter()
+        if any(isinstance(value, types.GeneratorType) for _, value in bound):
+            record.skip("a generator is among the arguments: it can't be read twice")
+            return call.reference()(*call.arguments[0], **call.arguments[1])
+        roots = [*bound, (getattr(subject.function, "__name__", "function"), subject.function)]
+        home = getattr(subject.function, "__globals__", None)
+        trials = self._trials(call, roots, home)
+        if trials.state.snapshot.truncated:
+            record.skip("the state that it can reach is too large to be remembered")
+            return call.reference()(*call.arguments[0], **call.arguments[1])
+        record.compared += 1
+        self._reporter.tell("graph", function=record.number, runs=True)
+        gradients = taped()
+        before = self._count(call)
+        graph, new, form = self._run_graph(call, trials, gradients, before, bound, parts, key)
+        eager = trials.run(call.reference(), call.arguments, real=True, gradients=gradients)
+        self._verdict(call, trials, (roots, home), (eager, graph), form, gradients)
+        if not new and eager.error is None and graph.error is None:
+            record.timed(eager.seconds, graph.seconds)
+        elif not record.first_graph:
+            record.first_graph = graph.seconds
+        self._reporter.tell("graph", function=record.number, runs=False)
+        self._spent += time.perf_counter() - started - eager.seconds
+        if eager.error is not None:
+            raise eager.error
+        return eager.value
+
+    def _run_graph(
+        self, call: Call, trials: Trials, gradients: bool, before: int, bound: Any, parts: Any, key: Any
+    ) -> tuple[Outcome, int, Any]:
+        """The graph's run, the state put back; the number of new traces; the hybrid function."""
+        with self._graph_runs(call.subject.record):
+            graph = self._trial(trials, lambda *a, **k: call.candidate()(*a, **k), call.arguments, gradients)
+        new = self._note(call, before, bound, parts, key)
+        moved = trials.state.snapshot.moved()
+        if moved is not None:
+            call.subject.record.skip(f"`{moved}` is a generator: it can't be read twice")
+        created = self._created(call)
+        form = self._form(call)
+        trials.state.restore()
+        if new and created:
+            # Its traces hold variables that the eager run will make again: from now on others must be made.
+            call.subject.renew()
+        return graph, new, form
+
+    def _trials(self, call: Call, roots: Any, home: Any) -> Trials:
+        identity = call.subject.record.number in self._identity
+        return Trials(self.heap, self._describer, self._comparison, State(self.heap, roots, home), identity)
+
+    def _trial(self, trials: Trials, form: Any, arguments: Any, gradients: bool) -> Outcome:
+        """A run of the hybrid form that the program does not see."""
+        return trials.run(form, arguments, real=False, gradients=gradients, seconds=self._call_seconds, graph=True)
+
+    def _temporary(self, call: Call) -> Any:
+        """A method of an object that nobody else holds: a hybrid function does not hold it either.
+
+        So the eager run comes first, and then, without the object, the graph; all that can be compared is an exception.
+        """
+        record = call.subject.record
+        args, keywords = call.arguments
+        if record.compared >= 8 * self._max_calls:
+            return call.reference()(*args, **keywords)
+        record.compared += 1
+        value = call.reference()(*args, **keywords)
+        roots = [*enumerate(args), (call.subject.function.__name__, call.subject.function)]
+        trials = self._trials(call, roots, None)
+        problem: BaseException | None = None
+        try:
+            form = call.candidate()
+        except Exception as error:
+            problem = error
+        else:
+            call.forget()
+            with self._graph_runs(record):
+                graph = trials.run(
+                    form, call.arguments, real=False, gradients=False, seconds=self._call_seconds, graph=True
+                )
+            problem = graph.error
+            trials.state.restore()
+        if problem is None:
+            record.passed("equal")
+        else:
+            record.differ("raised", [], problem)
+        return value
+
+    def _verdict(
+        self, call: Call, trials: Trials, where: Any, outcomes: tuple[Outcome, Outcome], form: Any, gradients: bool
+    ) -> None:
+        eager, graph = outcomes
+        record = call.subject.record
+        record.notes += [n for n in graph.notes if n not in record.notes]
+        left = trials.differences(eager, graph)
+        level = ""
+        watched = not left and bool(trials.state.snapshot.tapes) and eager.error is None
+        if watched or (left and left[0].path != "exception"):
+            self._plain += 1
+            try:
+                with state_kept(State(self.heap, *where)):
+                    forms = (call.reference(), self._fresh(call))
+                    random = is_random(call.reference() if record.reverse else form)
+                    judge = Judge(self.tf, self.heap.np, trials, forms, call.arguments, gradients)
+                    left, level = self._judged(judge, left, eager, graph, record, random)
+            finally:
+                self._plain -= 1
+        if record.again and not left and graph.error is None:
+            graph.error = ValueError("tf.function only supports singleton tf.Variables created on the first call")
+            left = [Difference("exception", "nothing raised", f"ValueError: {graph.error}")]
+        record.again = False
+        if left:
+            self._differs(call, left, graph)
+        else:
+            record.passed("random" if level else "equal", level)
+
+    @staticmethod
+    def _judged(
+        judge: Judge, left: Any, eager: Outcome, graph: Outcome, record: Record, random: bool
+    ) -> tuple[Any, str]:
+        """The differences that stand, and how random results were compared."""
+        if not left:
+            return judge.with_tapes(), ""
+        try:
+            left = judge.remaining(left, eager, graph, random)
+        finally:
+            judge.finish()
+        record.rounding = max(record.rounding, judge.rounding)
+        if not random:
+            left += record.frozen(judge.noisy(eager, graph))
+        return left, judge.level
+
+    def _fresh(self, call: Call) -> Any:
+        def make() -> Any:
+            if call.subject.record.reverse:
+                return call.candidate()
+            hybrid = call.subject.decorator(call.subject.function)
+            bound = hybrid if call.instance is None else hybrid.__get__(call.instance, call.owner)
+
+            def run(*args: Any, **keywords: Any) -> Any:
+                with self._graph_runs(call.subject.record):
+                    return bound(*args, **keywords)
+
+            return run
+
+        return make
+
+    def _differs(self, call: Call, left: Any, graph: Outcome) -> None:
+        """A watched function that it calls may be the cause: then it is tried again with that one left as it was."""
+        record = call.subject.record
+        culprits = {n for n in record.callees - record.through if n in self.records and self.records[n].bad}
+        raised = left[0].path == "exception" and graph.error is not None
+        error = graph.error if raised else None
+        if isinstance(error, TooLong):
+            error.__traceback__ = None
+        record.differ("raised" if raised else "different", left, error)
+        if culprits - {record.number}:
+            record.through |= culprits - {record.number}
+            record.provisional = True
+            for subject in self._subjects.get(record.number, ()):
+                subject.renew()
+                subject.seen.clear()
+        self._reporter.tell("function", **record.as_json())
