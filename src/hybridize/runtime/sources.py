@@ -97,14 +97,14 @@ def line_map(original: bytes, new: bytes, edits: Iterable[Edit]) -> tuple[int, .
     lines = []
     for start in after.starts:
         index = max(bisect_right(starts, start) - 1, 0)
-        place, edit = stretches[index]
-        if edit is None:
+        place, made = stretches[index]
+        if made is None:
             lines.append(before.line_of(place + start - starts[index]))
-        elif edit.end == edit.start:
-            lines.append(before.line_of(edit.end))
+        elif made.end == made.start:
+            lines.append(before.line_of(made.end))
         else:
-            passed = len(NEWLINE.findall(edit.replacement[: start - starts[index]]))
-            lines.append(min(before.line_of(place) + passed, before.line_of(edit.end - 1)))
+            passed = len(NEWLINE.findall(made.replacement[: start - starts[index]]))
+            lines.append(min(before.line_of(place) + passed, before.line_of(made.end - 1)))
     return tuple(lines)
 
 
