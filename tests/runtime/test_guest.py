@@ -8,7 +8,6 @@ from collections import OrderedDict, deque
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hybridize.runtime.guest.differ import Comparison, leaves
@@ -17,6 +16,8 @@ from hybridize.runtime.guest.record import Record
 from hybridize.runtime.guest.signatures import Signatures, difference
 from hybridize.runtime.guest.streams import Streams, same_text
 from hybridize.runtime.guest.values import Describer, shown
+
+np: Any = pytest.importorskip("numpy", reason="as TensorFlow has it")
 
 
 class Tensor:
@@ -49,9 +50,9 @@ class Slots:
         self.value = 1
 
 
-TENSORFLOW = SimpleNamespace(
-    Tensor=Tensor, Variable=Variable, TensorShape=(), DType=(), data=SimpleNamespace(Dataset=())
-)
+NOTHING = ()
+TENSORFLOW = SimpleNamespace(Tensor=Tensor, Variable=Variable, TensorShape=NOTHING, DType=NOTHING)
+TENSORFLOW.data = SimpleNamespace(Dataset=NOTHING)
 COUNT = 0
 STREAM = itertools.count()
 QUEUE: deque[int] = deque()
