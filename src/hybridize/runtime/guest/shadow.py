@@ -359,12 +359,14 @@ class Watcher:
         moved = trials.state.snapshot.moved()
         if moved is not None:
             call.subject.record.skip(f"`{moved}` is a generator: it can't be read twice")
-        created = self._created(call)
         form = self._form(call)
         trials.state.restore()
-        if new and created:
-            # Its traces hold variables that the eager run will make again: from now on others must be made.
-            call.subject.renew()
+        record = call.subject.record
+        inner = [s for n in {record.number, *record.callees} for s in self._subjects.get(n, ())]
+        if any(subject.made() for subject in inner):
+            # These traces hold variables that the eager run will make again: from now on others must be made.
+            for subject in inner:
+                subject.renew()
         return graph, new, form
 
     def _trials(self, call: Call, roots: Any, home: Any) -> Trials:

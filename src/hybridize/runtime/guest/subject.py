@@ -155,6 +155,11 @@ class Subject:
             pass
         return False
 
+    def made(self) -> bool:
+        """Whether traces of this hybrid function made variables."""
+        bound = list(getattr(self.hybrid, "_descriptor_cache", {}).values())
+        return any(getattr(form, "_created_variables", None) for form in (self.hybrid, *bound))
+
     def renew(self) -> None:
         """A hybrid function without traces: the present one holds objects that the program does not."""
         self.hybrid = self.decorator(self.function)
