@@ -155,7 +155,7 @@ def _functions(
             ]
             found += [finding(hit, None) for hit in rest]
     codes = [code for _, code in pairs]
-    basis = Basis.of(solved, collector.computation.order)
+    basis = Basis.of(solved, collector.extents.components)
     planned = plan(codes, [reports[i] for i in sorted(reports)], basis, all_safe=config.all_safe)
     signatures = Signatures(scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures)
     configured = [signatures.configure(code, report) for code, report in zip(codes, planned.reports, strict=True)]

@@ -42,7 +42,7 @@ class Collector:
         self.looker = Looker()
         self.extents = Extents(solution)
         self.effects = SideEffects(solution, self.extents)
-        self.computation = Computation(self.extents.components)
+        self.computation = Computation(self.extents)
         self.hybrid = set(solution.world.hybrids)
         self.exported = _exported(solution)
         self.coverage = Coverage(solution, self.hybrid)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hybridize.domain.lattice import TOO_MANY
+from hybridize.facts.extents import Extents
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
@@ -32,12 +33,11 @@ _SKIPPED = frozenset({"build", "class", "callback"})
 class Computation:
     """Tensor operations of each frame, callees included."""
 
-    def __init__(self, order: list[list[Frame]]) -> None:
-        """`order` are the components of the call graph, callees first."""
+    def __init__(self, extents: Extents) -> None:
+        self.extents = extents
         self.ops: dict[Frame, Evidence | None] = {}
         self.opaque: dict[Frame, Evidence | None] = {}
-        self.order = order
-        for component in order:
+        for component in extents.components:
             self._summarize(component)
 
     def _summarize(self, component: list[Frame]) -> None:
@@ -46,7 +46,7 @@ class Computation:
         for frame in sorted(component, key=lambda f: f.uid):
             op = op or _own_op(frame)
             opaque = opaque or _opaque_call(frame)
-            for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+            for pos, callee, how in self.extents.calls(frame):
                 if how in _SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
                     continue
                 if op is None and self.ops.get(callee) is not None:

@@ -96,7 +96,7 @@ class SideEffects:
         for frame in sorted(component, key=lambda f: f.uid):
             for effect in frame.effects.values():
                 self._add(gathered, frame, effect)
-            for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+            for pos, callee, how in self.extents.calls(frame):
                 if how in _ABSORBED or callee in members:
                     continue
                 self._lift(gathered, frame, pos, callee)

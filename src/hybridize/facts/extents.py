@@ -24,6 +24,7 @@ class Extents:
         self._of_code: dict[Code, int] = {}
         self._of_uid: dict[int, int] = {}
         self._owners: dict[Cell, int] = {}
+        self._calls: dict[Frame, list[tuple[int, Frame, str]]] = {}
         self._recursive: set[Frame] = set()
         for component in self.components:
             self._component(component)
@@ -62,6 +63,15 @@ class Extents:
         found = self._extents.get(frame)
         if found is None:  # no longer part of the solution
             found = self._extents[frame] = self.set_of(reachable(frame))
+        return found
+
+    def calls(self, frame: Frame) -> list[tuple[int, Frame, str]]:
+        """The calls of a frame in their order: position, callee, how."""
+        found = self._calls.get(frame)
+        if found is None:
+            found = [(pos, callee, how) for (pos, callee), how in frame.calls.items()]
+            found.sort(key=lambda call: (call[0], call[1].uid))
+            self._calls[frame] = found
         return found
 
     def is_recursive(self, frame: Frame) -> bool:

@@ -25,6 +25,7 @@ from hybridize.domain.objects import (
     Tensor,
     Tup,
     Unknown,
+    Value,
 )
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION
@@ -78,11 +79,16 @@ class Control:
     def __init__(self, view: FrameView) -> None:
         self.view = view
         self.frame = view.frame
-        code = view.code
-        self.structure: Structure = view.project.shared(("structure", code), lambda: Structure(code))
+        self.numbers: dict[int, int] = {}  # rules.values: what must be symbolic for Python numbers to be tensors
         self._tensor: dict[int, int] = {}
         self._joins: dict[int, Site] | None = None
         self._loops: dict[int, int] = {}
+
+    @cached_property
+    def structure(self) -> Structure:
+        """The sites of the function."""
+        code = self.view.code
+        return self.view.project.shared(("structure", code), lambda: Structure(code))
 
     # Values ----------------------------------------------------------------------------------------------------------
 
@@ -97,17 +103,23 @@ class Control:
     def _compute(self, slot: int) -> int:
         if slot < 0:
             return 0
-        value = self.view.value(slot)
-        if any(isinstance(o, _NEVER) for o in value) or self._asks_for_none(slot):
-            return 0  # another alternative may be what comes here: contexts were merged
-        if any(isinstance(o, Tensor) and o.kind not in (NDARRAY, SYMBOLIC) for o in value):
-            return self.view.symbolic(slot)
-        if any(isinstance(o, Tensor) and o.kind == NDARRAY for o in value):
-            return self.view.symbolic(slot) & ~OPERATION  # an array that is computed stays one; an argument does not
-        if not any(isinstance(o, Prim | Lit) and o.kind in _PLAIN for o in value):
+        kind = self._kind(self.view.value(slot))
+        if kind == _NOTHING or self._asks_for_none(slot):
             return 0
+        if kind == _TENSOR:
+            return self.view.symbolic(slot)
+        if kind == _ARRAY:
+            return self.view.symbolic(slot) & ~OPERATION  # an array that is computed stays one; an argument does not
         made = self.view.definition(slot)
         return self._made(made) if made is not None else 0
+
+    def _kind(self, value: Value) -> int:
+        """What may become symbolic in a value: the same for all slots that hold it."""
+        known = self.view.project.control_kinds
+        found = known.get(value)
+        if found is None:
+            found = known[value] = _kind(value)
+        return found
 
     def _asks_for_none(self, slot: int) -> bool:
         """`t == None` is Python's to answer."""
@@ -348,6 +360,21 @@ class Control:
             len(block) == 1 and block[0][0] == Op.REFINE and block[0][3] == "truth" and block[0][-1] == site.instr[-1]
             for block in (site.instr[3], site.instr[4])
         )
+
+
+#: What may become symbolic in a value.
+_NOTHING, _TENSOR, _ARRAY, _NUMBER = range(4)
+
+
+def _kind(value: Value) -> int:
+    if any(isinstance(o, _NEVER) for o in value):
+        return _NOTHING  # another alternative may be what comes here: contexts were merged
+    kinds = {o.kind for o in value if isinstance(o, Tensor)}
+    if not kinds <= {NDARRAY, SYMBOLIC}:
+        return _TENSOR
+    if NDARRAY in kinds:
+        return _ARRAY
+    return _NUMBER if any(isinstance(o, Prim | Lit) and o.kind in _PLAIN for o in value) else _NOTHING
 
 
 #: The kind of the streams that are datasets.

@@ -165,7 +165,7 @@ def plain(project: ProjectView, frame: Frame) -> tuple[Plain, ...]:
 def _plain(project: ProjectView, frame: Frame) -> Iterator[Plain]:
     view = FrameView(project, frame)
     yield from own(view, control(view))
-    for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+    for pos, callee, how in project.extents.calls(frame):
         if how in _APART or callee is frame:
             continue
         for inner in plain(project, callee):

@@ -27,6 +27,8 @@ class Dispatch:
             for op, trigger in rule.triggers.items():
                 self._add(rule, op, trigger)
         self._codes: dict[Code, list[tuple[Instr, list[Watcher]]]] = {}
+        self._frame_rules = [rule for rule in rules if rule.frame is not None]
+        self._scanning: dict[Code, list[Rule]] = {}
         self._callees: dict[Value, list[Watcher]] = {}
         self._names: dict[str, list[Watcher]] = {}
 
@@ -58,6 +60,14 @@ class Dispatch:
                         watchers.append(watcher)
                 if watchers or op == Op.CALL:
                     found.append((instr, watchers))
+        return found
+
+    def scanning(self, code: Code) -> list[Rule]:
+        """The rules that scan the frames of a code as a whole."""
+        found = self._scanning.get(code)
+        if found is None:
+            found = [rule for rule in self._frame_rules if rule.codes is None or rule.codes(code)]
+            self._scanning[code] = found
         return found
 
     def called(self, callee: Value) -> list[Watcher]:

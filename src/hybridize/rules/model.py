@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Code, Instr, Op
 
 if TYPE_CHECKING:
     from hybridize.domain.objects import Value
@@ -151,11 +151,11 @@ class Rule:
 
     `outcome` is what happens if the pattern is traced, `blocks` what it stands against, `level` how it is reported
     where the function is hybrid already (None: not at all). Of the ways to look at a program a rule uses any:
-    `triggers` by operation code (with `Where` only some instructions of it), `frame` for a function in one context,
-    `root` for the function that is decorated, `project` for everything else. `passes` can stop hits on their way up
-    the calls, `confirm` at the function that is decorated. What blocks nothing has nothing to say of eager functions:
-    its `root` is not asked there. `bare` says that functions without a tensor parameter are asked too, which have no
-    other cause to be told.
+    `triggers` by operation code (with `Where` only some instructions of it), `frame` for a function in one context
+    (with `codes` only in code where it has something to look for, which is asked once), `root` for the function that is
+    decorated, `project` for everything else. `passes` can stop hits on their way up the calls, `confirm` at the
+    function that is decorated. What blocks nothing has nothing to say of eager functions: its `root` is not asked.
+    `bare` says that functions without a tensor parameter are asked too, which have no other cause to be told.
     """
 
     code: str
@@ -169,6 +169,7 @@ class Rule:
     fix: str | None = None
     triggers: Mapping[Op, Trigger | Where] = field(default_factory=dict)
     frame: FrameScan | None = None
+    codes: Callable[[Code], bool] | None = None
     root: RootScan | None = None
     project: ProjectScan | None = None
     passes: Passage | None = None

@@ -68,7 +68,6 @@ class Scanner:
         self.project = ProjectView(solution, Symbolic(), versions)
         self.rules = all_rules()
         self._dispatch = Dispatch(self.project, self.rules)
-        self._frame_rules = [rule for rule in self.rules if rule.frame is not None]
         self._root_rules = [rule for rule in self.rules if rule.root is not None]
         self._blocking_rules = [rule for rule in self._root_rules if rule.blocks]
         self._bare_rules = [rule for rule in self._root_rules if rule.bare]
@@ -177,7 +176,7 @@ class Scanner:
         for frame in component:
             gathered += self._own(frame)
         for frame in component:
-            for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+            for pos, callee, how in self.project.extents.calls(frame):
                 if how not in NOT_TRACED and callee not in members:
                     gathered += self._lifted(frame, pos, callee)
         if len(component) > 1:
@@ -208,7 +207,7 @@ class Scanner:
                             yield Carried(rule, hit, frame, hit.needs, ())
                 except Exception as error:
                     self._failed(rule, error)
-        for rule in self._frame_rules:
+        for rule in self._dispatch.scanning(frame.code):
             assert rule.frame is not None
             for hit in self._guarded(rule, rule.frame, view):
                 if hit.needs:

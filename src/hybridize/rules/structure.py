@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
+from hybridize.program.index import index_of
 from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
 
 #: The operation codes whose instructions hold blocks.
 _NESTED: Final = frozenset({Op.IF, Op.LOOP, Op.TRY})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Site:
     """Where an instruction stands: the branch, loop or `try` around it, the part of that, and its place in the block.
 
@@ -41,34 +43,71 @@ class Site:
 
 
 class Structure:
-    """The sites of a code, in order, and the slots that something other than a join reads in the end."""
+    """The sites of a code, in order; most codes are never asked for them."""
 
     def __init__(self, code: Code) -> None:
         self.code = code
-        self.sites: list[Site] = []
-        self._collect(code.body, None, "")
-        self.read = _read(self.sites)
-        self.branches = [s for s in self.sites if s.instr[0] == Op.IF]
-        self.loops = [s for s in self.sites if s.instr[0] == Op.LOOP]
-        self.breaks = {edge for s in self.loops for edge in s.instr[2].breaks}
+        self._index = index_of(code)
+        self._first: dict[int, int] = {}  # of the sites inside one that holds others: the first, and where they end
+        self._end: dict[int, int] = {}
+
+    @cached_property
+    def sites(self) -> list[Site]:
+        """All sites."""
+        found: list[Site] = []
+        self._collect(self.code.body, None, "", found)
+        return found
+
+    @cached_property
+    def read(self) -> frozenset[int]:
+        """The slots that something other than a join reads in the end."""
+        return _read(self._index.flat)
+
+    @cached_property
+    def branches(self) -> list[Site]:
+        """The sites of conditions."""
+        return self.of(Op.IF)
+
+    @cached_property
+    def loops(self) -> list[Site]:
+        """The sites of loops."""
+        return self.of(Op.LOOP)
+
+    @cached_property
+    def breaks(self) -> set[int]:
+        """The edges of `break` statements."""
+        return {edge for s in self.loops for edge in s.instr[2].breaks}
 
     def of(self, *ops: Op) -> list[Site]:
         """The sites of some operations."""
+        if not any(self._index.by_op.get(op) for op in ops):
+            return []
         return [site for site in self.sites if site.instr[0] in ops]
+
+    @cached_property
+    def _by_instr(self) -> dict[int, Site]:
+        return {id(site.instr): site for site in reversed(self.sites)}
+
+    def at(self, instr: Instr) -> Site:
+        """The site of an instruction of the code."""
+        return self._by_instr[id(instr)]
 
     def within(self, site: Site) -> Iterator[Site]:
         """The sites inside a site."""
-        for other in self.sites:
-            if any(outer is site for outer, _ in other.around()):
-                yield other
+        sites = self.sites
+        first = self._first.get(id(site))
+        if first is not None:
+            yield from sites[first : self._end[id(site)]]
 
-    def _collect(self, block: Block, parent: Site | None, part: str) -> None:
+    def _collect(self, block: Block, parent: Site | None, part: str, found: list[Site]) -> None:
         for index, instr in enumerate(block):
             site = Site(instr, parent, part, block, index)
-            self.sites.append(site)
+            found.append(site)
             if instr[0] in _NESTED:
+                self._first[id(site)] = len(found)
                 for name, inner in _parts(instr):
-                    self._collect(inner, site, name)
+                    self._collect(inner, site, name, found)
+                self._end[id(site)] = len(found)
 
 
 def _parts(instr: Instr) -> Iterator[tuple[str, Block]]:
@@ -159,11 +198,10 @@ _SINGLE: Final[dict[Op, tuple[int, ...]]] = {
 _PASSES: Final = frozenset({Op.PHI, Op.REFINE, Op.COPY})
 
 
-def _read(sites: list[Site]) -> frozenset[int]:
+def _read(flat: list[Instr]) -> frozenset[int]:
     sources: dict[int, list[int]] = {}
     found: set[int] = set()
-    for site in sites:
-        instr = site.instr
+    for instr in flat:
         if instr[0] in _PASSES:
             sources.setdefault(instr[1], []).extend(operands(instr))
         else:

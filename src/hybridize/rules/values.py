@@ -100,9 +100,14 @@ def number(view: FrameView, slot: int) -> int:
 
     AutoGraph turns these functions into operations, so that their results are symbolic tensors too.
     """
-    if slot < 0 or not any(isinstance(o, Prim | Lit) for o in view.value(slot)):
+    if slot < 0:
         return 0
-    return _number(view, slot) | control(view).tensor(slot)
+    flow = control(view)
+    found = flow.numbers.get(slot)
+    if found is None:
+        may_be = any(isinstance(o, Prim | Lit) for o in view.value(slot))
+        found = flow.numbers[slot] = _number(view, slot) | flow.tensor(slot) if may_be else 0
+    return found
 
 
 def _number(view: FrameView, slot: int) -> int:

@@ -34,8 +34,10 @@ class ProjectView:
         self.symbolic = symbolic
         self.versions = versions or Versions()
         self.uses: dict[Code, dict[int, list[Instr]]] = {}  # rules.values: who uses each slot
+        self._sites: dict[Frame, dict[Frame, list[tuple[int, str]]]] = {}
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
+        self.control_kinds: dict[Value, int] = {}  # rules.control: what may become symbolic in each value
         self._names: dict[Value, tuple[str, ...]] = {}
         self._shared: dict[object, Any] = {}
 
@@ -91,6 +93,15 @@ class ProjectView:
         if found is None:
             text = next((m.text for m in self.solution.program.modules.values() if m.code.path == path), None)
             found = self._trees[path] = Trees(text.text if text is not None else "")
+        return found
+
+    def sites(self, caller: Frame) -> dict[Frame, list[tuple[int, str]]]:
+        """The calls of a frame by callee: position, and how it is called."""
+        found = self._sites.get(caller)
+        if found is None:
+            found = self._sites[caller] = {}
+            for (pos, callee), how in caller.calls.items():
+                found.setdefault(callee, []).append((pos, how))
         return found
 
     def is_layer(self, inst: Inst) -> bool:
@@ -234,8 +245,8 @@ class FunctionView:
         """Its call sites: (caller, position, the frame that is called, how)."""
         for frame in self.frames:
             for caller in frame.callers:
-                for (pos, callee), how in caller.calls.items():
-                    if callee is frame and not caller.gone:
+                if not caller.gone:
+                    for pos, how in self.project.sites(caller).get(frame, ()):
                         yield caller, pos, frame, how
 
     def holds(self, frame: Frame, needs: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor, Value
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import guarded
 from hybridize.facts.origins import call_at, definitions, slots_of
@@ -19,6 +19,7 @@ from hybridize.rules.views import ProjectView
 #: A field, global or captured variable; or a container, for what is in it.
 Place: TypeAlias = "Cell | Container"
 
+_NO_VALUE: Final[Value] = frozenset()
 #: Methods that fill the object that is being made.
 CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build", "__init_subclass__"})
 _CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "io"})
@@ -32,15 +33,45 @@ _FILE_WRITES: Final = frozenset(
 
 @dataclass(slots=True)
 class Writes:
-    """The writes of a program that may come after its places were first read."""
+    """The writes of a program. Those count that may come after their place was first read: the late ones."""
 
-    late: dict[Place, dict[tuple[Frame, int], None]] = field(default_factory=dict)
+    every: dict[Place, dict[tuple[Frame, int], None]] = field(default_factory=dict)
     owners: dict[Place, Heap | None] = field(default_factory=dict)  # whose field it is; None: a variable
+    _late: dict[Place, bool] = field(default_factory=dict)
     _writers: dict[Place, int] = field(default_factory=dict)
+    _containers: dict[Value, tuple[Container, ...]] = field(default_factory=dict)
+    _fields: dict[tuple[Value, str], tuple[tuple[Cell, Heap | None], ...]] = field(default_factory=dict)
+
+    def is_late(self, place: Place) -> bool:
+        """Whether a place is written after it may have been read."""
+        found = self._late.get(place)
+        if found is None:
+            writes = self.every.get(place)
+            found = writes is not None and _may_be_late(place, writes, self.owners.get(place))
+            self._late[place] = found
+        return found
 
     def at(self, place: Place) -> Collection[tuple[Frame, int]]:
-        """The frames and positions that write a place."""
-        return self.late.get(place, ())
+        """The frames and positions that write a place, where that may be late."""
+        return self.every[place] if self.is_late(place) else ()
+
+    def late_containers(self, value: Value) -> tuple[Container, ...]:
+        """The containers in a value that change late."""
+        found = self._containers.get(value)
+        if found is None:
+            found = tuple(obj for obj in value if isinstance(obj, Container) and self.is_late(obj))
+            self._containers[value] = found
+        return found
+
+    def late_cells(self, frame: Frame, instr: Instr) -> tuple[tuple[Cell, Heap | None], ...]:
+        """The places that an instruction reads and that change late, each with the object whose field it is."""
+        if instr[0] != Op.ATTR:
+            return tuple(each for each in cells_read(frame, instr) if self.is_late(each[0]))
+        key = (frame.vals[instr[2]] or _NO_VALUE, instr[3])
+        found = self._fields.get(key)
+        if found is None:
+            found = self._fields[key] = tuple(each for each in _fields(*key) if self.is_late(each[0]))
+        return found
 
     def writers(self, place: Place, extents: Extents) -> int:
         """The frames that write a place, as a set."""
@@ -51,8 +82,8 @@ class Writes:
 
 
 def writes_of(project: ProjectView) -> Writes:
-    """The late writes of a project, gathered when first asked for."""
-    return project.shared("late writes", lambda: _gather(project.solution))
+    """The writes of a project, gathered when first asked for."""
+    return project.shared("writes", lambda: _gather(project.solution))
 
 
 def _gather(solution: Solution) -> Writes:
@@ -71,8 +102,7 @@ def _gather(solution: Solution) -> Writes:
                     if cell is not None:
                         every.setdefault(cell, {})[frame, instr[-1]] = None
                         owners.setdefault(cell, None)
-    late = {place: found for place, found in every.items() if _may_be_late(place, found, owners.get(place))}
-    return Writes(late, owners)
+    return Writes(every, owners)
 
 
 def _variable(frame: Frame, instr: Instr) -> Cell | None:

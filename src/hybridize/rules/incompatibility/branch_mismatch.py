@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import NONE_V, Value
 from hybridize.facts.model import Evidence
+from hybridize.program.index import index_of
 from hybridize.program.ir import ALWAYS, Block, Instr, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.kinds import certain, conflict, kinds
@@ -16,8 +17,6 @@ from hybridize.rules.views import FrameView
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """Each condition of the graph: the variables that its branches join, and the results they return."""
-    if not any(i[0] == Op.IF for i in view.instructions()):
-        return
     flow = control(view)
     for site, mask in flow.branches:
         if flow.is_short_circuit(site):
@@ -168,6 +167,7 @@ that only one branch assigns, None on one side, 0 against a float tensor, a long
 layer or object, or a result that one path lacks raise. Give every variable a tensor of the right dtype before,
 or select with `tf.where`.""",
     frame=scan,
+    codes=lambda code: Op.IF in index_of(code).by_op,
     bad=(
         Example(
             """\

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Lib, Stream, Tup, Value
 from hybridize.facts.model import Evidence
+from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT, Instr, Op, Try
 from hybridize.rules.control import Control, control, is_dataset
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -32,12 +33,11 @@ _FAIL: Final = (
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """`try` around operations, with a handler that waits for what only the running graph raises."""
-    flow = control(view)
-    for site in flow.structure.of(Op.CALL):
-        call = site.instr
+    for call in index_of(view.code).of(Op.CALL):
         if len(call[3]) == 2 and "builtins.next" in view.names(call[2]) and _dataset(view, call[3][0][0]):
             message = "`next` on a dataset's iterator never gives its default in a graph"
             yield Hit(call[-1], message, outcome=Outcome.RAISES)
+    flow = control(view)
     for site in flow.structure.of(Op.TRY):
         caught = _caught(view, site.instr[2])
         if not caught or not flow.runs(site):
@@ -52,7 +52,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
 
 def ended_outside(function: FunctionView) -> Iterator[Hit]:
     """`next` on a dataset's iterator, and a caller that waits for `StopIteration`."""
-    nexts = [(view, instr) for view in function.views() for instr in view.instructions() if _is_next(view, instr)]
+    calls = index_of(function.code).of(Op.CALL)
+    nexts = [(view, instr) for view in function.views() for instr in calls if _is_next(view, instr)]
     for caller, pos, _, _ in function.callers() if nexts else ():
         if not _waits(control(FrameView(function.project, caller)), pos):
             continue
@@ -66,7 +67,7 @@ def ended_outside(function: FunctionView) -> Iterator[Hit]:
 
 def _is_next(view: FrameView, instr: Instr) -> bool:
     """Whether an instruction is `next(it)` on a dataset's iterator."""
-    if instr[0] != Op.CALL or len(instr[3]) != 1 or "builtins.next" not in view.names(instr[2]):
+    if len(instr[3]) != 1 or "builtins.next" not in view.names(instr[2]):
         return False
     return _dataset(view, instr[3][0][0])
 
@@ -138,6 +139,7 @@ when the graph runs: the handler never does, and the error reaches the caller, t
 `OutOfRangeError`. Put the `try` around the call of the hybrid function. Handlers for errors of Python's and of
 static shapes work.""",
     frame=scan,
+    codes=lambda code: not index_of(code).by_op.keys().isdisjoint((Op.CALL, Op.TRY)),
     root=ended_outside,
     bare=True,
     bad=(

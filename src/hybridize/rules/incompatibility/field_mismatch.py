@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst
-from hybridize.program.ir import Instr, Op
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.kinds import certain
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -15,7 +16,8 @@ from hybridize.rules.views import FrameView
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """Assignments to fields and keys of objects of the function's own, under a condition or in a loop of the graph."""
-    stores = [i for i in view.instructions() if i[0] in (Op.SET_ATTR, Op.SET_ITEM) and _cell(view, i) is not None]
+    index = index_of(view.code)
+    stores = [i for i in (*index.of(Op.SET_ATTR), *index.of(Op.SET_ITEM)) if _cell(view, i) is not None]
     if not stores:
         return
     flow = control(view)
@@ -31,6 +33,12 @@ def scan(view: FrameView) -> Iterator[Hit]:
             if why is not None:
                 yield Hit(site.instr[-1], f"`{name}` differs on the ways through the graph: {why}", mask)
                 break
+
+
+def _stores_on_a_way(code: Code) -> bool:
+    """Whether a function assigns to fields or elements, and has conditions or loops."""
+    ops = index_of(code).by_op.keys()
+    return not ops.isdisjoint((Op.SET_ATTR, Op.SET_ITEM)) and not ops.isdisjoint((Op.IF, Op.LOOP))
 
 
 def _cell(view: FrameView, instr: Instr) -> tuple[Heap, str, Cell] | None:
@@ -86,6 +94,7 @@ RULE = Rule(
 variables: they must have a value before, and keep its dtype and structure. A key or field that only one branch
 sets, None on one side, or 0 that becomes a float raise. Set it to a tensor of the right dtype before.""",
     frame=scan,
+    codes=_stores_on_a_way,
     bad=(
         Example(
             """\

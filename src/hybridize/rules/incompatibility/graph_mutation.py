@@ -7,7 +7,8 @@ from typing import Final
 
 from hybridize.domain.objects import Container
 from hybridize.facts.origins import calls_at
-from hybridize.program.ir import Op
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.structure import Site
@@ -24,12 +25,14 @@ _MADE: Final = frozenset({Op.LIST, Op.DICT, Op.SET, Op.CALL})
 def scan(view: FrameView) -> Iterator[Hit]:
     """`append` and its like under a condition or in a loop of the graph, or in a function given to `tf.cond`."""
     yield from _in_bodies(view)
-    calls = [i for i in view.instructions() if i[0] == Op.CALL and _changed(view, i)]
+    if not view.project.shared(("mutates", view.code), lambda: _mutates_on_a_way(view.code)):
+        return
+    calls = [i for i in index_of(view.code).of(Op.CALL) if _changed(view, i)]
     if not calls:
         return
     flow = control(view)
-    for site in flow.structure.of(Op.CALL):
-        if not any(site.instr is call for call in calls) or not flow.runs(site):
+    for site in map(flow.structure.at, calls):
+        if not flow.runs(site):
             continue
         for container in _changed(view, site.instr):
             found = _around(flow, site, container)
@@ -48,6 +51,12 @@ def _in_bodies(view: FrameView) -> Iterator[Hit]:
             if reason.effect.kind in _CHANGES and not reason.once:
                 message = "changes Python state in a branch or loop of the graph: tracing runs it once"
                 yield Hit(reason.effect.position, message, path=reason.frame.code.path, outcome=Outcome.RAISES)
+
+
+def _mutates_on_a_way(code: Code) -> bool:
+    """Whether a function calls such methods, and has conditions or loops."""
+    index = index_of(code)
+    return not _MUTATORS.isdisjoint(index.attributes) and not index.by_op.keys().isdisjoint((Op.IF, Op.LOOP))
 
 
 def _changed(view: FrameView, instr: tuple[object, ...]) -> list[Container]:

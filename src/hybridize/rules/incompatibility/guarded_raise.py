@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -14,14 +15,15 @@ from hybridize.rules.views import FrameView
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """Every branch of the graph is traced, and with it the `raise` in it or in what it calls."""
-    if not any(i[0] == Op.RAISE for i in view.instructions()) and not _failing(view):
+    failing = _failing(view)
+    if not failing and Op.RAISE not in index_of(view.code).by_op:
         return
     flow = control(view)
     for site in flow.structure.of(Op.RAISE):
         mask = _guard(flow, site)
         if mask:
             yield Hit(site.instr[-1], "raises under a condition on a symbolic tensor: tracing runs it", mask)
-    for pos, name in _failing(view):
+    for pos, name in failing:
         for site in flow.structure.of(Op.CALL):
             if site.instr[-1] == pos:
                 mask = _guard(flow, site)
@@ -67,6 +69,7 @@ RULE = Rule(
 whatever the tensor will hold. Use `tf.debugging.assert_*` or `tf.debugging.Assert`, which check when the graph
 runs. A `raise` under a condition of Python's (a static shape, a mode) is fine.""",
     frame=scan,
+    codes=lambda code: not index_of(code).by_op.keys().isdisjoint((Op.IF, Op.LOOP)),
     bad=(
         Example(
             """\

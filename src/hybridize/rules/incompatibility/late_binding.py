@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.program.ir import Op
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.structure import Site, operands
@@ -17,8 +18,6 @@ _DISPLAYS: Final = frozenset({Op.LIST, Op.TUPLE, Op.DICT, Op.SET})
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """A lambda captures what a later branch or loop, or the rest of the loop around it, assigns."""
-    if not view.code.cells or not any(i[0] == Op.FUNC and i[2].kind == "lambda" for i in view.instructions()):
-        return
     flow = control(view)
     order = {id(site): i for i, site in enumerate(flow.structure.sites)}
     for site in flow.structure.of(Op.FUNC):
@@ -30,6 +29,11 @@ def scan(view: FrameView) -> Iterator[Hit]:
                 text = f"a lambda captures `{name}`, which is assigned again: in a graph it keeps the value it had"
                 yield Hit(site.instr[-1], text)
                 break
+
+
+def _has_lambda(code: Code) -> bool:
+    """Whether a function has lambdas, and variables that are captured."""
+    return bool(code.cells) and any(instr[2].kind == "lambda" for instr in index_of(code).of(Op.FUNC))
 
 
 def _is_outlived(flow: Control, site: Site, name: str, order: dict[int, int]) -> bool:
@@ -112,6 +116,7 @@ last value. AutoGraph makes a function of the loop's (or branch's) body, and wha
 function's own: each lambda keeps the value of its turn. Pass the value as a default (`lambda v, i=i: ...`), use
 `functools.partial`, or a nested `def`.""",
     frame=scan,
+    codes=_has_lambda,
     bad=(
         Example(
             """\

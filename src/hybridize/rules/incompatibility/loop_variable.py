@@ -9,6 +9,7 @@ from typing import Final
 from hybridize.domain.objects import NONE_V, Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, Shape
 from hybridize.facts.symbolic import OPERATION
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.kinds import certain
@@ -24,8 +25,6 @@ _OPTIONS: Final = "tf.autograph.experimental.set_loop_options"
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """The variables of each loop of the graph: what they hold before it and after a turn."""
-    if not any(i[0] == Op.LOOP for i in view.instructions()):
-        return
     flow = control(view)
     for site, mask in flow.loops:
         loop = site.instr[2]
@@ -231,6 +230,7 @@ zeros, and `is None` in the loop is never true: the result differs silently. Sta
 shape, name a dynamic shape by `tf.autograph.experimental.set_loop_options(shape_invariants=...)`, or collect in
 a `tf.TensorArray`.""",
     frame=scan,
+    codes=lambda code: Op.LOOP in index_of(code).by_op,
     bad=(
         Example(
             """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -13,8 +14,6 @@ from hybridize.rules.views import FrameView
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """`break` and `return` in Python loops, `return` in graph loops, `while` conditions that become tensors."""
-    if not any(i[0] == Op.LOOP for i in view.instructions()):
-        return
     flow = control(view)
     for site in flow.structure.of(Op.JUMP):
         if site.instr[2] in flow.structure.breaks:
@@ -71,6 +70,7 @@ symbolic tensor cannot leave it; nor can `while True:`, or a `while` whose flag 
 loop of the graph (`for i in tf.range(n)`, `while tensor:`) may `break`, but not `return`. Loop over `tf.range`,
 start the flag as `tf.constant(True)`, and return after the loop. `continue` is fine.""",
     frame=scan,
+    codes=lambda code: Op.LOOP in index_of(code).by_op,
     bad=(
         Example(
             """\

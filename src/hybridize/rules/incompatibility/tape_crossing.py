@@ -7,9 +7,10 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import LibInst
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Instr, Op
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.rules.views import FunctionView, ProjectView
 
 Uses: TypeAlias = dict[Frame, list[tuple[Instr, list[LibInst]]]]
 _TAPE: Final = "tf.GradientTape"
@@ -38,9 +39,10 @@ def _used(project: ProjectView) -> Uses:
 
     def find() -> Uses:
         found: Uses = {}
-        for frames in project.solution.frames.values():
-            for frame in frames:
-                uses = list(_tape_uses(FrameView(project, frame)))
+        for code, frames in project.solution.frames.items():
+            slots = _tape_slots(code) if code.kind not in ("module", "class") else []
+            for frame in frames if slots else ():
+                uses = list(_tape_uses(frame, slots))
                 if uses:
                     found[frame] = uses
         return found
@@ -48,20 +50,24 @@ def _used(project: ProjectView) -> Uses:
     return project.shared("tape-crossing", find)
 
 
-def _tape_uses(view: FrameView) -> Iterator[tuple[Instr, list[LibInst]]]:
-    code = view.code
-    if code.kind in ("module", "class"):
-        return
-    for instr in view.instructions():
-        if instr[0] != Op.CALL:
-            continue
-        made = view.definition(instr[2])
-        slots = [made[2]] if made is not None and made[0] == Op.ATTR and made[3] in _METHODS else []
-        slots += [slot for name, slot in instr[4] if name == "tape"]
-        for slot in slots:
-            tapes = [o for o in view.value(slot) if isinstance(o, LibInst) and o.cls == _TAPE and o.site[0] is not code]
-            if tapes:
-                yield instr, tapes
+def _tape_slots(code: Code) -> list[tuple[Instr, int]]:
+    """The calls that may use a tape, with the slot that it would be in."""
+    index = index_of(code)
+    found: list[tuple[Instr, int]] = []
+    for instr in index.of(Op.CALL):
+        made = index.definitions.get(instr[2])
+        if made is not None and made[0] == Op.ATTR and made[3] in _METHODS:
+            found.append((instr, made[2]))
+        found += [(instr, slot) for name, slot in instr[4] if name == "tape"]
+    return found
+
+
+def _tape_uses(frame: Frame, slots: list[tuple[Instr, int]]) -> Iterator[tuple[Instr, list[LibInst]]]:
+    for instr, slot in slots:
+        value = frame.vals[slot] or ()
+        tapes = [o for o in value if isinstance(o, LibInst) and o.cls == _TAPE and o.site[0] is not frame.code]
+        if tapes:
+            yield instr, tapes
 
 
 RULE = Rule(

@@ -17,6 +17,7 @@ from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.values import number
 from hybridize.rules.views import FrameView
 
+_FOLDS: Final = frozenset({"builtins.any", "builtins.all"})
 _ASKING: Final = frozenset(f"builtins.{n}" for n in ("filter", "sorted", "max", "min", "list.sort"))
 
 
@@ -25,10 +26,11 @@ def scan(view: FrameView) -> Iterator[Hit]:
     flow = control(view)
     found = list(own(view, flow))
     for (pos, callee), how in view.frame.calls.items():
-        reason = follows(view, pos, callee, how)
+        below_it = plain(view.project, callee)
+        reason = follows(view, pos, callee, how) if below_it else None
         if reason is None:
             continue
-        for each in plain(view.project, callee):
+        for each in below_it:
             needs = 1 if each.needs & 1 else view.project.symbolic.lift(view.frame, pos, callee, each.needs)
             if needs:
                 step = (view.code.path, pos, callee.code.name)
@@ -57,10 +59,9 @@ def scan(view: FrameView) -> Iterator[Hit]:
 def _keys(view: FrameView) -> Iterator[Hit]:
     """`filter` and the keys of `sorted`, `max` and `min`: Python asks for the truth of what they give."""
     flow = control(view)
-    for site in flow.structure.of(Op.CALL):
-        call = site.instr
+    for call in index_of(view.code).of(Op.CALL):
         name = next((n for n in view.names(call[2]) if n in _ASKING), None)
-        if name is None or not flow.runs(site):
+        if name is None or not flow.runs(flow.structure.at(call)):
             continue
         if name == "builtins.filter" and view.value(call[3][0][0] if call[3] else -1) == NONE_V and len(call[3]) > 1:
             mask = view.symbolic(call[3][1][0])
@@ -87,13 +88,13 @@ def _gives_tensor(view: FrameView, callee: Frame) -> bool:
 def _folds(view: FrameView) -> Iterator[Hit]:
     """`any` and `all` ask each element for its truth."""
     flow = control(view)
-    for site in flow.structure.of(Op.CALL):
-        names = view.names(site.instr[2])
-        if site.instr[3] and any(n in ("builtins.any", "builtins.all") for n in names) and flow.runs(site):
-            slot = site.instr[3][0][0]
+    for call in index_of(view.code).of(Op.CALL):
+        names = view.names(call[2])
+        if call[3] and not _FOLDS.isdisjoint(names) and flow.runs(flow.structure.at(call)):
+            slot = call[3][0][0]
             if view.symbolic(slot) and not view.is_tensor(slot):
                 name = names[0].removeprefix("builtins.")
-                yield Hit(site.instr[-1], f"`{name}` asks symbolic tensors for their truth", view.symbolic(slot))
+                yield Hit(call[-1], f"`{name}` asks symbolic tensors for their truth", view.symbolic(slot))
 
 
 def _hit(found: Plain, reason: str) -> Hit:

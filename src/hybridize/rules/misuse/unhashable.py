@@ -29,7 +29,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         for i, (param, value) in enumerate(zip(frame.code.params, frame.args, strict=True)):
             if i == 0 and function.facts.kind is FunctionKind.CLASSMETHOD:
                 continue
-            for said, evidence in _problems(function.project, value, i == 0 and receives):
+            for said, evidence in _known_problems(function.project, value, i == 0 and receives):
                 message = f"`{param.name}` {said}"
                 if message not in seen:
                     seen.add(message)
@@ -47,8 +47,21 @@ def _is_property(function: FunctionView) -> bool:
     return any(getattr(d, "id", getattr(d, "attr", "")) in _PROPERTIES for d in function.code.decorators)
 
 
-def _problems(
+def _known_problems(
     project: ProjectView, value: Value, receiver: bool, depth: int = _DEPTH
+) -> tuple[tuple[str, tuple[Evidence, ...]], ...]:
+    """Why a value cannot be the key of a trace, a sentence with evidence for each reason; each value is asked once."""
+    known: dict[tuple[Value, bool, int], tuple[tuple[str, tuple[Evidence, ...]], ...]]
+    known = project.shared("unhashable", dict)
+    key = (value, receiver, depth)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = tuple(_problems(project, value, receiver, depth))
+    return found
+
+
+def _problems(
+    project: ProjectView, value: Value, receiver: bool, depth: int
 ) -> Iterator[tuple[str, tuple[Evidence, ...]]]:
     for obj in value:
         if isinstance(obj, Inst):
@@ -65,7 +78,7 @@ def _problems(
             yield "is a slice, which Python does not hash before 3.12", ()
         elif depth and isinstance(obj, Container | Tup) and not receiver:
             for item in parts(obj):
-                yield from _problems(project, item, False, depth - 1)
+                yield from _known_problems(project, item, False, depth - 1)
 
 
 def unhashable(cls: Class) -> Evidence | None:

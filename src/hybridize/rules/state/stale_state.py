@@ -5,33 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Func, Lib, LibInst, Lit, Mod, Obj, Tensor
+from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Lib, LibInst, Lit, Mod, Obj, Tensor
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Instr, Op
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.effects import within
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.staleness import counts, extent_of, stale
 from hybridize.rules.views import FrameView, ProjectView
-from hybridize.rules.writes import ENVIRONMENT, FILES, Place, cells_read, hides_default, writes_of
+from hybridize.rules.writes import ENVIRONMENT, FILES, Place, hides_default, writes_of
 
 _SHOWN: Final = 3
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
-    """A read of a variable, field or container that the program writes after it was made."""
-    late = writes_of(view.project).late
-    places: list[Place] = [
-        cell
-        for cell, owner in cells_read(view.frame, instr)
-        if cell in late and (not _is_fixed(cell) or hides_default(cell, owner))
-    ]
-    places += [o for o in view.value(instr[1]) if isinstance(o, Container) and o in late]
-    for place in dict.fromkeys(places):
+def scan(view: FrameView) -> Iterator[Hit]:
+    """The reads of variables, fields and containers that the program writes after they were made."""
+    known = writes_of(view.project)
+    environment, files = known.is_late(ENVIRONMENT), known.is_late(FILES)
+    frame = view.frame
+    for instr in view.project.shared(("reads", view.code), lambda: _reads(view.code)):
+        if instr[0] == Op.CALL:
+            if environment or files:
+                yield from _of_call(view, instr, environment, files)
+            continue
+        value = frame.vals[instr[1]]
+        containers = known.late_containers(value) if value else ()
+        cells = known.late_cells(frame, instr) if instr[0] in _OF_CELLS else ()
+        if containers or cells:
+            yield from _of_places(instr, cells, containers)
+        if environment and instr[0] == Op.ITEM and any(map(_is_environment, view.value(instr[2]))):
+            yield Hit(instr[-1], "reads the environment, which changes between calls", subject=ENVIRONMENT)
+
+
+def _reads(code: Code) -> list[Instr]:
+    return [instr for instr in index_of(code).flat if instr[0] in _READS]
+
+
+_OF_CELLS: Final = frozenset({Op.GLOBAL, Op.CELL, Op.ATTR})
+_READS: Final = _OF_CELLS | {Op.ITEM, Op.CALL}
+
+
+def _of_places(
+    instr: Instr, cells: Sequence[tuple[Cell, Heap | None]], containers: Sequence[Container]
+) -> Iterator[Hit]:
+    places: list[Place] = [cell for cell, owner in cells if not _is_fixed(cell) or hides_default(cell, owner)]
+    for place in dict.fromkeys((*places, *containers)):
         what = instr[3] if instr[0] == Op.ATTR else instr[2] if instr[0] in (Op.GLOBAL, Op.CELL) else "an element"
         yield Hit(instr[-1], f"reads `{what}`, which changes between calls", subject=place)
-    if instr[0] == Op.ITEM and ENVIRONMENT in late and any(map(_is_environment, view.value(instr[2]))):
-        yield Hit(instr[-1], "reads the environment, which changes between calls", subject=ENVIRONMENT)
 
 
 def _is_environment(obj: Obj) -> bool:
@@ -39,16 +60,13 @@ def _is_environment(obj: Obj) -> bool:
     return name in ("os.environ", "os._Environ")
 
 
-def scan_call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def _of_call(view: FrameView, instr: Instr, environment: bool, files: bool) -> Iterator[Hit]:
     """A read of the environment or of a file whose path is no tensor."""
-    late = writes_of(view.project).late
-    if ENVIRONMENT not in late and FILES not in late:
-        return
     names = view.names(instr[2])
-    if ENVIRONMENT in late and not _ENVIRONMENT_READS.isdisjoint(names):
+    if environment and not _ENVIRONMENT_READS.isdisjoint(names):
         yield Hit(instr[-1], "reads the environment, which changes between calls", subject=ENVIRONMENT)
-    path = view.value(instr[3][0][0]) if _READ_FILE in names and instr[3] else ()
-    if FILES in late and path and not any(isinstance(o, Tensor) for o in path):
+    path = view.value(instr[3][0][0]) if files and _READ_FILE in names and instr[3] else ()
+    if path and not any(isinstance(o, Tensor) for o in path):
         yield Hit(instr[-1], "reads a file of a constant path, which changes between calls", subject=FILES)
 
 
@@ -114,13 +132,7 @@ RULE = Rule(
 graph when the function is traced. Where the program writes it between two calls, the later call still uses what the
 first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a tensor, or keep it in one `tf.Variable`
 and `assign` to it.""",
-    triggers={
-        Op.GLOBAL: scan,
-        Op.CELL: scan,
-        Op.ATTR: scan,
-        Op.ITEM: scan,
-        Op.CALL: Where(scan_call, names=(_ENVIRONMENT_READS | {_READ_FILE}).__contains__),
-    },
+    frame=scan,
     confirm=confirm,
     bad=(
         Example(

@@ -109,7 +109,7 @@ def _lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
             if isinstance(obj, Unknown) and frame.code.name == "call":
                 return instr[-1], "what it calls there"  # a sublayer, as far as anybody can tell
     extents = project.extents
-    for (pos, callee), how in sorted(frame.calls.items(), key=lambda c: (c[0][0], c[0][1].uid)):
+    for pos, callee, how in extents.calls(frame):
         if how == "build":
             return pos, callee.code.qualname.rpartition(".")[0]
         for inner in extents.frames(extents.of(callee)):
