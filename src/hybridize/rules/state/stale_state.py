@@ -25,11 +25,13 @@ def scan(view: FrameView) -> Iterator[Hit]:
     environment, files = known.is_late(ENVIRONMENT), known.is_late(FILES)
     frame = view.frame
     for instr in view.project.shared(("reads", view.code), lambda: _reads(view.code)):
+        value = frame.vals[instr[1]]
+        if value is None:
+            continue  # control never gets there
         if instr[0] == Op.CALL:
             if environment or files:
                 yield from _of_call(view, instr, environment, files)
             continue
-        value = frame.vals[instr[1]]
         containers = known.late_containers(value) if value else ()
         cells = known.late_cells(frame, instr) if instr[0] in _OF_CELLS else ()
         if containers or cells:
