@@ -11,7 +11,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.effects import within
-from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule
 from hybridize.rules.staleness import counts, extent_of, stale
 from hybridize.rules.views import FrameView, ProjectView
 from hybridize.rules.writes import ENVIRONMENT, FILES, Place, hides_default, writes_of
