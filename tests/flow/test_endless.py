@@ -69,6 +69,38 @@ def powers(n, k):
 for found in powers(3, 4):
     found[0]
 """,
+    "texts repeated more often than fits any memory": """\
+import sys
+"ab" * sys.maxsize, "ab" * 2**62, (10**15) * "ab", b"ab" * 2**62, [0] * 2**62, (0,) * 2**62, 10 ** 10 ** 10, 1 << 2**62
+x = "ab" * 9_000_000_000_000_000
+""",
+    "a place that loses a structure and gets it again": """\
+class Buffer:
+    def __init__(self):
+        self.items = [[None]] * 9
+    def push(self, item):
+        self.items[0] = item
+        self.items[len(self.items)] = (item, self.items[-1], ("undo", self.items))
+    def pop(self):
+        return self.items.pop()
+class Pen:
+    def __init__(self, other=None):
+        self.place = (0, 0.0)
+        self.buffer = Buffer()
+    def clone(self):
+        made = Pen()
+        made.__dict__.update(self.__dict__)
+        for name in self.__dict__:
+            setattr(made, name, self.buffer.pop())
+        return made
+    def go(self, end):
+        self.buffer.push(("go", self.place, end, (self.clone(), self.buffer.pop())))
+        self.place = (self.place[0] + end[0], self.buffer.pop()[1])
+pen = Pen()
+for i in range(9):
+    pen = pen.clone()
+    pen.go((i, pen.place))
+""",
     "attributes of what nobody knows": """\
 import somewhere
 thing = somewhere.find()

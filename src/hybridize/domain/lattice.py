@@ -298,9 +298,13 @@ def _count(group: list[Stream]) -> int | None:
     return group[0].count if len({s.count for s in group}) == 1 else None
 
 
-def collapse(value: Value) -> Value:
-    """What is left of a value that keeps growing: no large structures, and of many heap objects none told apart."""
-    if any(isinstance(o, Tup | Stream | Wrapper | Bound) and o.size > MAX_GROWING for o in value):
+def collapse(value: Value, largest: int = MAX_GROWING) -> Value:
+    """What is left of a value that keeps growing: no large structures, and of many heap objects none told apart.
+
+    A value that still changes is collapsed with `largest` 0: it may come back to what it was when some structure is
+    left out of it and comes again.
+    """
+    if any(isinstance(o, Tup | Stream | Wrapper | Bound) and o.size > largest for o in value):
         kept = [o for o in value if not isinstance(o, Tup | Stream | Wrapper | Bound)]
         value = normalize(frozenset([*kept, unknown("a value that keeps growing")]))
     if sum(1 for o in value if isinstance(o, Heap | Wrapper | Bound)) > MAX_GROWING:

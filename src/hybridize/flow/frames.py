@@ -134,7 +134,7 @@ class Frame:
                 if self.grown > PATIENCE:
                     new = widen(old, value)
                     if self.grown > 4 * PATIENCE:
-                        new = collapse(new)
+                        new = collapse(new, 0) if self.grown > 16 * PATIENCE else collapse(new)
                 if new != old:
                     mine[i] = new
                     changed = True

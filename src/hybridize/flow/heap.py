@@ -100,7 +100,9 @@ class HeapAccess:
         if new is not old and new != old:
             growth = self.world.count_growth(cell)
             if growth > PATIENCE:
-                new = widen(old, new) if growth <= 4 * PATIENCE else collapse(widen(old, new))
+                new = widen(old, new)
+                if growth > 4 * PATIENCE:
+                    new = collapse(new, 0) if growth > 16 * PATIENCE else collapse(new)
                 if new == old:
                     return
             cell.value = new

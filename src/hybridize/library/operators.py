@@ -177,8 +177,10 @@ def _scalars(op: str, x: Lit | Prim, y: Lit | Prim) -> Value:
 def _fold(op: str, x: Any, y: Any) -> Value:
     """Constant folding, within bounds: results never grow beyond what a program would write."""
     if isinstance(x, str | bytes) or isinstance(y, str | bytes):
-        if op == "%" or not isinstance(x, str) or len(x) > 200:
-            return STR_V if isinstance(x, str) else prim("bytes").value
+        text = x if isinstance(x, str | bytes) else y
+        size = len(text) * abs(y if text is x else x) if op == "*" and isinstance(x, int) != isinstance(y, int) else 0
+        if op == "%" or not isinstance(text, str) or len(text) > 200 or size > 200:
+            return STR_V if isinstance(text, str) else prim("bytes").value
     elif op in ("**", "<<") and not _small(x, y):
         return prim("float" if isinstance(x, float) or isinstance(y, float) else "int").value
     try:
