@@ -96,7 +96,8 @@ class FunctionCalls(HeapAccess):
         """What a call gives to its caller: the returned value, or a generator of what is yielded."""
         code = callee.code
         if code.is_generator:
-            return intern_obj(Stream, "generator", callee.yields, None, None, code).value
+            element = stream("generator", callee.yields).element  # cut off where it nests too deeply
+            return intern_obj(Stream, "generator", element, None, None, code).value
         if not callee.ret:
             if code.abstract:
                 return unknown(f"an abstract method `{code.name}`").value
