@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from hybridize.domain.objects import Class, Heap, Inst, Unknown, Value
 from hybridize.program.index import index_of
@@ -15,9 +14,6 @@ from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.model import Cause
 from hybridize.repairs.text import FunctionNode, SourceFile
 from hybridize.rules.views import position_of
-
-CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "build", "setup", "reset"})
-_BY_NAME: Final = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +47,19 @@ def field_of(cause: Cause) -> tuple[Inst, str] | None:
 
 def field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
     """Every use of a field of an object or its relatives; None where not all can be known."""
+    key = ("field uses", owner, name)
+    return bench.project.shared(key, lambda: _field_uses(bench, owner, name))
+
+
+def _field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
     owners = bench.instances(owner)
     found: list[Use] = []
     classes = set(_classes(owners))
     homes = {cls.path for cls in classes}
     for file in _files(bench, name):
-        for node in file.nodes:
-            if isinstance(node, ast.Call) and _by_name(node, name):
-                return None
-            if not isinstance(node, ast.Attribute) or node.attr != name:
-                continue
+        if name in file.named_in_calls:
+            return None
+        for node in file.attributes.get(name, ()):
             code = bench.code_around(file, node)
             if code is None:
                 return None
@@ -98,19 +97,11 @@ def _files(bench: Bench, name: str) -> Iterator[SourceFile]:
     """The files whose text has a word."""
     word = re.compile(rf"\b{re.escape(name)}\b")
     for module in bench.project.solution.program.modules.values():
-        if module.text is not None and word.search(module.text.text):
+        text = module.text.text if module.text is not None else ""
+        if name in text and word.search(text):
             file = bench.file(module.code.path)
             if file is not None:
                 yield file
-
-
-def _by_name(node: ast.Call, name: str) -> bool:
-    """Whether a call names the field in a string."""
-    return (
-        isinstance(node.func, ast.Name)
-        and node.func.id in _BY_NAME
-        and any(isinstance(a, ast.Constant) and a.value == name for a in node.args)
-    )
 
 
 def _is_ours(bench: Bench, code: Code, node: ast.Attribute, owners: set[Heap]) -> bool | None:

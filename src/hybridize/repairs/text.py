@@ -12,6 +12,7 @@ from hybridize.repairs.model import Place, TextEdit
 from hybridize.source.reading import split_lines
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
 _TENSORFLOW = ("tensorflow", "tensorflow.compat.v2")
 
 
@@ -137,6 +138,22 @@ class SourceFile:
         if last >= len(self.lines):
             return None
         return TextEdit(self.path, (first, 0), (last + 1, 0), "")
+
+    @cached_property
+    def attributes(self) -> dict[str, list[ast.Attribute]]:
+        """The attributes in the file by name."""
+        found: dict[str, list[ast.Attribute]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Attribute):
+                found.setdefault(node.attr, []).append(node)
+        return found
+
+    @cached_property
+    def named_in_calls(self) -> frozenset[str]:
+        """The attributes that calls of `getattr` and the like name in strings."""
+        calls = [n for n in self.nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+        words = [a for n in calls if getattr(n.func, "id", "") in _BY_NAME for a in n.args]
+        return frozenset(a.value for a in words if isinstance(a, ast.Constant) and isinstance(a.value, str))
 
     # Names -----------------------------------------------------------------------------------------------------------
 
