@@ -124,7 +124,10 @@ def summary(programs: Sequence[Program], clock: str, start_up: float) -> str:
     mean, best = geometric_mean(ours), geometric_mean(theirs)
     share = geometric_mean([a / b for a, b in zip(ours, theirs, strict=True)])
     different = [p.name for p in programs if not all(d.equal(TOLERANCE) for d in p.differences("fixed"))]
+    measured = {"wall": "clock", "cpu": "processor"}[clock]
+    total = sum(run.wall for p in programs for v in VARIANTS for run in p.runs[v])
     return (
+        f"by {measured} time; {len(programs)} programs, {total / 60:.1f} minutes\n"
         f"geometric mean of the speed-up: {mean:.2f} (expert {best:.2f}; {share:.0%} of the expert's), "
         f"least {min(ours):.2f}; without {start_up:.1f} s of start-up {geometric_mean(inside):.2f}\n"
         f"metrics differ by more than {TOLERANCE:.0%} in: {', '.join(different) or 'none'}\n"
@@ -157,7 +160,13 @@ def main() -> int:
         for program in programs:
             program.converted = prepare(program.name, folder / program.name)
         start_up = start_up_time(options.python, options.clock)
-        measure(programs, folder, options)
+        try:
+            measure(programs, folder, options)
+        except KeyboardInterrupt:
+            print("interrupted: the table shows what was measured", file=sys.stderr)
+    programs = [p for p in programs if all(p.runs[variant] for variant in VARIANTS)]
+    if not programs:
+        return 1
     if options.raw:
         data = {
             p.name: {v: [[r.code, r.wall, r.cpu, metrics.read(r.out)] for r in p.runs[v]] for v in VARIANTS}

@@ -80,7 +80,7 @@ def evaluate(source, target):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=90)
+    parser.add_argument("--steps", type=int, default=120)
     args = parser.parse_args()
     keras.utils.set_random_seed(3)
     transformer.build()
