@@ -15,7 +15,9 @@ _ROOTS: Final = frozenset(
     "np math cmath statistics decimal fractions scipy sklearn skimage pandas cv2 PIL librosa matplotlib seaborn json "
     "pickle struct".split()
 )
-_NAMES: Final = frozenset({"copy.deepcopy", "builtins.complex", "builtins.bin", "builtins.hex", "builtins.oct"})
+_NAMES: Final = frozenset(
+    {"copy.deepcopy", "builtins.complex", "builtins.bin", "builtins.hex", "builtins.oct", "operator.index"}
+)
 #: What they tell from the type alone.
 _STATIC: Final = frozenset(
     "np.shape np.ndim np.isscalar np.iterable np.dtype np.issubdtype np.result_type np.broadcast_shapes".split()
@@ -54,7 +56,7 @@ def _numbers(view: FrameView, instr: Instr) -> int:
 
 
 def _any(view: FrameView, instr: Instr, name: str) -> int:
-    if name.startswith("builtins."):
+    if name.startswith(("builtins.", "operator.")):
         return _numbers(view, instr) | own(view, instr[3][0][0]) if instr[3] else 0
     found = _numbers(view, instr)
     for slot in arguments(instr):

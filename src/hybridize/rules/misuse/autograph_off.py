@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hybridize.facts.model import Evidence
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
 from hybridize.rules.conversion import plain
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.rules.values import argument, own
+from hybridize.rules.views import FrameView, FunctionView
+
+#: Built-in functions that only AutoGraph turns into operations.
+_ASKING: Final = frozenset(f"builtins.{name}" for name in "int float bool len range".split())
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -22,6 +29,11 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 steps = tuple(Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in each.calls)
                 place = Evidence(message, each.path, each.position >> 16)
                 yield Hit(each.position, message, evidence=(*steps, place), path=each.path)
+        view = FrameView(function.project, frame)
+        for call in index_of(frame.code).of(Op.CALL):
+            needs = own(view, argument(call, 0)) if not _ASKING.isdisjoint(view.names(call[2])) else 0
+            if needs and function.holds(frame, needs):
+                yield Hit(call[-1], "asks a symbolic tensor for its value, and the decorator says `autograph=False`")
 
 
 RULE = Rule(

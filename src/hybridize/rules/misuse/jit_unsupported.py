@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.objects import Stream
 from hybridize.facts.callgraph import extent
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
+from hybridize.rules.control import is_dataset
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
-from hybridize.rules.views import FunctionView
+from hybridize.rules.views import FrameView, FunctionView
 
 #: Names of operations, or their beginnings, that have no XLA kernel.
 UNSUPPORTED: Final = (
@@ -26,6 +30,7 @@ UNSUPPORTED: Final = (
     "tf.summary.",
     "tf.audio.",
 )
+_METHODS: Final = ("tf.lookup.", "tf.queue.")
 _MOST: Final = 4
 
 
@@ -38,8 +43,21 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         for pos, name in frame.ops.items():
             if name.startswith(UNSUPPORTED):
                 found.setdefault((frame.code.path, pos), name)
+        for pos, name in _hidden(FrameView(function.project, frame)):
+            found.setdefault((frame.code.path, pos), name)
     for (path, pos), name in sorted(found.items())[:_MOST]:
-        yield Hit(pos, f"XLA cannot compile `{name}`", path=path)
+        yield Hit(pos, f"XLA cannot compile {name if ' ' in name else f'`{name}`'}", path=path)
+
+
+def _hidden(view: FrameView) -> Iterator[tuple[int, str]]:
+    """Methods of tables and queues, and loops over datasets."""
+    for instr in index_of(view.code).flat:
+        if instr[0] == Op.ITER and any(isinstance(o, Stream) and is_dataset(o) for o in view.value(instr[2])):
+            yield instr[-1], "a loop over a dataset"
+        elif instr[0] == Op.CALL:
+            for name in view.names(instr[2]):
+                if name.startswith(_METHODS):
+                    yield instr[-1], name
 
 
 RULE = Rule(

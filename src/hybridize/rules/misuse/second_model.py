@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Inst, LibInst, Obj
-from hybridize.facts.model import Evidence
+from hybridize.facts.callgraph import extent
+from hybridize.facts.guards import guarded
+from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.creation import makes_variables
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """A parameter that is called as a layer, and receives values from several makers, none of them built before."""
     project = function.project
     for index, param in enumerate(function.code.params):
-        found = {o for f in function.frames for o in f.args[index] if _is_lazy(project, o)}
-        if not found or not any(_calls(frame, param.slot) for frame in function.frames):
+        given = {o for f in function.frames for o in f.args[index] if isinstance(o, Inst | LibInst)}
+        found: set[Inst | LibInst] = {o for o in given if _is_lazy(project, o)}
+        if not any(_calls(frame, param.slot) for frame in function.frames):
+            found = set()
+        if index or function.facts.kind is not FunctionKind.METHOD:
+            found |= _filling(function, {o for o in given if isinstance(o, Inst)})
+        if not found:
             continue
         makers = _makers(function, index)
         if len(makers) < 2 or any(_is_used_outside(function, o) for o in found):
@@ -33,6 +42,20 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 def _is_lazy(project: ProjectView, obj: Obj) -> bool:
     return isinstance(obj, Inst | LibInst) and owns_weights(project, obj) and not is_built(project, obj)
+
+
+def _filling(function: FunctionView, given: set[Inst]) -> set[Inst]:
+    """Objects of the project that make a variable of theirs in here when it is not there yet."""
+    found: set[Inst] = set()
+    for frame in extent(function.frames, NOT_TRACED) if given else ():
+        receivers = given & frame.args[0] if frame.args else set()
+        if receivers and any(_fills(FrameView(function.project, frame), c) for c in index_of(frame.code).of(Op.CALL)):
+            found |= receivers
+    return found
+
+
+def _fills(view: FrameView, call: Instr) -> bool:
+    return makes_variables(view, call[2]) is not None and guarded(view.frame, call[-1])
 
 
 def _calls(frame: Frame, slot: int) -> bool:
@@ -48,10 +71,20 @@ def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[s
             continue
         slots = passed_slots(caller, pos, frame, index)
         for slot in _by_place(function, caller, pos, index) if slots is None else slots:
-            made = definitions(caller.code).get(slot)
+            made = _maker(caller, slot)
             if made is not None and made[0] == Op.CALL:
                 found.setdefault((caller.code.path, made[-1]), (caller.code.path, pos))
     return found
+
+
+def _maker(caller: Frame, slot: int) -> Instr | None:
+    """What makes the value in a slot, through `a, b = make(), make()`."""
+    made = definitions(caller.code).get(slot)
+    if made is not None and made[0] == Op.UNPACK and made[3] < 0:
+        display = definitions(caller.code).get(made[2])
+        if display is not None and display[0] in (Op.TUPLE, Op.LIST) and len(display[2]) == len(made[1]):
+            return definitions(caller.code).get(display[2][made[1].index(slot)][0])
+    return made
 
 
 def _by_place(function: FunctionView, caller: Frame, pos: int, index: int) -> list[int]:
@@ -69,10 +102,10 @@ def _by_place(function: FunctionView, caller: Frame, pos: int, index: int) -> li
 def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
     """Whether a model is called elsewhere too: it may be built by then."""
     extents = function.project.extents
-    extent = extents.of_all(function.frames)
+    traced = extents.of_all(function.frames)
     for frames in function.project.solution.frames.values():
         for frame in frames:
-            if extent & extents.set_of([frame]):
+            if traced & extents.set_of([frame]):
                 continue
             for instr in index_of(frame.code).of(Op.CALL):
                 if obj in (frame.vals[instr[2]] or ()):
@@ -91,6 +124,26 @@ first trace: for a second model TensorFlow raises. Build the models before (`mod
 call), or make a hybrid function for each.""",
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Lazy:
+    def __init__(self):
+        self.w = None
+    def scale(self, x):
+        if self.w is None:
+            self.w = tf.Variable(2.0)
+        return self.w * x
+def target(m, x):
+    return m.scale(x)
+a = Lazy()
+b = Lazy()
+r1 = target(a, tf.constant(1.0))
+r2 = target(b, tf.constant(1.0))
+""",
+            line=9,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

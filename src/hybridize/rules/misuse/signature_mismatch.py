@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeGuard
 
-from hybridize.domain.objects import NONE, Func, LibInst, Lit, Tensor, Value
+from hybridize.domain.objects import NONE, Container, Func, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE, Shape
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Op, Param
@@ -78,8 +78,11 @@ def _is_variable(value: Value) -> bool:
 
 
 def _mismatch(caller: Frame, param: Param, spec: Value | None, given: Value) -> str:
-    if spec is None or not is_spec(spec) or len(spec) != 1 or not given:
+    if spec is None or len(spec) != 1 or not given:
         return ""
+    if not is_spec(spec):
+        reasons = [_structure_mismatch(next(iter(spec)), obj) for obj in given]
+        return f"`{param.name}` {reasons[0]}" if all(reasons) else ""
     (expected,) = spec
     assert isinstance(expected, LibInst)
     shape, dtype = spec_shape(expected), spec_dtype(expected)
@@ -93,6 +96,25 @@ def _other_than_default(param: Param, func: Func, given: Value) -> str:
     if not default or not given or default & given or not all(isinstance(o, Lit | Tensor) for o in default | given):
         return ""
     return f"it leaves out `{param.name}`, which only its default fits"
+
+
+def _structure_mismatch(spec: Obj, given: Obj) -> str:
+    """Why a list, tuple or dictionary does not fit the one of specs: their kinds, or how many entries they have."""
+    wanted, got = _kind(spec), _kind(given)
+    if not wanted or not got:
+        return ""
+    if wanted != got:
+        return f"is a {got}, not a {wanted}"
+    sizes = [len(o.items) if isinstance(o, Tup) else len(o.fields) for o in (spec, given) if _is_exact(o)]
+    return f"has {sizes[1]} entries, not {sizes[0]}" if len(set(sizes)) > 1 else ""
+
+
+def _kind(obj: Obj) -> str:
+    return obj.kind if isinstance(obj, Tup | Container) and obj.kind in ("list", "tuple", "dict") else ""
+
+
+def _is_exact(obj: Obj) -> TypeGuard[Tup | Container]:
+    return isinstance(obj, Tup) or (isinstance(obj, Container) and obj.exact)
 
 
 def _level_of(given: Value, wrong: str) -> Level | None:

@@ -65,7 +65,7 @@ def _problems(
 ) -> Iterator[tuple[str, tuple[Evidence, ...]]]:
     for obj in value:
         if isinstance(obj, Inst):
-            cause = unhashable(obj.cls)
+            cause = unhashable(obj.cls) or _unhashable_field(obj)
             if receiver:
                 cause = cause or unreferable(project, obj.cls)
             elif any(isinstance(b, Lib) and b.name in _TAKEN_APART for b in obj.cls.mro):
@@ -101,6 +101,21 @@ def unhashable(cls: Class) -> Evidence | None:
             return Evidence("defines `__eq__` and no `__hash__`", base.code.path, line)
         if _is_comparing_dataclass(base):
             return Evidence("is a data class that compares by value and has no hash", base.code.path, base.code.line)
+    return None
+
+
+def _unhashable_field(obj: Inst) -> Evidence | None:
+    """Why the hash that a frozen data class computes of its fields fails."""
+    options = _dataclass_options(obj.cls)
+    if options is None or not (options.get("frozen") or options.get("unsafe_hash")) or not options.get("eq", True):
+        return None
+    if "__hash__" in obj.cls.fields:
+        return None
+    for name, cell in obj.fields.items():
+        kinds = {o.kind for o in cell.value if isinstance(o, Container)}
+        if kinds & {"list", "dict", "set", "bytearray"} and name.isidentifier():
+            said = f"hashes its field `{name}`, a {min(kinds)}"
+            return Evidence(said, obj.cls.code.path, obj.cls.code.line)
     return None
 
 
