@@ -129,13 +129,17 @@ class _Copier:
     def __init__(self, call: Call) -> None:
         self.call = call
         self.done: set[tuple[Obj, int]] = set()
+        self.known: dict[tuple[Value, int], Value] = {}
 
     def copies(self, value: Value, depth: int) -> Value:
         """The copies of every object of a value."""
-        result = BOTTOM
-        for obj in value:
-            result = join(result, self.copied(obj, depth))
-        return result
+        found = self.known.get((value, depth))
+        if found is None:
+            found = BOTTOM
+            for obj in value:
+                found = join(found, self.copied(obj, depth))
+            self.known[value, depth] = found
+        return found
 
     def copied(self, obj: Obj, depth: int) -> Value:
         """A copy, down to `depth`; values that cannot change are their own copies."""
