@@ -81,7 +81,7 @@ def _details(verdict: Verdict, shown: int) -> Iterator[str]:
             yield f"call {verdict.first}: {one_line(deviation.where)}: eager {eager}, graph {graph}{error}"
         if len(verdict.differences) > shown:
             yield f"and {len(verdict.differences) - shown} more"
-    if verdict.through:
+    if verdict.through and verdict.failed:
         yield f"it calls {', '.join(f'`{name}`' for name in verdict.through)}, which may be the only cause"
     if verdict.kind == "random":
         yield one_line(f"random: {verdict.level}")
