@@ -432,6 +432,8 @@ def test_what_was_seen_before_the_end_is_reported(tensorflow_python: str, tmp_pa
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
         text=True,
+        # A job in the background of a shell ignores interrupts, and so would all that it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
     )
     assert process.stderr is not None
     for line in process.stderr:
