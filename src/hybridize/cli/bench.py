@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
-from hybridize.cli.options import add_config_options, add_output_options
+from hybridize.cli.options import add_config_options, add_interpreter, add_output_options, add_program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ _SIGNATURE = "input_signature"
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The command's arguments."""
-    from hybridize.cli.running import add_running
-
     parser = subparsers.add_parser(
         "bench",
         help="run a program as it is and converted, in turn: times, traces, metrics (runs user code)",
@@ -42,7 +40,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "memory: whole processes in turn, after a warm-up that also times the converted functions.",
         epilog=_EPILOG,
     )
-    add_running(parser)
+    add_program(parser, tests=False)
+    add_interpreter(parser)
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="rounds after the warm-up (default: 5)")
     parser.add_argument(
         "--variants", action="store_true", help="also reduce_retracing, jit_compile and the inferred input_signature"
@@ -60,14 +59,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Analyze, plan, measure, report."""
     from hybridize.cli.output import complain, deliver
-    from hybridize.cli.running import project_of, target_of, unwatched
+    from hybridize.cli.programs import paths_of
+    from hybridize.cli.running import target_of, unwatched
     from hybridize.cli.session import configure
     from hybridize.evaluate.bench import ORIGINAL, REFACTORED, Settings, Variant, measure
     from hybridize.runtime.launch import LaunchError
 
     _check(args)
     target = target_of(args)
-    paths = project_of(args, target)
+    paths = paths_of(args, target)
     config = configure(args, paths)
     planned = _plan(args, paths, config)
     if planned is None:

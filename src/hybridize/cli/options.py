@@ -71,8 +71,8 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return convert
 
 
-def add_program(parser: argparse.ArgumentParser) -> None:
-    """The program. Whatever follows it is the program's own."""
+def add_program(parser: argparse.ArgumentParser, *, tests: bool = True) -> None:
+    """The program, with `tests` a run of pytest too. Whatever follows it is the program's own."""
     group = parser.add_argument_group("the program (it is run: this executes user code)")
     group.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="SCRIPT [ARGUMENT...]", help="a file, as for python"
@@ -80,7 +80,10 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="a module, as for python -m"
     )
-    group.add_argument("--pytest", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="tests: the arguments of pytest")
+    if tests:
+        group.add_argument(
+            "--pytest", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="tests: the arguments of pytest"
+        )
     group.add_argument(
         "--project",
         action="append",
@@ -89,10 +92,15 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_verification(group: argparse._ActionsContainer) -> None:
-    """How the program is run, and how much is compared."""
+def add_interpreter(group: argparse._ActionsContainer) -> None:
+    """How the program is run."""
     group.add_argument("--python", metavar="FILE", help="the interpreter that has TensorFlow (default: this one)")
     group.add_argument("--timeout", type=float, metavar="SECONDS", help="end the program after so long")
+
+
+def add_verification(group: argparse._ActionsContainer) -> None:
+    """How the program is run, and how much is compared."""
+    add_interpreter(group)
     group.add_argument("--max-calls", type=int, default=3, metavar="N", help="calls of each signature to compare (3)")
     group.add_argument("--full", action="store_true", help="compare all calls (slow)")
     group.add_argument(

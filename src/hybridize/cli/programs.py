@@ -41,11 +41,17 @@ def target_in(words: Sequence[str]) -> Target:
         return Target.module("pytest", rest)
     if first == "-m" and rest:
         return Target.module(rest[0], rest[1:])
-    if first == "--" and rest:
-        first, *rest = rest
+    return script_in(words, "SCRIPT, -m MODULE or --pytest ARGUMENTS")
+
+
+def script_in(words: Sequence[str], forms: str) -> Target:
+    """The script in `SCRIPT ...`; raises UsageError with the `forms` that the command takes if there is none."""
+    first, *rest = words or [""]
+    if first == "--":
+        first, *rest = rest or [""]
     if not first or first.startswith("-"):
         said = f"unknown option {first}: what belongs to the program comes after it" if first else "name a program"
-        raise UsageError(f"{said} (SCRIPT, -m MODULE or --pytest ARGUMENTS)")
+        raise UsageError(f"{said} ({forms})")
     if not os.path.exists(first):
         raise UsageError(f"no such file: {first}")
     return Target.script(first, rest)

@@ -3,59 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybridize.cli.changes import Outcome, plan_fixes
-from hybridize.cli.errors import UsageError
+from hybridize.cli.programs import script_in
 from hybridize.decide.model import Action, FunctionReport, Report
 from hybridize.rewrite import FileResult
 from hybridize.runtime.launch import Target
 from hybridize.runtime.sources import MemoryFile, Watched, memory_file, original_file
 
 
-def add_running(parser: argparse.ArgumentParser) -> None:
-    """The program, and how it is run. Whatever follows it is the program's own."""
-    group = parser.add_argument_group("the program (it is run: this executes user code)")
-    group.add_argument("program", nargs=argparse.REMAINDER, metavar="SCRIPT [ARGUMENT...]", help="as for python")
-    group.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="as for python -m")
-    group.add_argument("--python", metavar="FILE", help="the interpreter that has TensorFlow (default: this one)")
-    group.add_argument(
-        "--project",
-        action="append",
-        metavar="PATH",
-        help="what to analyze (default: the current folder if the script is in it, else the script's)",
-    )
-    group.add_argument("--timeout", type=float, metavar="SECONDS", help="end a run after so long")
-
-
 def target_of(args: argparse.Namespace) -> Target:
     """The program that is meant; raises UsageError if none is, or it isn't there."""
     if args.module:
         return Target.module(args.module[0], args.module[1:])
-    words = list(args.program or [])
-    if words[:1] == ["--"]:
-        del words[0]
-    if not words:
-        raise UsageError("name a program: SCRIPT [ARGUMENT...] or -m MODULE [ARGUMENT...]")
-    if words[0].startswith("-"):
-        raise UsageError(f"unknown option {words[0]} (what belongs to the program comes after it)")
-    if not os.path.exists(words[0]):
-        raise UsageError(f"no such file: {words[0]}")
-    return Target.script(words[0], words[1:])
-
-
-def project_of(args: argparse.Namespace, target: Target) -> list[str]:
-    """What is analyzed: as said, else the current folder if the program is in it, else the script's folder."""
-    if args.project:
-        return list(args.project)
-    if target.kind == "script":
-        script = Path(target.name).resolve()
-        if Path.cwd() not in script.parents:
-            return [str(script.parent)]
-    return ["."]
+    return script_in(args.program or [], "SCRIPT [ARGUMENT...] or -m MODULE [ARGUMENT...]")
 
 
 @dataclass(frozen=True, slots=True)

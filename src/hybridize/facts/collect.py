@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hybridize.domain.objects import Bound, Func, Inst, Wrapper
 from hybridize.facts.callgraph import Coverage
-from hybridize.facts.computation import ASSUMED, Computation, hazards
+from hybridize.facts.computation import Computation, hazards
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import reset_guards
@@ -69,8 +69,10 @@ class Collector:
         if not frames:
             effects = type(effects)(Ternary.UNKNOWN, (Evidence("no call was analyzed", code.path, code.line),))
         primitive = parameters.primitive_fact()
-        computation = self.computation.fact(frames, speculate=options.speculate and effects.value is Ternary.NO)
-        assumed = assumed + [e for e in computation.evidence if e.message.startswith(ASSUMED)]
+        computation, guessed = self.computation.fact(
+            frames, speculate=options.speculate and effects.value is Ternary.NO
+        )
+        assumed = assumed + guessed
         return FunctionFacts(
             id=f"{module.info.id}:{identifier(code)}",
             path=code.path,

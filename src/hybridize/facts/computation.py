@@ -25,8 +25,6 @@ _OPAQUE = ("unknown_call", "foreign_call", "unfollowed")
 _UNKNOWN = "calls something unknown"
 #: The callee is one of the project's own, of which a wrapper serves too many to tell them apart.
 _SUMMARIZED = f"{_UNKNOWN}: {TOO_MANY.reason}"
-#: How an assumption of this kind begins.
-ASSUMED = "assumed to compute with TensorFlow"
 _SKIPPED = frozenset({"build", "class", "callback"})
 
 
@@ -55,8 +53,8 @@ class Computation:
         for frame in component:
             self.ops[frame], self.opaque[frame] = op, opaque
 
-    def fact(self, frames: list[Frame], *, speculate: bool = False) -> Fact:
-        """Whether some TensorFlow operation happens, on tensors that are not just arrays.
+    def fact(self, frames: list[Frame], *, speculate: bool = False) -> tuple[Fact, list[Evidence]]:
+        """Whether some TensorFlow operation happens, on tensors that are not just arrays, and what that rests on.
 
         With `speculate` a call of one of the project's functions, of which the analysis cannot tell which, is taken
         for one that computes, as it is taken for one without side effects.
@@ -64,13 +62,14 @@ class Computation:
         for frame in frames:
             found = self.ops.get(frame)
             if found is not None:
-                return Fact(Ternary.YES, (found,))
+                return Fact(Ternary.YES, (found,)), []
         doubt = [said for frame in frames if (said := self.opaque.get(frame)) is not None]
         if doubt and speculate and all(said.message == _SUMMARIZED for said in doubt):
-            return Fact(Ternary.YES, (replace(doubt[0], message=f"{ASSUMED}: {doubt[0].message}"),))
+            assumed = replace(doubt[0], message=f"assumed to compute with TensorFlow: {doubt[0].message}")
+            return Fact(Ternary.YES, (assumed,)), [assumed]
         if doubt or not frames:
-            return Fact(Ternary.UNKNOWN, tuple(doubt[:1]))
-        return Fact(Ternary.NO)
+            return Fact(Ternary.UNKNOWN, tuple(doubt[:1])), []
+        return Fact(Ternary.NO), []
 
 
 def _opaque_call(frame: Frame) -> Evidence | None:

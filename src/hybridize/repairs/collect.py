@@ -43,8 +43,10 @@ class Repairs:
         """What a function needs to become a graph, or a better one; None where no repair has anything to offer."""
         facts = function.facts
         hybrid = function.is_hybrid
+        if not hybrid and not _is_candidate(facts):
+            return None
         causes = list(_findings(function, hits) if hybrid else _causes(function, hits))
-        if not causes or (not hybrid and not _is_candidate(facts)):
+        if not causes:
             return None
         chosen: list[tuple[Repair, Change]] = []
         proposed: dict[int, list[Cause]] = {}

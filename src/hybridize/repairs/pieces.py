@@ -52,13 +52,13 @@ class Formatter:
             return [Piece(node.value)]
         if isinstance(node, ast.JoinedStr):
             return list(self._joined(node))
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_text(node.left):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and is_text(node.left):
             return list(self._percent(node))
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == "format"
-            and _is_text(node.func.value)
+            and is_text(node.func.value)
         ):
             return list(self._format(node))
         return [self._value(node, self.bench.values(code, slots[node]) if node in slots else frozenset(), "")]
@@ -255,5 +255,6 @@ def quoted(text: str) -> str:
     return shown
 
 
-def _is_text(node: ast.expr) -> bool:
+def is_text(node: ast.expr) -> bool:
+    """Whether an expression is a text that stands there."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NewImport, Repair, RepairExample
-from hybridize.repairs.pieces import Formatter, Piece, as_text, is_formatted, merged, quoted
+from hybridize.repairs.pieces import Formatter, Piece, as_text, is_formatted, is_text, merged, quoted
 from hybridize.repairs.text import SourceFile, end, start
 
 _STREAMS = {"sys.stdout", "sys.stderr"}
@@ -45,7 +45,7 @@ def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str) -> Change |
         return None
     sep = words.get("sep")
     stream = file.source(words["file"]) if "file" in words else "sys.stdout"
-    if stream not in _STREAMS or (sep is not None and not _is_text(sep)):
+    if stream not in _STREAMS or (sep is not None and not is_text(sep)):
         return None
     name = file.module_name("sys")
     imports = () if name == "sys" else (NewImport(file.path, "sys", "sys"),)
@@ -109,10 +109,6 @@ def _arguments(shown: list[list[Piece]], separator: str, tf: str) -> tuple[list[
 
 def _source(piece: Piece) -> str:
     return quoted(piece.text) if piece.source is None else piece.source
-
-
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 REPAIR = Repair(
