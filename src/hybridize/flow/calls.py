@@ -38,7 +38,7 @@ from hybridize.flow.functions import FunctionCalls
 from hybridize.flow.heap import join_items, registry_class, uid_of
 from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
-from hybridize.library.defaults import default_call, unknown_method
+from hybridize.library.defaults import default_call, is_wrapped, unknown_method
 from hybridize.library.protocols import answer, ask
 from hybridize.library.spec import Call, Rule
 
@@ -119,7 +119,7 @@ class Calls(FunctionCalls):
             case Unknown():
                 frame.effect("unknown_call", obj, obj.reason, pos)
                 self.escape(frame, args, kwargs, pos)
-                if len(args) == 1 and not kwargs and _is_definition(args[0]):
+                if len(args) == 1 and not kwargs and is_wrapped(args[0], pos):
                     return args[0]  # an unknown decorator: what it wraps is called all the same
                 return obj.part("the result of a call", 60)
         return unknown("the result of calling a value that is not callable").value

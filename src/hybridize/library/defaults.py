@@ -14,6 +14,7 @@ from hybridize.domain.objects import (
     INT_V,
     NONE,
     Bound,
+    Class,
     Func,
     Lib,
     LibInst,
@@ -35,6 +36,7 @@ from hybridize.library.index import known_package, lookup
 from hybridize.library.python.constants import OPEN_ATTRIBUTES, OPEN_ITEMS
 from hybridize.library.slicing import sliced_tensor
 from hybridize.library.spec import Call
+from hybridize.program.builder import position
 
 _TENSOR: Final = tensor(DENSE).value
 _ARRAY: Final = tensor(NDARRAY).value
@@ -112,7 +114,7 @@ def default_call(call: Call) -> Value:
         if last[:1].isupper():
             return call.engine.library_instance(call.frame, call.pos, name).value
         return unknown(f"the result of `{last}`").value
-    if len(call.args) == 1 and not call.kwargs and any(isinstance(o, Func) for o in call.args[0]):
+    if len(call.args) == 1 and not call.kwargs and is_wrapped(call.args[0], call.pos):
         return call.args[0]  # an unknown decorator: what it wraps is called all the same
     call.effect("foreign_call", name)
     if last[:1].isupper():
@@ -150,6 +152,21 @@ def keep_arguments(call: Call, cls: str = "") -> LibInst:
     for key, value in call.kwargs.items():
         call.keep(inst, key, value)
     return inst
+
+
+def is_wrapped(value: Value, pos: int) -> bool:
+    """Whether what code that nobody knows is given alone is a definition that it decorates, and so gives back.
+
+    It does where it stands in front of the definition, and mostly where a function with parameters is passed. What has
+    none, and any lambda, is there to be run: `run(lambda: step(batch))` gives what the step gives.
+    """
+    return bool(value) and all(isinstance(o, Func | Class) and _comes_back(o, pos) for o in value)
+
+
+def _comes_back(obj: Func | Class, pos: int) -> bool:
+    if isinstance(obj, Class) or any(position(node) == pos for node in obj.code.decorators):
+        return True
+    return obj.code.kind != "lambda" and any(not param.has_default for param in obj.code.params)
 
 
 def unknown_method(call: Call) -> Value:

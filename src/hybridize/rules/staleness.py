@@ -122,10 +122,22 @@ def _open(project: ProjectView, question: _Question) -> int:
     found = 0
     for place, bit in question.places.items():
         for frame, _ in known.at(place):
+            if _makes_both(frame, place, question.function.code):
+                continue
             if counts(project, question.extent, frame) and _may_come_between(frame.code):
                 found |= bit
                 break
     return found
+
+
+def _makes_both(frame: Frame, place: Place, code: Code) -> bool:
+    """Whether the call that writes a variable of its own makes the function too: no other call writes that variable."""
+    if all(frame.cells[name] is not place for name in frame.code.cells):
+        return False
+    outer = code.parent
+    while outer is not None and outer is not frame.code:
+        outer = outer.parent
+    return outer is not None
 
 
 def _may_come_between(code: Code) -> bool:
