@@ -30,7 +30,7 @@ _HOST: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.p
 #: Operations whose results have the shape of their first argument.
 _SAME: Final = frozenset(
     "tf.cast tf.identity tf.nn.relu tf.abs tf.square tf.sqrt tf.exp tf.math.log tf.stop_gradient tf.sort tf.sigmoid "
-    "tf.tanh tf.convert_to_tensor".split()
+    "tf.tanh tf.convert_to_tensor tf.sin tf.cos tf.clip_by_value tf.nn.softmax tf.round tf.floor tf.sign".split()
 )
 _DEPTH: Final = 6
 ALL: Final = -1
@@ -116,6 +116,9 @@ def _unknown_dims(view: FrameView, slot: int, depth: int) -> int | None:
     op = made[0]
     if op in (Op.COPY, Op.REFINE):
         return _unknown_dims(view, made[2], depth - 1)
+    if op == Op.PHI:  # of a loop or branch: one way to an unknown dim is enough
+        found = [_unknown_dims(view, s, depth - 1) for _, s in made[2]]
+        return next((f for f in found if f is not None), None)
     if op in (Op.BINARY, Op.UNARY, Op.INPLACE):
         found = [_unknown_dims(view, s, depth - 1) for s in made[3 : 5 if op != Op.UNARY else 4]]
         return next((f for f in found if f is not None), None)

@@ -1,0 +1,227 @@
+"""HY814: a static dim that a graph does not know -> `tf.shape`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lit, Prim, Tensor
+from hybridize.repairs.bench import Bench
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+
+_WHOLE: Final = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
+_DIVIDES: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_ORDERS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_FLOATS: Final = frozenset({"float16", "bfloat16", "float32", "float64"})
+#: TensorFlow functions that want Python numbers.
+_STATIC: Final = ("TensorSpec", "TensorShape", "Variable", "constant", "placeholder", "ensure_shape", "Input")
+
+
+def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
+    """`x.shape[i]` whose uses are such that a whole number of TensorFlow's will do."""
+    file = bench.file(cause.path)
+    tf = file.tensorflow if file is not None else None
+    if file is None or tf is None:
+        return
+    reads = [n for n in file.at(cause.place) if isinstance(n, ast.Subscript)]
+    for node in reads:
+        tensor = _shaped(node.value)
+        if tensor is None or not isinstance(node.slice, ast.Constant | ast.UnaryOp):
+            continue
+        maker = _Dynamic(bench, file, tf, f"{tf}.shape({file.source(tensor)})[{file.source(node.slice)}]")
+        maker.replace(node)
+        spans = ((file.path, start(node), end(node)),)
+        yield Change(tuple(maker.edits), f"a static dim becomes `{maker.source}`", None, spans=spans)
+
+
+def _shaped(node: ast.expr) -> ast.expr | None:
+    """The tensor whose shape an expression is: `x.shape`, `x.get_shape()`, with `.as_list()`."""
+    if isinstance(node, ast.Attribute) and node.attr == "shape":
+        return node.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        if node.func.attr == "get_shape":
+            return node.func.value
+        if node.func.attr == "as_list":
+            return _shaped(node.func.value)
+    return None
+
+
+class _Dynamic:
+    """Puts a dim of TensorFlow's in the place of a Python one; raises NotOffered where only that will do."""
+
+    def __init__(self, bench: Bench, file: SourceFile, tf: str, source: str) -> None:
+        self.bench = bench
+        self.file = file
+        self.tf = tf
+        self.source = source
+        self.edits: list[TextEdit] = []
+
+    def replace(self, node: ast.Subscript) -> None:
+        """The edits for one read, with those where its value meets floats."""
+        cast = self._fit(node)
+        self.edits.insert(0, self.file.replace(node, self._cast(self.source, cast)))
+
+    def _cast(self, source: str, dtype: str) -> str:
+        return f"{self.tf}.cast({source}, {self.tf}.{dtype})" if dtype else source
+
+    def _fit(self, node: ast.expr) -> str:
+        """The dtype that an expression's value must be cast to where it stands, or none."""
+        parent = self.file.parents[node]
+        said = f"`{self.file.source(node)}` is used where only a Python number will do"
+        match parent:
+            case ast.List() | ast.Tuple() if isinstance(parent.ctx, ast.Load):
+                return self._structure(parent, said)
+            case ast.Call() if node in parent.args:
+                return self._argument(parent, said)
+            case ast.keyword():
+                call = self.file.parents[parent]
+                assert isinstance(call, ast.Call)
+                return self._argument(call, said)
+            case ast.BinOp():
+                return self._operand(parent, node, said)
+            case ast.Compare(ops=ops) if all(isinstance(o, _ORDERS) for o in ops):
+                if isinstance(self.file.parents[parent], ast.If | ast.While) and not _leaves(self.file.parents[parent]):
+                    return ""
+            case ast.Slice():
+                return ""
+            case ast.Assign(targets=[ast.Name(id=name)]) if parent.value is node:
+                self._name(parent, name, said)
+                return ""
+        raise NotOffered(said)
+
+    def _structure(self, node: ast.List | ast.Tuple, said: str) -> str:
+        """A list or tuple that a TensorFlow function is given as it stands."""
+        parent = self.file.parents[node]
+        if isinstance(parent, ast.Call) and node in parent.args:
+            return self._argument(parent, said)
+        if isinstance(parent, ast.keyword) and isinstance(call := self.file.parents[parent], ast.Call):
+            return self._argument(call, said)
+        raise NotOffered(said)
+
+    def _argument(self, call: ast.Call, said: str) -> str:
+        name = ast.unparse(call.func)
+        statement = self.file.parents[call]
+        if name == "range" and isinstance(statement, ast.For) and statement.iter is call and not _keeps(statement):
+            return ""
+        if name.startswith(f"{self.tf}.") and not name.endswith(_STATIC) and ".keras." not in name:
+            return ""
+        raise NotOffered(said)
+
+    def _operand(self, parent: ast.BinOp, node: ast.expr, said: str) -> str:
+        other = parent.right if parent.left is node else parent.left
+        value = self.bench.operand(self.file, other)
+        plain = isinstance(other, ast.Constant) and type(other.value) is int
+        whole = plain or (bool(value) and all(isinstance(o, Lit | Prim) and o.kind == "int" for o in value))
+        if whole and isinstance(parent.op, _WHOLE):
+            return self._fit(parent)
+        dtypes = {o.dtype for o in value if isinstance(o, Tensor)}
+        floats = len(dtypes) == 1 and dtypes <= _FLOATS and all(isinstance(o, Tensor) for o in value)
+        if floats and isinstance(parent.op, _DIVIDES):
+            return str(next(iter(dtypes)))
+        raise NotOffered(said)
+
+    def _name(self, statement: ast.Assign, name: str, said: str) -> None:
+        """A variable that holds the dim: each of its uses must do with a tensor."""
+        own = self.file.function(statement)
+        if not isinstance(own, FunctionNode):
+            raise NotOffered(said)
+        uses = [n for n in ast.walk(own) if isinstance(n, ast.Name) and n.id == name]
+        if sum(isinstance(n.ctx, ast.Store) for n in uses) != 1 or name in {
+            a.arg for a in ast.walk(own.args) if isinstance(a, ast.arg)
+        }:
+            raise NotOffered(f"`{name}` is bound more than once")
+        for use in uses:
+            if isinstance(use.ctx, ast.Load):
+                if self.file.function(use) is not own:
+                    raise NotOffered(said)
+                dtype = self._fit(use)
+                if dtype:
+                    self.edits.append(self.file.replace(use, self._cast(name, dtype)))
+
+
+_FILLS: Final = ("append", "extend", "insert", "add", "update", "pop", "write")
+
+
+def _keeps(loop: ast.For) -> bool:
+    """Whether a loop does what only one of Python can: it fills a container, or is left early."""
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Attribute) and node.attr in _FILLS:
+            return True
+        if isinstance(node, ast.Return | ast.Break | ast.Yield) or (node is loop and loop.orelse):
+            return True
+    return False
+
+
+def _leaves(node: ast.AST) -> bool:
+    """Whether a branch returns or raises: a condition of the graph would decide that otherwise."""
+    return any(isinstance(n, ast.Return | ast.Raise | ast.Break | ast.Continue) for n in ast.walk(node))
+
+
+REPAIR = Repair(
+    code="HY814",
+    name="shape-to-dynamic",
+    removes=frozenset({"HY354", "HY274"}),
+    summary="A dim that is None while a function is traced is read with `tf.shape`, when the graph runs.",
+    details="""`x.shape[0]` is the dim that is known when the function is traced: None for what is as long as the data
+(the result of `tf.boolean_mask`, the last batch). `tf.shape(x)[0]` is the dim when the graph runs; eagerly both are the
+same. Offered where every use of the number can do with a tensor: in the shapes and sizes that TensorFlow's functions
+are given, in arithmetic with whole numbers, in `range` of a loop that AutoGraph converts, and with tensors of
+floats, to whose dtype it is cast.""",
+    propose=propose,
+    examples=(
+        RepairExample(
+            """\
+import tensorflow as tf
+def center(x, mask):
+    kept = tf.boolean_mask(x, mask)
+    for _ in range(4):
+        kept = tf.tanh(kept) - 0.1 * kept
+    return tf.reshape(kept, [kept.shape[0], -1])
+for i in range(3):
+    r = center(tf.ones([4, 2, 2]) * float(i), tf.constant([True, False, True, True]))
+""",
+            """\
+import tensorflow as tf
+@tf.function
+def center(x, mask):
+    kept = tf.boolean_mask(x, mask)
+    for _ in range(4):
+        kept = tf.tanh(kept) - 0.1 * kept
+    return tf.reshape(kept, [tf.shape(kept)[0], -1])
+for i in range(3):
+    r = center(tf.ones([4, 2, 2]) * float(i), tf.constant([True, False, True, True]))
+""",
+            function="center",
+            output=True,
+        ),
+        RepairExample(
+            """\
+import tensorflow as tf
+def mean_of_kept(x):
+    kept = tf.boolean_mask(x, x > 0.0)
+    count = kept.shape[0]
+    for _ in range(4):
+        kept = tf.sin(kept) + 0.5 * kept
+    return tf.reduce_sum(kept) / count
+for i in range(3):
+    r = mean_of_kept(tf.constant([1.0, -1.0, 2.0, 3.0]) + float(i))
+""",
+            """\
+import tensorflow as tf
+@tf.function
+def mean_of_kept(x):
+    kept = tf.boolean_mask(x, x > 0.0)
+    count = tf.shape(kept)[0]
+    for _ in range(4):
+        kept = tf.sin(kept) + 0.5 * kept
+    return tf.reduce_sum(kept) / tf.cast(count, tf.float32)
+for i in range(3):
+    r = mean_of_kept(tf.constant([1.0, -1.0, 2.0, 3.0]) + float(i))
+""",
+            function="mean_of_kept",
+            output=True,
+        ),
+    ),
+)
