@@ -99,6 +99,10 @@ def set_up_once(frame: Frame, position: int) -> bool:
     return False
 
 
+#: What a change of all the fields of an object is told as: to read it is part of the change.
+_NAMESPACE: Final = "__dict__"
+
+
 def repeatable(frame: Frame, effect: Effect) -> str:
     """Why a change of state comes out the same when it happens once per trace and not once per call; empty if not."""
     if effect.kind not in ("attribute", "global", "closure", "item", "mutate"):
@@ -107,7 +111,7 @@ def repeatable(frame: Frame, effect: Effect) -> str:
         return ""
     slots = stored(frame, effect.position)
     cell = _cell_of(frame, effect)
-    if effect.kind == "attribute" and cell is not None:  # a cached property keeps its value
+    if effect.kind == "attribute" and cell is not None and effect.detail != _NAMESPACE:  # cached properties keep theirs
         kept = _read(frame, effect)
         if kept is not None:
             return "" if holds_plain_tensor(cell.value) or holds_plain_tensor(kept) else SET_UP

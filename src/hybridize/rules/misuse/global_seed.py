@@ -1,0 +1,110 @@
+"""HY207: random operations that only the global seed determines give other numbers in a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lit
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
+from hybridize.rules.views import FrameView, ProjectView
+
+_DRAWS: Final = frozenset(
+    f"tf.random.{name}" for name in "normal uniform truncated_normal gamma poisson categorical shuffle".split()
+)
+_SEEDS: Final = frozenset({"tf.random.set_seed", "tf.keras.utils.set_random_seed", "tf.compat.v1.set_random_seed"})
+
+
+def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A draw without a seed of its own, in a program that sets the global one."""
+    name = next((n for n in view.names(instr[2]) if n in _DRAWS), None)
+    if name is None or _has_seed(view, instr) or not _is_seeded(view.project):
+        return
+    yield Hit(instr[-1], f"`{name}` follows the global seed alone: in a graph it draws other numbers")
+
+
+def _has_seed(view: FrameView, call: Instr) -> bool:
+    """Whether a call may give a seed for the operation itself."""
+    if any(starred for _, starred in call[3]) or len(call[3]) > 3:
+        return True  # whether one is among them is not told
+    given = [slot for key, slot in call[4] if key in ("seed", "**", None)]
+    return any(not _is_none(view, slot) for slot in given)
+
+
+def _is_none(view: FrameView, slot: int) -> bool:
+    value = view.value(slot)
+    return bool(value) and all(isinstance(o, Lit) and o.const is None for o in value)
+
+
+def _is_seeded(project: ProjectView) -> bool:
+    """Whether the program sets the global seed somewhere."""
+    return project.shared("global seed", lambda: _seeds(project))
+
+
+def _seeds(project: ProjectView) -> bool:
+    frames = (frame for found in project.solution.frames.values() for frame in found)
+    return any(e.kind == "random" and e.detail in _SEEDS for frame in frames for e in frame.effects.values())
+
+
+RULE = Rule(
+    code="HY207",
+    name="global-seed",
+    category=Category.MISUSE,
+    outcome=Outcome.DIFFERS,
+    summary="Random operations without a seed of their own draw other numbers in a graph than eagerly.",
+    details="""With `tf.random.set_seed` alone each eager operation gets its seed from a counter of the eager context,
+and each operation of a graph from its place in the graph: runs stay reproducible, but the numbers are others. Give
+the operation a seed as well, or draw from a `tf.random.Generator` or with stateless operations.""",
+    level=Level.WARNING,
+    triggers={Op.CALL: Where(scan, names=_DRAWS.__contains__)},
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+tf.random.set_seed(3)
+def target(x):
+    return x + tf.random.normal([3])
+r1 = target(tf.zeros([3]))
+r2 = target(tf.zeros([3]))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+tf.random.set_seed(3)
+def noise(x):
+    return tf.random.uniform(tf.shape(x))
+def target(x):
+    return x + noise(x)
+r1 = target(tf.zeros([3]))
+r2 = target(tf.zeros([3]))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+tf.random.set_seed(3)
+def target(x):
+    return x + tf.random.normal([3], seed=1)
+r1 = target(tf.zeros([3]))
+r2 = target(tf.zeros([3]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return x + tf.random.uniform([3], 0.0, 1.0)
+ok = float(tf.reduce_max(target(tf.zeros([3])))) <= 1.0
+"""
+        ),
+    ),
+    reference="semantics.md R5, surprising fact 7",
+)
