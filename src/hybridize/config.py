@@ -1,19 +1,20 @@
 """The options in force, each with its origin: a default, `[tool.hybridize]` of a `pyproject.toml`, the command line."""
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from hybridize.records import dataclass, field
+from hybridize.regex import regex
 
 SECTION = "tool.hybridize"
 FROM_DEFAULT = "default"
 FROM_COMMAND_LINE = "command line"
 
-_VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?")
-_SELECTOR = re.compile(r"[A-Za-z][\w-]*")
+_VERSION = regex(r"\d+\.\d+(?:\.\d+)?")
+_SELECTOR = regex(r"[A-Za-z][\w-]*")
 
 
 class ConfigError(Exception):
@@ -259,5 +260,3 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "table": ("a table of patterns with lists of rule codes or names", _table),
     "version": ('a version such as "2.16"', _version),
 }
-
-assert [option.field for option in OPTIONS] == [item.name for item in fields(Config)][: len(OPTIONS)]

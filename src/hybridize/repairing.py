@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hybridize.decide.model import Action, FunctionReport, Report
 from hybridize.facts.model import Mode
+from hybridize.records import dataclass, field
 from hybridize.repairs.model import Bundle, Proposed
 from hybridize.rewrite.compose import compose
 

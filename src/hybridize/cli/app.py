@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +55,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     command = next((word for word in arguments if not word.startswith("-")), None)
     if command is not None and command not in COMMANDS:
         raise UsageError(_unknown_command(command))
-    parser, modules = _parser(command)
+    parser, modules = _parser(command, alone=arguments[:1] == [command])
     if not arguments:
         parser.print_help()
         return ERROR
@@ -69,33 +68,38 @@ def _dispatch(arguments: Sequence[str]) -> int:
     return cast(Callable[[argparse.Namespace], int], module.run)(args)
 
 
-def _parser(command: str | None) -> tuple[Parser, dict[str, tuple[ModuleType, Parser | None]]]:
-    """The parser, complete only for the command that is meant: the others are not imported for it."""
+def _parser(command: str | None, *, alone: bool) -> tuple[Parser, dict[str, tuple[ModuleType, Parser | None]]]:
+    """The parser, complete only for the command that is meant: the others are not imported for it.
+
+    Where the command stands `alone` in front, nobody gets to see that there are others, and they are left out.
+    """
     parser = Parser(
         prog="hybridize",
         description="Decides which TensorFlow functions should run as graphs, says why, and makes the change.",
         epilog="`hybridize COMMAND --help` says more. Exit code 0: nothing to report, 1: something, 2: an error.",
     )
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
+    subparsers = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", parser_class=Parser, prog=parser.prog
+    )
     modules: dict[str, tuple[ModuleType, Parser | None]] = {}
     for name, (module_name, help_text) in COMMANDS.items():
-        if name != command:
+        if name == command:
+            module = _module(name, module_name)
+            module.add_parser(subparsers)
+            modules[name] = module, subparsers.choices.get(name)
+        elif not alone:
             subparsers.add_parser(name, help=help_text)
-            continue
-        if not _exists(module_name):
-            raise UsageError(f"`hybridize {name}` is not part of this installation")
-        module = importlib.import_module(module_name)
-        module.add_parser(subparsers)
-        modules[name] = module, subparsers.choices.get(name)
     return parser, modules
 
 
-def _exists(module_name: str) -> bool:
+def _module(command: str, name: str) -> ModuleType:
     try:
-        return importlib.util.find_spec(module_name) is not None
-    except ModuleNotFoundError:
-        return False
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise UsageError(f"`hybridize {command}` is not part of this installation") from None
 
 
 def _place_extras(

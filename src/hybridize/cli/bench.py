@@ -6,11 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
 from hybridize.cli.options import add_config_options, add_interpreter, add_output_options, add_program
+from hybridize.records import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

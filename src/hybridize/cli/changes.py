@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from hybridize.decide.model import Action, FunctionReport, Report
+from hybridize.records import dataclass, replace
 from hybridize.rewrite import DecoratorChange, FilePlan, FileResult, apply, plan_file
 from hybridize.rewrite.compose import edits_between
 from hybridize.rewrite.dialect import TENSORFLOW

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import NoReturn
 
 from hybridize.cli.errors import UsageError
+
+_WIDTH = 80  # of a terminal that does not say
+
+
+class _Formatter(argparse.HelpFormatter):
+    """As wide as the terminal. `argparse` makes one for each argument, and would import `shutil` for the width."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_terminal_width() - 2)
 
 
 class Parser(argparse.ArgumentParser):
@@ -15,6 +25,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         kwargs.setdefault("allow_abbrev", False)
+        kwargs.setdefault("formatter_class", _Formatter)
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
@@ -35,7 +46,20 @@ class Parser(argparse.ArgumentParser):
         ]
 
 
+def _terminal_width() -> int:
+    """As `shutil.get_terminal_size` finds it."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdigit() and int(said):
+        return int(said)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _WIDTH  # type: ignore[union-attr]
+    except (AttributeError, OSError, ValueError):
+        return _WIDTH
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean `x`?`, or nothing."""
+    from difflib import get_close_matches
+
     close = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean `{close[0]}`?" if close else ""

@@ -7,13 +7,13 @@ import ast
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybridize.cli.changes import Outcome, plan_fixes
 from hybridize.cli.errors import UsageError
 from hybridize.decide.model import Action, Decision, FunctionReport, Report
 from hybridize.facts.model import Mode
+from hybridize.records import dataclass, replace
 from hybridize.rewrite import FileResult
 from hybridize.runtime.launch import Target
 from hybridize.runtime.sources import MemoryFile, Watched, memory_file

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hybridize.cli.changes import Outcome, plan_fixes
 from hybridize.cli.programs import script_in
 from hybridize.decide.model import Action, FunctionReport, Report
+from hybridize.records import dataclass, replace
 from hybridize.rewrite import FileResult
 from hybridize.runtime.launch import Target
 from hybridize.runtime.sources import MemoryFile, Watched, memory_file, original_file

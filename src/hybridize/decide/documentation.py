@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.decide.model import Severity
+from hybridize.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

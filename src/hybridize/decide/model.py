@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hybridize.facts.model import Evidence, FunctionFacts
+from hybridize.records import dataclass, field
 from hybridize.repairs.model import Bundle
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from hybridize.decide.documentation import CODES, STATUS_DOCS
@@ -21,6 +20,7 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.library import costs
 from hybridize.program.ir import Code
+from hybridize.records import dataclass, replace
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
 _MOSTLY: Final = 0.66

@@ -7,12 +7,12 @@ is a fact, the answer that is asked for, and the status that says why it failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from hybridize.decide.documentation import CODES, STATUS_DOCS
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary
+from hybridize.records import dataclass, replace
 from hybridize.rules.model import Blocks, Outcome, RuleHit
 
 FactOf: TypeAlias = Callable[[FunctionFacts], Fact]

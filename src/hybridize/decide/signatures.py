@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from hybridize.decide.documentation import CODES, STATUS_DOCS
@@ -16,6 +15,7 @@ from hybridize.facts.static_reads import StaticReads
 from hybridize.flow.frames import Frame
 from hybridize.flow.testing import is_test_path
 from hybridize.program.ir import Code, Param
+from hybridize.records import dataclass, replace
 from hybridize.rules.views import ProjectView
 
 #: Arguments that speak of shapes already.

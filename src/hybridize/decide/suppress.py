@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from hybridize.decide.documentation import CODES
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity
 from hybridize.facts.model import FunctionFacts
+from hybridize.records import replace
 from hybridize.rules.model import RuleHit
 from hybridize.source.suppressions import Suppression, find_suppressions, spread
 

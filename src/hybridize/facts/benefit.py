@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.domain.objects import Bound, Lib, LibInst, Tensor, Value
@@ -13,6 +12,7 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.records import dataclass
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
 _SKIPPED: Final = frozenset({"build", "class", "callback", "host", "construction"})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hybridize.domain.objects import Bound, Func, Inst, Wrapper
 from hybridize.facts.callgraph import Coverage
 from hybridize.facts.computation import Computation, hazards
@@ -19,6 +17,7 @@ from hybridize.flow.hints import HintReader
 from hybridize.flow.solve import Solution
 from hybridize.program.build import ModuleSource
 from hybridize.program.ir import Code
+from hybridize.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

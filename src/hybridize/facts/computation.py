@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hybridize.domain.lattice import TOO_MANY
 from hybridize.facts.extents import Extents
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
+from hybridize.records import replace
 
 _NOT_COMPUTATION = ("tf.io", "tf.train")
 #: Special methods whose results Python itself uses, or that make or destroy objects: a graph's tensors do not serve.

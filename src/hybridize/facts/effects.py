@@ -6,8 +6,6 @@ itself allocated does not count; effects on arguments, globals, fields, captured
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
 from typing import Final
 
 from hybridize.domain.objects import (
@@ -43,6 +41,8 @@ from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
+from hybridize.records import dataclass, replace
+from hybridize.regex import regex
 
 #: Effects on the outside world, with the sentence that names them.
 WORLD: Final = {
@@ -360,13 +360,13 @@ def is_unclear(reason: Reason) -> bool:
 
 
 #: Where `log` in a name is the logarithm.
-_LOGARITHM: Final = re.compile(r"_?log_?(prob|dens|lik|det|sum|prior|post|soft|pdf|norm|marg|evid|space|scale|var)")
+_LOGARITHM: Final = regex(r"_?log_?(prob|dens|lik|det|sum|prior|post|soft|pdf|norm|marg|evid|space|scale|var)")
 _HARMFUL_WORDS: Final = (
     "write save dump log print append extend insert update push add pop remove delete clear set_ register seed shuffle "
     "send emit notify close flush record store put open exec run train fit step reset next sleep plot show upload"
 ).split()
 _PART: Final = ("an element of", "an item of", "an attribute of")
-_HARMFUL: Final = re.compile(f"(?:^|_)(?:{'|'.join(_HARMFUL_WORDS)})")
+_HARMFUL: Final = regex(f"(?:^|_)(?:{'|'.join(_HARMFUL_WORDS)})")
 
 
 def _sounds_harmless(reason: Reason) -> bool:

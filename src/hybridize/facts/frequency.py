@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf, isinf
 from typing import Final
 
@@ -13,6 +12,7 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution, given_position
 from hybridize.program.ir import Code
+from hybridize.records import dataclass
 
 #: A function that only other programs call is called so often.
 _UNKNOWN_CALLS: Final = 100.0

@@ -7,7 +7,6 @@ stores is the same either way, unless that is a symbolic tensor.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Effect, Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
+from hybridize.records import dataclass, field
 
 #: Changes that come out the same: state that is made when it is not there yet; a constant that is always the same.
 SET_UP: Final = "set up "

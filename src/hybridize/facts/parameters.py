@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -26,6 +25,7 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.hints import SPECULATIVE_NAMES, HintReader, is_keras_call
 from hybridize.flow.solve import method_kind
 from hybridize.program.ir import Code, Param
+from hybridize.records import dataclass, field
 
 _DEPTH: Final = 3
 _MOST: Final = 8

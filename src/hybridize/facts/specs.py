@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import NONE, Container, Lit, Obj, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE, SYMBOLIC, VARIABLE, Dim
+from hybridize.records import dataclass, field
 
 _DENSE: Final = frozenset({DENSE, NDARRAY, SYMBOLIC})
 _CLASSES: Final = {DENSE: "TensorSpec", SPARSE: "SparseTensorSpec", RAGGED: "RaggedTensorSpec"}

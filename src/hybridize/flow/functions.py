@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from hybridize.domain.lattice import join, join_all
@@ -13,6 +12,7 @@ from hybridize.flow.contexts import Contexts
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import HeapAccess
 from hybridize.program.ir import Code
+from hybridize.records import dataclass
 
 #: Nested calls are followed at once down to this depth; deeper ones wait in the worklist.
 MAX_DEPTH: Final = 48

@@ -30,6 +30,7 @@ from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import library_attribute
 from hybridize.program.ir import Param
+from hybridize.regex import regex
 
 _TENSOR_TYPES: Final = {
     "tf.Tensor": DENSE,
@@ -57,9 +58,7 @@ _PRIMITIVES: Final = {
 _SEQUENCES: Final = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set"})
 
 #: Function names that speak of tensors (the paper, section IV-C2; reference-tool.md).
-SPECULATIVE_NAMES: Final = re.compile(
-    r"train.*step|test.*step|run_model|inference|^train_step|^test_step", re.IGNORECASE
-)
+SPECULATIVE_NAMES: Final = regex(r"train.*step|test.*step|run_model|inference|^train_step|^test_step", re.IGNORECASE)
 _KERAS_CALLS: Final = frozenset({"call", "__call__"})
 
 

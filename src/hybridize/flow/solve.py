@@ -8,7 +8,6 @@ and what its name says; being unreachable is no reason to say nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from hybridize.domain.lattice import reset_lattice
 from hybridize.domain.objects import (
@@ -32,6 +31,7 @@ from hybridize.flow.world import World
 from hybridize.program.build import Program
 from hybridize.program.ir import Code, Param
 from hybridize.program.lowering import walk_codes
+from hybridize.records import dataclass, field
 
 _GIVEN = 2
 

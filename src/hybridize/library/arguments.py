@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -32,6 +31,7 @@ from hybridize.library.convert import (
 from hybridize.library.index import lookup
 from hybridize.library.lengths import length_of
 from hybridize.library.spec import Call
+from hybridize.records import dataclass
 
 #: What a dim argument says with -1: the rest of the elements.
 INFER: Final = -3

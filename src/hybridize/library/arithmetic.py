@@ -6,7 +6,6 @@ promote (`int64 / int64` is float64), Python scalars are weak.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from hybridize.domain.objects import NONE, STR_V, Inst, Lit, Obj, Prim, Tensor, Unknown, Value, tensor, unknown
@@ -24,8 +23,9 @@ from hybridize.domain.tensors import (
 )
 from hybridize.library.convert import PYTHON_NP, PYTHON_TF, type_of_value
 from hybridize.library.spec import Call
+from hybridize.regex import regex
 
-_PARTS: Final = re.compile(r"(bool|uint|int|float|complex)(\d*)$")
+_PARTS: Final = regex(r"(bool|uint|int|float|complex)(\d*)$")
 _KINDS: Final = ("bool", "uint", "int", "float", "complex")
 #: The float that holds all values of an int of this many bits.
 FLOAT_FOR: Final = {8: 16, 16: 32, 32: 64, 64: 64}

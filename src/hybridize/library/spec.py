@@ -8,7 +8,6 @@ instance does and what calling one does. Rules are shared by groups of functions
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from hybridize.domain.lattice import join
@@ -25,6 +24,7 @@ from hybridize.domain.objects import (
     Value,
     unknown,
 )
+from hybridize.records import dataclass, field
 
 Rule: TypeAlias = "Callable[[Call], Value]"
 

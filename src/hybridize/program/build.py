@@ -6,10 +6,10 @@ import ast
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from hybridize.program.ir import Code
 from hybridize.program.lowering import lower_module, walk_codes
+from hybridize.records import dataclass
 from hybridize.source import (
     FileRef,
     ImportTable,

@@ -11,9 +11,10 @@ A position is `line << 16 | column` (column in UTF-8 bytes from 0, as `ast` give
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from enum import IntEnum, auto
 from typing import Any, Final, TypeAlias
+
+from hybridize.records import dataclass, field
 
 Instr: TypeAlias = tuple[Any, ...]
 Block: TypeAlias = tuple[Instr, ...]

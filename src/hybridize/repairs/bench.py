@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from hybridize.domain.objects import Bound, Cell, Func, Heap, Inst, Lit, Obj, Prim, Tensor, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
@@ -13,6 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.program.lowering import walk_codes
+from hybridize.records import dataclass, field
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.rules.views import FrameView, ProjectView, position_of
 from hybridize.source.versions import Versions

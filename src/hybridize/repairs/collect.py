@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -11,6 +10,7 @@ from hybridize.facts.effects import CHANGES, OPAQUE, Reason, describe, fills_own
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.model import Evidence, FunctionFacts, Ternary
 from hybridize.flow.frames import Frame
+from hybridize.regex import regex
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Bundle, Cause, Change, NotOffered, Proposed, Repair
 from hybridize.repairs.registry import repairs_for
@@ -27,7 +27,7 @@ _EFFECT_CODES: Final = {
     "iterator": "HY231",
     "state": "HY206",
 } | dict.fromkeys(sorted(CHANGES - {"iterator"}), "HY206")
-_RECEIVES: Final = re.compile(r"`(\w+)` receives ")
+_RECEIVES: Final = regex(r"`(\w+)` receives ")
 _MOST: Final = 40
 
 

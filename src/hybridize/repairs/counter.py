@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.domain.objects import Inst, Lit, Mod, Prim, Tensor, Value
 from hybridize.facts.callgraph import reachable
 from hybridize.program.ir import Code
+from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.fields import Use, field_of, field_uses, global_uses, is_constructor
 from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Repair, RepairExample, TextEdit

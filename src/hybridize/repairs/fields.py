@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from hybridize.domain.objects import Class, Heap, Inst, Unknown, Value
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
+from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.model import Cause
 from hybridize.repairs.text import FunctionNode, SourceFile

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.facts.model import Evidence
+from hybridize.records import dataclass
 
 if TYPE_CHECKING:
     from hybridize.facts.effects import Reason

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.domain.objects import Tensor
+from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench, dtypes, is_tensor
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start

@@ -5,22 +5,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.domain.objects import Lit, Prim, Tensor, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.program.ir import Code
+from hybridize.records import dataclass
+from hybridize.regex import regex
 from hybridize.repairs.bench import Bench, dtypes, is_tensor
 from hybridize.repairs.model import NotOffered
 from hybridize.repairs.text import SourceFile
 
 #: A format that `tf.strings.as_string` knows: flags and width, precision, type.
-_SPEC: Final = re.compile(
-    r"(?P<align>[<>]?)(?P<fill>0?)(?P<width>[1-9]\d*)?(?:\.(?P<precision>\d+))?(?P<kind>[dfFeEgG%]?)$"
-)
-_PERCENT: Final = re.compile(r"%(?P<flags>[-0]*)(?P<width>[1-9]\d*)?(?:\.(?P<precision>\d+))?(?P<kind>[difFeEgGsr%])")
-_FIELD: Final = re.compile(r"\{(?P<name>\w*)(?:!(?P<conversion>[sra]))?(?::(?P<spec>[^{}]*))?\}|\{\{|\}\}")
+_SPEC: Final = regex(r"(?P<align>[<>]?)(?P<fill>0?)(?P<width>[1-9]\d*)?(?:\.(?P<precision>\d+))?(?P<kind>[dfFeEgG%]?)$")
+_PERCENT: Final = regex(r"%(?P<flags>[-0]*)(?P<width>[1-9]\d*)?(?:\.(?P<precision>\d+))?(?P<kind>[difFeEgGsr%])")
+_FIELD: Final = regex(r"\{(?P<name>\w*)(?:!(?P<conversion>[sra]))?(?::(?P<spec>[^{}]*))?\}|\{\{|\}\}")
 #: Calls around a tensor that make a Python number of it: printed, that number is what the tensor holds.
 _NUMBERS: Final = frozenset({"float", "int"})
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import zip_longest
 
 from hybridize.domain.objects import Value
 from hybridize.facts.specs import Leaf, Signature, Spec, spec_of
 from hybridize.facts.static_reads import StaticReads
 from hybridize.program.ir import Code
+from hybridize.records import replace
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import end, start

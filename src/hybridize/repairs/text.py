@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
+from hybridize.records import dataclass
 from hybridize.repairs.model import Place, TextEdit
 from hybridize.source.reading import split_lines
 

@@ -10,13 +10,13 @@ import hashlib
 import json
 import os
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from hybridize.decide.model import Action, Finding, FunctionReport, Report
 from hybridize.facts.model import Mode
+from hybridize.records import replace
 from hybridize.report.summary import SERIOUS
 
 _VERSION: Final = 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from hybridize.records import dataclass
 from hybridize.report.select import matches
 from hybridize.report.style import PLAIN, Style
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from hybridize.decide.model import FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts, Ternary
+from hybridize.records import dataclass
 from hybridize.report.hints import bundles
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import ranking

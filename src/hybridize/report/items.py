@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from hybridize.decide.model import Action, Finding, FunctionReport, Report, Severity, Status
 from hybridize.facts.model import Evidence, Mode
+from hybridize.records import dataclass
 from hybridize.report.paths import all_errors
 from hybridize.report.style import one_line
 from hybridize.report.summary import SERIOUS, is_candidate, reasons

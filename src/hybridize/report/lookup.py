@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
 
 from hybridize.decide.model import FunctionReport, Report
+from hybridize.records import dataclass
+from hybridize.regex import regex
 from hybridize.report.paths import relative_to_root
 
-_PLACE = re.compile(r"(?P<path>.+?)(?::(?P<line>\d+)(?::\d+)?)?$", re.DOTALL)
+_PLACE = regex(r"(?P<path>.+?)(?::(?P<line>\d+)(?::\d+)?)?$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ def _by_place(report: Report, path: str, line: int | None) -> Found:
     functions = [f for f in report.functions if relative_to_root(f.facts.path, root) == wanted]
     if not functions:
         paths = sorted({relative_to_root(f.facts.path, root) for f in report.functions})
+        from difflib import get_close_matches  # slow to import, and only for mistakes
+
         return Found(suggestions=tuple(get_close_matches(wanted, paths, n=3)))
     if line is None:
         return Found(tuple(functions))
@@ -115,5 +117,7 @@ def _close_names(functions: Sequence[FunctionReport], name: str) -> tuple[str, .
         qualname = _plain(function.facts.qualname)
         known.setdefault(qualname.lower(), qualname)
         known.setdefault(qualname.rpartition(".")[2].lower(), qualname)
+    from difflib import get_close_matches  # slow to import, and only for mistakes
+
     close = get_close_matches(name.lower(), known, n=6, cutoff=0.6)
     return tuple(dict.fromkeys(known[match] for match in close))[:3]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from difflib import get_close_matches
 
 from hybridize.decide.model import Action, FunctionReport, Report
+from hybridize.records import replace
 
 EVERYTHING = "ALL"
 
@@ -90,6 +89,8 @@ def unknown_selectors(selectors: Iterable[str], codes: Sequence[tuple[str, str]]
     unknown = []
     for selector in selectors:
         if not any(matches(selector, code, name) for code, name in codes):
+            from difflib import get_close_matches  # slow to import, and only for mistakes
+
             close = get_close_matches(selector.lower(), words, n=1)
             unknown.append((selector, words[close[0]] if close else None))
     return unknown

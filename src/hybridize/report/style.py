@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TextIO
 
 from hybridize.decide.model import Action, Severity
+from hybridize.records import dataclass
+from hybridize.regex import regex
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 ACTION_COLOURS: Mapping[Action, str] = {
     Action.CONVERT_TO_HYBRID: "green",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from hybridize.decide.model import Action, FunctionReport, Report, Severity, Status
 from hybridize.facts.model import Mode
+from hybridize.records import dataclass
 from hybridize.report.paths import all_errors
 
 SERIOUS = (Severity.ERROR, Severity.WARNING)

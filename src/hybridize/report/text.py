@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from hybridize.decide.model import Action, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence
+from hybridize.records import dataclass
 from hybridize.repairs.model import Bundle
 from hybridize.report.hints import bundles, counts, hint
 from hybridize.report.paths import read_errors

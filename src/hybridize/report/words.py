@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 from hybridize.decide.model import Action, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary
+from hybridize.regex import regex
 from hybridize.report.style import one_line
 
 _VERDICTS = {
@@ -14,7 +14,7 @@ _VERDICTS = {
     Action.CONVERT_TO_EAGER: "to eager",
     Action.RECONFIGURE: "reconfigure",
 }
-_CALLED = re.compile(r"\bcall(?:s|ed)?\b[^`]*`([^`]+)`")
+_CALLED = regex(r"\bcall(?:s|ed)?\b[^`]*`([^`]+)`")
 _MOST_NAMES = 4
 
 

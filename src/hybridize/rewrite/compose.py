@@ -6,8 +6,8 @@ import io
 import itertools
 import tokenize
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 
+from hybridize.records import dataclass, field, replace
 from hybridize.repairs.model import Bundle, NewImport, TextEdit
 from hybridize.rewrite.imports import import_edit
 from hybridize.rewrite.model import Edit, apply_edits

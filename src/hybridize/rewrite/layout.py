@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 
+from hybridize.records import dataclass
 from hybridize.rewrite.locate import Function
 from hybridize.rewrite.model import Edit
 from hybridize.rewrite.text import SourceText

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 
+from hybridize.records import replace
 from hybridize.rewrite.model import DecoratorChange, Edit, FileResult, KnownNames, apply_edits
 from hybridize.rewrite.plan import plan_edits
 from hybridize.rewrite.text import SourceText as Lines

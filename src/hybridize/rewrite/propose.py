@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from hybridize.records import dataclass, field
 from hybridize.rewrite.imports import import_edit
 from hybridize.rewrite.layout import (
     arguments_edit,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from hybridize.records import dataclass
 from hybridize.rewrite.locate import SCOPES, Function, ScopeNode, Site, child_blocks, functions
 from hybridize.rewrite.model import KnownNames
 

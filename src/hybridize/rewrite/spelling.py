@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from hybridize.records import dataclass
 from hybridize.rewrite.locate import ScopeNode, Site
 from hybridize.rewrite.model import DecoratorDialect
 from hybridize.rewrite.scopes import Names

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterable, Iterator
 
+from hybridize.records import replace
 from hybridize.rewrite.locate import Site
 from hybridize.rewrite.model import DecoratorChange, KnownNames
 from hybridize.rewrite.propose import (
@@ -74,7 +74,7 @@ def moved(change: DecoratorChange, now: Site) -> DecoratorChange:
     if place is not None:
         # It moved with its function; line 0 has none, for one that is gone.
         place = place + now.node.lineno - change.line if change.action == "replace" else 0
-    return dataclasses.replace(
+    return replace(
         change, line=now.node.lineno, column=now.node.col_offset + 1, qualname=now.qualname, decorator_line=place
     )
 

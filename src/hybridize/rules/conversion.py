@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.domain.objects import Bound, Func
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.records import dataclass
 from hybridize.rules.control import Control, control
 from hybridize.rules.views import FrameView, ProjectView
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from hybridize.regex import regex
 from hybridize.rules.views import FrameView
 
 #: Layers with weights, in every version of Keras.
-_WEIGHTED: Final = re.compile(
+_WEIGHTED: Final = regex(
     r"keras\.layers\.(BatchNormalization|Bidirectional|Conv\w+|Dense|DepthwiseConv\w+|Embedding|EinsumDense|GRU(Cell)?"
     r"|GroupNormalization|GroupQueryAttention|LSTM(Cell)?|LayerNormalization|LocallyConnected\w+|MultiHeadAttention"
     r"|Normalization|PReLU|RMSNormalization|ReversibleEmbedding|Separable\w+|SimpleRNN(Cell)?|SpectralNormalization)"
 )
 #: Layers that own a seed generator, which is a variable, from Keras 3 on.
-_SEEDED: Final = re.compile(
+_SEEDED: Final = regex(
     r"keras\.layers\.(AlphaDropout|AugMix|CutMix|Dropout|Gaussian\w+|MixUp|RandAugment|Random\w+|SpatialDropout\w+)"
     r"|keras\.random\.SeedGenerator"
 )
-_CLASSES: Final = re.compile(r"keras\.(optimizers|metrics|applications)\.[A-Z]\w*")
-_FUNCTIONS: Final = re.compile(
+_CLASSES: Final = regex(r"keras\.(optimizers|metrics|applications)\.[A-Z]\w*")
+_FUNCTIONS: Final = regex(
     r"tf\.Variable|keras\.Variable|tf\.compat\.v1\.get_variable|tf\.random\.Generator(\.from_\w+)?"
     r"|tf\.random\.experimental\.Generator(\.from_\w+)?|keras\.backend\.variable|keras\.optimizers\.get"
     r"|\S+\.add_weight|\S+\.add_variable|tf\.summary\.create_file_writer"
 )
-_QUEUES: Final = re.compile(r"tf\.queue\.\w*Queue")
-_TABLES: Final = re.compile(r"tf\.lookup\.experimental\.(MutableHashTable|DenseHashTable)")
+_QUEUES: Final = regex(r"tf\.queue\.\w*Queue")
+_TABLES: Final = regex(r"tf\.lookup\.experimental\.(MutableHashTable|DenseHashTable)")
 
 
 def makes_variables(view: FrameView, slot: int) -> str | None:

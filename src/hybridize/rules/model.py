@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.records import dataclass, field
 
 if TYPE_CHECKING:
     from hybridize.domain.objects import Value

@@ -10,7 +10,6 @@ many places at once is a matrix of bit masks, one bit for each place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias, cast
 
@@ -18,6 +17,7 @@ from hybridize.domain.objects import Bound, Class, Func, Inst, Wrapper
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Block, Instr, Loop, Op, Try
+from hybridize.records import dataclass, field
 
 #: Per state before (nothing yet, called, called and then written) the masks of the states after, `stale` the last.
 Relation: TypeAlias = tuple[tuple[int, int, int, int], tuple[int, int, int, int], tuple[int, int, int, int]]

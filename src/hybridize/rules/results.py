@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.domain.objects import (
@@ -33,6 +32,7 @@ from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
 from hybridize.library.index import lookup
 from hybridize.program.ir import Instr, Op
+from hybridize.records import dataclass
 from hybridize.rules.values import uses
 from hybridize.rules.views import FrameView, FunctionView
 

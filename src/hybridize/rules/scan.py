@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from hybridize.facts.model import Evidence
@@ -11,6 +10,7 @@ from hybridize.facts.symbolic import OPERATION, Symbolic
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Op
+from hybridize.records import dataclass, replace
 from hybridize.rules.dispatch import Dispatch
 from hybridize.rules.model import Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.domain.objects import Cell, Container, Inst, Obj
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
+from hybridize.records import dataclass
+from hybridize.regex import regex
 from hybridize.rules.order import Events, Order, Sites
 from hybridize.rules.views import FunctionView, ProjectView
 from hybridize.rules.writes import CONSTRUCTORS, Place, writes_of
 
 #: Functions that set things up: where nothing calls them, they are taken to run before everything else.
-_SETS_UP: Final = re.compile(
+_SETS_UP: Final = regex(
     r"_*(init|build|set_?up|create|make|load|restore|configure|compile|add|register|from_|prepare|initial|fit|adapt|on_"
     r"|test|main|train|run|set_model|get_|compute_output|assign|_|attach|bind|define|declare|start|reset)"
 )

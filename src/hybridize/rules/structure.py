@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from hybridize.program.index import index_of
 from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
+from hybridize.records import dataclass
 
 #: The operation codes whose instructions hold blocks.
 _NESTED: Final = frozenset({Op.IF, Op.LOOP, Op.TRY})

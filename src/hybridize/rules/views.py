@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -20,6 +19,7 @@ from hybridize.flow.solve import Solution
 from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.records import dataclass
 from hybridize.source.versions import Versions
 
 _NO_VALUE: Final[Value] = frozenset()

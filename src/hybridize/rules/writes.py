@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor, Value
@@ -14,6 +13,7 @@ from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.records import dataclass, field
 from hybridize.rules.views import ProjectView
 
 #: A field, global or captured variable; or a container, for what is in it.

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from hybridize.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-_SETUP_DIRECTORY = re.compile(r"package_dir\s*=\s*\{\s*['\"]{2}\s*:\s*['\"]([^'\"]+)['\"]")
-_SETUP_WHERE = re.compile(r"find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?['\"]([^'\"]+)['\"]")
-_CFG_DIRECTORY = re.compile(r"^package_dir\s*=\s*(?:\n\s+)?=\s*(\S+)", re.MULTILINE)
-_CFG_WHERE = re.compile(r"^\[options\.packages\.find\][^\[]*?^where\s*=\s*(\S+)", re.MULTILINE | re.DOTALL)
+from hybridize.regex import regex
+
+_SETUP_DIRECTORY = regex(r"package_dir\s*=\s*\{\s*['\"]{2}\s*:\s*['\"]([^'\"]+)['\"]")
+_SETUP_WHERE = regex(r"find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?['\"]([^'\"]+)['\"]")
+_CFG_DIRECTORY = regex(r"^package_dir\s*=\s*(?:\n\s+)?=\s*(\S+)", re.MULTILINE)
+_CFG_WHERE = regex(r"^\[options\.packages\.find\][^\[]*?^where\s*=\s*(\S+)", re.MULTILINE | re.DOTALL)
 
 
 def find_src_roots(root: Path, declared: Sequence[str] = ()) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
 """What the room `source` hands to the rooms below it."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from pathlib import Path
+
+from hybridize.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

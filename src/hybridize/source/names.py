@@ -8,8 +8,8 @@ likelihood, and the answer depends on nothing but the files. Folders need not be
 import posixpath
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from hybridize.records import dataclass
 from hybridize.source.model import FileRef
 
 STDLIB_NAMES = frozenset(sys.stdlib_module_names)

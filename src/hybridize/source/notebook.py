@@ -6,16 +6,17 @@ import re
 import warnings
 from typing import Any
 
+from hybridize.regex import regex
 from hybridize.source.model import Cell, CellMap, FileRef, SourceError, SourceText
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = regex(r"\r\n|\r|\n")
 # Cell magics whose cell is still Python, run in the notebook's own namespace.
 _PYTHON_CELL_MAGICS = frozenset({"capture", "debug", "memit", "mprun", "prun", "snakeviz", "time", "timeit"})
-_CELL_MAGIC = re.compile(r"%%(\w+)")
-_ASSIGNED_MAGIC = re.compile(r"(\s*[\w.\[\]'\", ()*]+?=\s*)(?:%(?=\w)|!)")
-_HELP = re.compile(r"\s*(?:\?{1,2}\s*[\w.*%]+|%{0,2}[\w.*]+(?:\[[^\]]*\])?\?{1,2})\s*;?\s*$")
+_CELL_MAGIC = regex(r"%%(\w+)")
+_ASSIGNED_MAGIC = regex(r"(\s*[\w.\[\]'\", ()*]+?=\s*)(?:%(?=\w)|!)")
+_HELP = regex(r"\s*(?:\?{1,2}\s*[\w.*%]+|%{0,2}[\w.*]+(?:\[[^\]]*\])?\?{1,2})\s*;?\s*$")
 # What decides whether the next line starts a statement: strings, comments and brackets.
-_TOKEN = re.compile(r"'''|\"\"\"|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|#.*|[()\[\]{}]|\\.")
+_TOKEN = regex(r"'''|\"\"\"|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|#.*|[()\[\]{}]|\\.")
 
 
 def read_notebook(ref: FileRef, data: bytes) -> SourceText | SourceError:

@@ -2,13 +2,13 @@
 
 import ast
 import codecs
-import re
 import warnings
 
+from hybridize.regex import regex
 from hybridize.source.model import FileRef, SourceError, SourceText
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_FIRST_LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
+_LINE_END = regex(r"\r\n|\r|\n")
+_FIRST_LINES = regex(rb"[^\r\n]*(?:\r\n|\r|\n)?")
 _OTHER_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
-_COMMENT = re.compile(
+from hybridize.records import dataclass
+from hybridize.regex import regex
+
+_COMMENT = regex(
     r"#\s*hybridize:\s*ignore\s*(?:\[(?P<codes>[^\]]*)\])?\s*(?:--\s*(?P<reason>.*?)\s*)?(?=#|$)", re.IGNORECASE
 )
-_LINE_END = re.compile(r"\r\n|\r")
+_LINE_END = regex(r"\r\n|\r")
 
 
 @dataclass(frozen=True, slots=True)

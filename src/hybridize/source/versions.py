@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from hybridize.records import dataclass
+from hybridize.regex import regex
 
 Release: TypeAlias = tuple[int, int]
 
@@ -35,15 +37,13 @@ _FILES: Final = (
     "*/requirements*.txt",
 )
 _NAME: Final = r"tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm|cpu-aws))?"
-_PACKAGE: Final = re.compile(
+_PACKAGE: Final = regex(
     rf"(?<![\w./-]){_NAME}(?![\w.-]*[/:])(?:\[[\w,\s-]*\])?\s*[\"']?\s*(?:[=:]\s*)?(?P<rest>.*)", re.I
 )
-_LOCKED: Final = re.compile(rf'name = "{_NAME}"\s*\nversion = "(?P<version>[\d.]+)', re.I)
-_LOCKED_JSON: Final = re.compile(rf'"{_NAME}":\s*\{{[^}}]*?"version":\s*"==(?P<version>[\d.]+)', re.I)
-_IMAGE: Final = re.compile(r"^FROM\s+\S*tensorflow/tensorflow:(?P<version>\d+\.\d+)", re.I | re.M)
-_SPECIFIER: Final = re.compile(
-    r"(?P<how>===?|~=|!=|<=|>=|<|>|\^|~|=)?\s*[\"']?v?(?P<version>\d+(?:\.\d+)?)(?:\.[\w*]+)*"
-)
+_LOCKED: Final = regex(rf'name = "{_NAME}"\s*\nversion = "(?P<version>[\d.]+)', re.I)
+_LOCKED_JSON: Final = regex(rf'"{_NAME}":\s*\{{[^}}]*?"version":\s*"==(?P<version>[\d.]+)', re.I)
+_IMAGE: Final = regex(r"^FROM\s+\S*tensorflow/tensorflow:(?P<version>\d+\.\d+)", re.I | re.M)
+_SPECIFIER: Final = regex(r"(?P<how>===?|~=|!=|<=|>=|<|>|\^|~|=)?\s*[\"']?v?(?P<version>\d+(?:\.\d+)?)(?:\.[\w*]+)*")
 _COMPARE: Final = {
     "==": lambda have, want: have == want,
     "~=": lambda have, want: have == want,
@@ -52,22 +52,22 @@ _COMPARE: Final = {
     ">": lambda have, want: have > want,
     ">=": lambda have, want: have >= want,
 }
-_LEGACY: Final = re.compile(r"TF_USE_LEGACY_KERAS[\"']?\]?\s*(?:,|=|:)\s*[\"']?(?:1|true)", re.I)
+_LEGACY: Final = regex(r"TF_USE_LEGACY_KERAS[\"']?\]?\s*(?:,|=|:)\s*[\"']?(?:1|true)", re.I)
 #: What Keras 3 no longer has: a program that uses it runs on Keras 2 only (each was tried under 2.15 and 2.21).
 #: By a text that is quick to find: what the line that holds it (and the next one) must look like.
 _KERAS_2_ONLY: Final = {
-    ".add_weight(": re.compile(r"\.add_weight\(\s*[\"']"),  # the name; Keras 3 takes the shape first
-    "optimizers.": re.compile(r"\boptimizers\.(?:legacy\.|\w+\([^)\n]*\blr\s*=)"),
-    "learning_phase(": re.compile(r"\b(?:keras|K|backend)\.(?:set_)?learning_phase\("),
-    "_phase(": re.compile(r"\b(?:keras|K|backend)\.in_(?:train|test)_phase\("),
-    "keras.e": re.compile(r"\bkeras\.(?:experimental|estimator)\."),
-    "layers.experimental": re.compile(r"\blayers\.experimental\b"),
-    "keras.layers": re.compile(r"\b(?:AbstractRNNCell|LocallyConnected[12]D|CuDNN(?:LSTM|GRU)|DenseFeatures)\b"),
-    "_generator(": re.compile(r"\.(?:fit|predict|evaluate)_generator\("),
-    "et_hyper(": re.compile(r"\._[sg]et_hyper\("),
+    ".add_weight(": regex(r"\.add_weight\(\s*[\"']"),  # the name; Keras 3 takes the shape first
+    "optimizers.": regex(r"\boptimizers\.(?:legacy\.|\w+\([^)\n]*\blr\s*=)"),
+    "learning_phase(": regex(r"\b(?:keras|K|backend)\.(?:set_)?learning_phase\("),
+    "_phase(": regex(r"\b(?:keras|K|backend)\.in_(?:train|test)_phase\("),
+    "keras.e": regex(r"\bkeras\.(?:experimental|estimator)\."),
+    "layers.experimental": regex(r"\blayers\.experimental\b"),
+    "keras.layers": regex(r"\b(?:AbstractRNNCell|LocallyConnected[12]D|CuDNN(?:LSTM|GRU)|DenseFeatures)\b"),
+    "_generator(": regex(r"\.(?:fit|predict|evaluate)_generator\("),
+    "et_hyper(": regex(r"\._[sg]et_hyper\("),
 }
 #: What only Keras 3 has: a project that uses it runs there, whatever it keeps for older releases.
-_KERAS_3_ONLY: Final = re.compile(r"\bkeras\.(?:ops|random\.SeedGenerator|src)\b|\bfrom keras import .*\bops\b")
+_KERAS_3_ONLY: Final = regex(r"\bkeras\.(?:ops|random\.SeedGenerator|src)\b|\bfrom keras import .*\bops\b")
 _MOST: Final = 2_000_000
 
 

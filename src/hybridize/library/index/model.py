@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from hybridize.records import dataclass
 
 Kind: TypeAlias = Literal[
     "module", "function", "class", "constant", "ufunc", "dtype", "method", "classmethod", "staticmethod", "property"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import string
 from typing import Final
 
 from hybridize.domain.objects import FLOAT_V, INT_V, STR_V, Value, literal, stream
 from hybridize.library.python.rules import COMPLEX_V, SCALAR_V, STRINGS_V
+
+# Those of the module `string`, which compiles expressions when it is imported.
+_LOWERCASE: Final = "abcdefghijklmnopqrstuvwxyz"
+_DIGITS: Final = "0123456789"
+_PUNCTUATION: Final = r"""!"#$%&'()*+,-./:;<=>?@[\]^_`{|}~"""
+_WHITESPACE: Final = " \t\n\r\v\f"
 
 
 def _all(prefix: str, names: str, value: Value) -> dict[str, Value]:
@@ -29,15 +34,16 @@ CONSTANTS: Final[dict[str, Value]] = {
         )
     },
     **{
-        f"string.{n}": literal(getattr(string, n)).value
-        for n in (
-            "ascii_lowercase",
-            "ascii_uppercase",
-            "ascii_letters",
-            "digits",
-            "hexdigits",
-            "punctuation",
-            "whitespace",
+        f"string.{name}": literal(text).value
+        for name, text in (
+            ("ascii_lowercase", _LOWERCASE),
+            ("ascii_uppercase", _LOWERCASE.upper()),
+            ("ascii_letters", _LOWERCASE + _LOWERCASE.upper()),
+            ("digits", _DIGITS),
+            ("hexdigits", _DIGITS + "abcdefABCDEF"),
+            ("punctuation", _PUNCTUATION),
+            ("whitespace", _WHITESPACE),
+            ("printable", _DIGITS + _LOWERCASE + _LOWERCASE.upper() + _PUNCTUATION + _WHITESPACE),
         )
     },
     **_all("sys", "executable version byteorder prefix exec_prefix copyright ps1", STR_V),
@@ -62,7 +68,6 @@ CONSTANTS: Final[dict[str, Value]] = {
     "tempfile.tempdir": STR_V,
     "zlib.DEFLATED": INT_V,
     "zipfile.ZIP_DEFLATED": INT_V,
-    "string.printable": literal(string.printable).value,
     **_all("sys", "flags", stream("tuple", INT_V).value),
 }
 # Every attribute of these is a value that a user sets on the command line: some primitive, true or false.

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import ProjectView
 
-_COMMENT: Final = re.compile(r"^[ \t]*#+[ \t]*@[ \t]*(?:tf|tensorflow)\.function\b.*$", re.M)
-_FOLLOWS: Final = re.compile(r"(?:[ \t]*(?:#.*|@.*)?\n)*[ \t]*(?:async[ \t]+)?def\b")
+_COMMENT: Final = regex(r"^[ \t]*#+[ \t]*@[ \t]*(?:tf|tensorflow)\.function\b.*$", re.M)
+_FOLLOWS: Final = regex(r"(?:[ \t]*(?:#.*|@.*)?\n)*[ \t]*(?:async[ \t]+)?def\b")
 
 
 def scan(project: ProjectView) -> Iterator[Hit]:

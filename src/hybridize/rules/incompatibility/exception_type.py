@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.domain.objects import Class, Inst, Lib, LibInst, Obj, Tup, Value
@@ -13,6 +12,7 @@ from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Handler, Op
+from hybridize.records import dataclass
 from hybridize.rules.control import control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE, Lit, Obj, Prim, Tensor
 from hybridize.program.ir import Instr, Op
+from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView
 
-_VALID: Final = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+_VALID: Final = regex(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _ROOTS: Final = (
     "tf.math.",
     "tf.nn.",

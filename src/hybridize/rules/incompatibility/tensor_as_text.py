@@ -9,6 +9,7 @@ from typing import Final
 
 from hybridize.domain.objects import Lit, Prim
 from hybridize.program.ir import Instr, Op
+from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, arguments, is_message, tensor_or_number, uses
 from hybridize.rules.views import FrameView, position_of
@@ -16,8 +17,8 @@ from hybridize.rules.views import FrameView, position_of
 _TEXTS: Final = frozenset({"builtins.str", "builtins.repr", "builtins.ascii"})
 _FORMAT: Final = "builtins.format"
 _METHOD: Final = "builtins.str.format"
-_NUMERIC: Final = re.compile(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?[diouxXeEfFgGc]")
-_PLAIN: Final = re.compile(r"\{[^{}:]*\}")
+_NUMERIC: Final = regex(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?[diouxXeEfFgGc]")
+_PLAIN: Final = regex(r"\{[^{}:]*\}")
 
 
 def formatted(view: FrameView, instr: Instr) -> Iterator[Hit]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.library.costs import applies, differentiates
 from hybridize.program.index import index_of
+from hybridize.records import dataclass
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import ProjectView
 
