@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pkgutil
+import os
 from functools import cache
 from importlib import import_module
 
@@ -18,8 +18,10 @@ def all_rules() -> tuple[Rule, ...]:
             package = import_module(f"hybridize.rules.{category.value}")
         except ModuleNotFoundError:
             continue
-        for info in pkgutil.iter_modules(package.__path__):
-            rule = getattr(import_module(f"{package.__name__}.{info.name}"), "RULE", None)
+        # Not `pkgutil`, which imports `inspect`.
+        for file in [file for folder in package.__path__ for file in os.listdir(folder)]:
+            name, extension = os.path.splitext(file)
+            rule = getattr(import_module(f"{package.__name__}.{name}"), "RULE", None) if extension == ".py" else None
             if isinstance(rule, Rule):
                 found.append(rule)
     found.sort(key=lambda rule: rule.code)
