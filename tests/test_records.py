@@ -37,6 +37,11 @@ class Version:
     minor: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Original:
+    x: int
+
+
 @records.dataclass(eq=False)
 class Base:
     name: str
@@ -82,6 +87,7 @@ def test_frozen_ones_cannot_change_and_others_have_only_their_fields() -> None:
 def test_copies() -> None:
     assert records.replace(Point(1), y=5) == Point(1, 5)
     assert dataclasses.replace(Point(1), y=5) == Point(1, 5)
+    assert records.replace(Original(1), x=2) == Original(2)
     assert copy.deepcopy(Point(1, names={"a": 1})).names == {"a": 1}
     assert pickle.loads(pickle.dumps(Version(1, 2))) == Version(1, 2)
 

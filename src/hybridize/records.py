@@ -42,7 +42,11 @@ else:
         return _Field(default, default_factory, repr, compare)
 
     def replace(obj, /, **changes):
-        """As `dataclasses.replace`."""
+        """As `dataclasses.replace`, for instances of both kinds of classes."""
+        if not hasattr(obj, _FIELDS):
+            from dataclasses import replace as original
+
+            return original(obj, **changes)
         for each in obj.__record_fields__:
             if each.name not in changes:
                 changes[each.name] = getattr(obj, each.name)
