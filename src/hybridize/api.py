@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hybridize.program.build import Program
     from hybridize.repairs.model import Bundle
     from hybridize.rules.model import RuleHit
+    from hybridize.rules.views import FunctionView, ProjectView
 
 #: The rule that suggests functions to extract: not from code that becomes a graph as a whole.
 _SUGGESTED = "HY110"
@@ -39,6 +40,7 @@ def analyze(
     *,
     progress: Progress | None = None,
     contents: Mapping[str, bytes] | None = None,
+    repairs: bool = True,
 ) -> Report:
     """Decides about every function below some paths; never imports or runs what it reads.
 
@@ -47,6 +49,7 @@ def analyze(
         config: the options in force.
         progress: told about phases, for a progress line.
         contents: the bytes of files, by their path from the root, that are not to be read from disk.
+        repairs: whether to look for `Report.repairs`; a twentieth of the time, for those who do not show them.
 
     Returns:
         Facts, decisions and statuses by function; what could not be read is in `errors`, paths that do not exist in
@@ -57,7 +60,7 @@ def analyze(
     enabled = gc.isenabled()
     gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
     try:
-        functions, found, repairs = _functions(program, config, root, progress)
+        functions, found, bundles = _functions(program, config, root, progress, repairs=repairs)
     finally:
         if enabled:
             gc.enable()
@@ -65,7 +68,7 @@ def analyze(
         Assumption(f.facts.id, said.message, said.path, said.line) for f in functions for said in f.facts.assumptions
     )
     info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started)
-    return Report(info, tuple(functions), tuple(found), assumptions, tuple(errors), missing, tuple(repairs))
+    return Report(info, tuple(functions), tuple(found), assumptions, tuple(errors), missing, tuple(bundles))
 
 
 def debug(paths: Sequence[Path], config: Config, what: str) -> str:
@@ -103,14 +106,13 @@ def _external() -> frozenset[str]:
 
 
 def _functions(
-    program: Program, config: Config, root: Path, progress: Progress | None
+    program: Program, config: Config, root: Path, progress: Progress | None, *, repairs: bool
 ) -> tuple[list[FunctionReport], list[Finding], list[Bundle]]:
     from hybridize.decide.plan import Basis, plan
     from hybridize.decide.signatures import Signatures
     from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
     from hybridize.flow.solve import FlowOptions, Solver
-    from hybridize.repairs.collect import Repairs
     from hybridize.rules.scan import Scanner
     from hybridize.rules.views import FunctionView
 
@@ -163,9 +165,17 @@ def _functions(
     found += suppressions.unused()
     found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]
     # Only now, for what a repair changes may be used where the program itself does not get.
-    repairs = Repairs(scanner.project)
-    bundles = [repairs.bundle(view, hits) for _, (view, hits) in sorted(broken.items())]
-    return functions, _distinct(found), [bundle for bundle in bundles if bundle is not None]
+    bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)]) if repairs else []
+    return functions, _distinct(found), bundles
+
+
+def _bundles(project: ProjectView, broken: Sequence[tuple[FunctionView, list[RuleHit]]]) -> list[Bundle]:
+    """What functions need to be made hybrid, or to be better graphs."""
+    from hybridize.repairs.collect import Repairs
+
+    found = Repairs(project)
+    bundles = (found.bundle(view, hits) for view, hits in broken)
+    return [bundle for bundle in bundles if bundle is not None]
 
 
 def _may_be_graph(facts: FunctionFacts) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hybridize.decide.model import Report
 
 _EPILOG = "Exit code 0: nothing to report, 1: something, or a file that cannot be read or parsed, 2: an error."
+_SHOW_REPAIRS = ("full", "json", "json-lines")
 _DEBUG = ("ir", "flow", "facts")
 
 
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         return NOTHING
     if args.write_baseline and not args.baseline:
         raise UsageError("--write-baseline needs --baseline FILE")
-    report = analyze(args, paths, config)
+    report = analyze(paths, config, repairs=args.output_format in _SHOW_REPAIRS and not args.write_baseline)
     if args.baseline:
         report = _with_baseline(report, args)
         if args.write_baseline:

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"no such file or directory: {target.path}")
     paths = list(args.paths or [_project_of(target)])
     config = configure(args, paths)
-    report = analyze(args, paths, config)
+    report = analyze(paths, config, repairs=args.output_format != "json")
     found = find(report, target)
     require(found, target, report)
     write(_render(found, report, args))

@@ -30,9 +30,9 @@ def configure(args: argparse.Namespace, paths: Sequence[str]) -> Config:
     return config
 
 
-def analyze(args: argparse.Namespace, paths: Sequence[str], config: Config) -> Report:
+def analyze(paths: Sequence[str], config: Config, *, repairs: bool = True) -> Report:
     """Run the analysis, say on stderr which paths do not exist, and drop what is not selected."""
-    return selected(run_analysis(paths, config), config)
+    return selected(run_analysis(paths, config, repairs=repairs), config)
 
 
 def selected(report: Report, config: Config) -> Report:
@@ -42,12 +42,12 @@ def selected(report: Report, config: Config) -> Report:
     return filter_files(filter_report(report, config.select, config.ignore), config.per_file_ignores)
 
 
-def run_analysis(paths: Sequence[str], config: Config) -> Report:
-    """Run the analysis, and say on stderr which paths do not exist."""
+def run_analysis(paths: Sequence[str], config: Config, *, repairs: bool = True) -> Report:
+    """Run the analysis, with or without looking for repairs, and say on stderr which paths do not exist."""
     from hybridize.api import analyze as analyze_paths
 
     with Progress() as progress:
-        report = analyze_paths([Path(path) for path in paths], config, progress=progress)
+        report = analyze_paths([Path(path) for path in paths], config, progress=progress, repairs=repairs)
     for path in report.missing:
         complain(f"no such file or directory: {path}")
     if not report.missing and not report.errors and not report.project.files:

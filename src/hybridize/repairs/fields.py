@@ -56,7 +56,9 @@ def _field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
     found: list[Use] = []
     classes = set(_classes(owners))
     homes = {cls.path for cls in classes}
-    for file in _files(bench, name):
+    word = re.escape(name)
+    # An attribute or a string: a file that has the word otherwise need not be parsed.
+    for file in _files(bench, name, rf"\.[\s\\]*{word}\b|[\"']{word}[\"']"):
         if name in file.named_in_calls:
             return None
         for node in file.attributes.get(name, ()):
@@ -93,9 +95,9 @@ def _of_another_class(bench: Bench, file: SourceFile, node: ast.Attribute, class
     return code is not None and code not in classes
 
 
-def _files(bench: Bench, name: str) -> Iterator[SourceFile]:
-    """The files whose text has a word."""
-    word = re.compile(rf"\b{re.escape(name)}\b")
+def _files(bench: Bench, name: str, form: str = "") -> Iterator[SourceFile]:
+    """The files whose text has a name, as a word or in the `form` of a regular expression."""
+    word = re.compile(form or rf"\b{re.escape(name)}\b")
     for module in bench.project.solution.program.modules.values():
         text = module.text.text if module.text is not None else ""
         if name in text and word.search(text):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import NDARRAY, arrived
+from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start

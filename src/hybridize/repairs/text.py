@@ -31,13 +31,23 @@ class SourceFile:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All nodes of the tree."""
-        return list(ast.walk(self.tree))
+        """All nodes of the tree but contexts, in the order of `ast.walk`, which is slower."""
+        return [self.tree, *self.parents]
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around each node."""
-        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        found: dict[ast.AST, ast.AST] = {}
+        level: list[ast.AST] = [self.tree]
+        for node in level:
+            for name in node._fields:
+                child = getattr(node, name, None)
+                children = child if isinstance(child, list) else [child] if name != "ctx" else ()
+                for each in children:
+                    if isinstance(each, ast.AST):
+                        found[each] = node
+                        level.append(each)
+        return found
 
     @cached_property
     def _by_place(self) -> dict[Place, list[ast.AST]]:
