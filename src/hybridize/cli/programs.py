@@ -6,7 +6,7 @@ import argparse
 import ast
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hybridize.cli.changes import Outcome, plan_fixes
@@ -131,52 +131,44 @@ def chosen(report: Report) -> list[FunctionReport]:
 
 
 def everything(report: Report) -> list[FunctionReport]:
-    """Every eager function with parameters that can carry the decorator, as if its preconditions held.
+    """Every eager function that can carry the decorator, as if its preconditions held.
 
-    Without parameters it is most often the program's start, and a graph of the whole program tells nothing.
+    Without the program's start: a graph of the whole program tells nothing of any of its parts.
     """
     decision = Decision(Action.CONVERT_TO_HYBRID)
     found: list[FunctionReport] = []
-    trees: dict[str, dict[int, Definition]] = {}
+    known: dict[str, tuple[dict[int, Definition], frozenset[str]]] = {}
     for function in report.functions:
         facts = function.facts
         if facts.mode is not Mode.EAGER or facts.path.endswith(".ipynb"):
             continue
-        if facts.path not in trees:
-            trees[facts.path] = _definitions(Path(report.project.root) / facts.path)
-        node = trees[facts.path].get(facts.line)
+        if facts.path not in known:
+            known[facts.path] = _definitions(Path(report.project.root) / facts.path)
+        definitions, starts = known[facts.path]
+        node = definitions.get(facts.line)
         if node is None or not _can_be_hybrid(node):
             continue
         if function.decision.action is Action.CONVERT_TO_HYBRID:
             found.append(function)
-        elif facts.parameters:
+        elif facts.parameters or facts.qualname not in starts:
             found.append(replace(function, decision=decision))
     return found
 
 
-def _definitions(path: Path) -> dict[int, Definition]:
-    """The functions of a file by the line of `def`."""
+def _definitions(path: Path) -> tuple[dict[int, Definition], frozenset[str]]:
+    """The functions of a file by the line of `def`, and the names of those that a run of it as a script starts with."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             tree = ast.parse(path.read_bytes())
         except (OSError, SyntaxError, ValueError):
-            return {}
-    return {n.lineno: n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+            return {}, frozenset()
+    functions = {n.lineno: n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    starts = [n for n in tree.body if isinstance(n, ast.If) and "__name__" in ast.dump(n.test)]
+    calls = [n.func for start in starts for n in ast.walk(start) if isinstance(n, ast.Call)]
+    return functions, frozenset({"main", *(f.id for f in calls if isinstance(f, ast.Name))})
 
 
 def _can_be_hybrid(node: Definition) -> bool:
-    """Not what yields or awaits, nor a special method other than `__call__`: Python calls these in its own ways."""
-    special = node.name.startswith("__") and node.name.endswith("__") and node.name != "__call__"
-    return isinstance(node, ast.FunctionDef) and not special and not _yields(node.body)
-
-
-def _yields(body: Iterable[ast.AST]) -> bool:
-    stack = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(node))
-    return False
+    """Not a special method other than `__call__`: Python calls these in its own ways."""
+    return not (node.name.startswith("__") and node.name.endswith("__")) or node.name == "__call__"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
-import inspect
 import os
 import sys
 import threading
@@ -22,6 +21,7 @@ from .record import Record
 from .resources import taped
 from .signatures import difference
 from .subject import Call, Shadow, Subject
+from .suspended import suspends, watched
 from .trial import Outcome, State, TooLong, Trials, same_kind
 from .values import Describer
 
@@ -64,10 +64,12 @@ class Watcher:
 
         def decorate(function: Any) -> Any:
             inner = getattr(function, "__func__", function)
-            if decorator is None or inspect.isgeneratorfunction(inner) or inspect.iscoroutinefunction(inner):
+            if decorator is None or (suspends(inner) and inner is not function):
                 return function
             self._begin()
             record = self.records.setdefault(number, Record(number, number in self._reverse))
+            if suspends(inner):
+                return watched(record, function, decorator, lambda: self.tf.executing_eagerly() and not self._tracing)
             try:
                 shadow = Shadow(self, record, function, decorator)
             except Exception as problem:

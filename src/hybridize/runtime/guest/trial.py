@@ -260,7 +260,7 @@ def _errors(eager: Outcome, graph: Outcome) -> list[Difference]:
         return []
     if mine is not None and theirs is not None and same_kind(mine, theirs):
         return []
-    return [Difference("exception", _said(mine), _said(theirs))]
+    return [Difference("exception", said(mine), said(theirs))]
 
 
 def same_kind(eager: BaseException, graph: BaseException) -> bool:
@@ -268,7 +268,8 @@ def same_kind(eager: BaseException, graph: BaseException) -> bool:
     return type(graph) is type(eager) or type(eager).__name__ in [c.__name__ for c in type(graph).__mro__]
 
 
-def _said(error: BaseException | None) -> str:
+def said(error: BaseException | None) -> str:
+    """An exception in a line."""
     if error is None:
         return "nothing raised"
     lines = [line for line in str(error).strip().splitlines() if line.strip()]
