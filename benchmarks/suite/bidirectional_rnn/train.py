@@ -37,6 +37,7 @@ class BiRNN(Model):
         return x
 
 
+tf.keras.utils.set_random_seed(6)
 birnn_net = BiRNN()
 optimizer = tf.keras.optimizers.Adam(1e-3)
 
@@ -76,9 +77,8 @@ def make_digits(count, seed):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--steps", type=int, default=250)
     args = parser.parse_args()
-    tf.keras.utils.set_random_seed(6)
     birnn_net.build((None, timesteps, num_input))
 
     x_train, y_train = make_digits(4000, seed=1)

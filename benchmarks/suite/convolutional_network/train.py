@@ -111,5 +111,5 @@ def main(steps):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=800)
+    parser.add_argument("--steps", type=int, default=500)
     main(parser.parse_args().steps)

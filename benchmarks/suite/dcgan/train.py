@@ -70,7 +70,7 @@ def train(gan, dataset, steps, report_every=80):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=320)
+    parser.add_argument("--steps", type=int, default=270)
     args = parser.parse_args()
     tf.keras.utils.set_random_seed(4)
 

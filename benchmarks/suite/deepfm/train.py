@@ -54,7 +54,7 @@ def report(name, metrics):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--steps", type=int, default=200)
     args = parser.parse_args()
     keras.utils.set_random_seed(8)
 

@@ -49,7 +49,7 @@ def generate(model, tokens, length):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=150)
     args = parser.parse_args()
     tf.keras.utils.set_random_seed(1)
 

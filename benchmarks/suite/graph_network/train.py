@@ -56,7 +56,7 @@ class NodeClassifier:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=500, help="epochs: each sees the whole graph")
+    parser.add_argument("--steps", type=int, default=450, help="epochs: each sees the whole graph")
     args = parser.parse_args()
     keras.utils.set_random_seed(12)
 

@@ -55,7 +55,7 @@ def run_optimization(x, y):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=8000)
+    parser.add_argument("--steps", type=int, default=7500)
     args = parser.parse_args()
     tf.keras.utils.set_random_seed(1)
 

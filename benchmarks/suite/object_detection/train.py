@@ -102,7 +102,7 @@ def evaluate(model, images, boxes, labels):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=320)
+    parser.add_argument("--steps", type=int, default=250)
     args = parser.parse_args()
     keras.utils.set_random_seed(31)
 
@@ -110,10 +110,12 @@ def main():
     model = Detector(NUM_CLASSES, len(SIZES))
     model.build((None, IMAGE_SIZE, IMAGE_SIZE, 3))
     trainer = Trainer(model)
+    history = []
     start = time.perf_counter()
     for step, (images, boxes, labels) in enumerate(train_data.batch(BATCH_SIZE).take(args.steps), 1):
-        class_loss, box_loss = trainer.train_step(images, boxes, labels)
+        history.append(trainer.train_step(images, boxes, labels))
         if step % 50 == 0:
+            class_loss, box_loss = tf.reduce_mean(history[-50:], axis=0)
             print(f"step {step}: class loss {class_loss:.4f}, box loss {box_loss:.4f}")
     print(f"training: {time.perf_counter() - start:.1f} s")
     recall = evaluate(model, *make_scenes(50, seed=3))

@@ -96,7 +96,7 @@ def make_bars(count, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--steps-per-epoch", type=int, default=200)
     args = parser.parse_args()
     keras.utils.set_random_seed(14)
