@@ -117,7 +117,7 @@ def _functions(
     from hybridize.rules.views import FunctionView
 
     options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
-    decisions = Options(config.strict_literals)
+    decisions = Options(config.strict_literals, variables=not config.all_safe)
     solver = Solver(program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
     if progress is not None:
         progress("solving", 0, 0)
@@ -179,8 +179,9 @@ def _bundles(project: ProjectView, broken: Sequence[tuple[FunctionView, list[Rul
 
 
 def _may_be_graph(facts: FunctionFacts) -> bool:
-    """Whether a function is hybrid, or has parameters for which it may be made so."""
-    return facts.mode is Mode.HYBRID or facts.tensor_parameter.value is not Ternary.NO
+    """Whether a function is hybrid, or receives or updates what it may be made so for."""
+    receives = facts.tensor_parameter.value is not Ternary.NO
+    return facts.mode is Mode.HYBRID or receives or facts.updates_variables.value is Ternary.YES
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:

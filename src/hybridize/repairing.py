@@ -174,7 +174,7 @@ def _missed(
     if now.decision.action is Action.CONVERT_TO_HYBRID or now.facts.mode is Mode.HYBRID:
         return None
     old = next((f for f in before.functions if f.facts.id == bundle.function), None)
-    if now.decision.precondition == "P1" and _is_covered(now) and old is not None and not _is_covered(old):
+    if now.decision.precondition is not None and _is_covered(now) and old is not None and not _is_covered(old):
         return None
     said = next((f"{s.code} {s.name}: {s.message}" for s in now.statuses), "it would stay eager all the same")
     return f"it would not become hybrid even so ({said})"
@@ -192,7 +192,7 @@ def _regressions(
     worse: dict[str, str] = {}
     for old in before.functions:
         new = functions.get(old.facts.id)
-        passed = old.decision.precondition == "P1" and old.decision.action is Action.CONVERT_TO_HYBRID
+        passed = old.decision.action is Action.CONVERT_TO_HYBRID
         if passed and new is not None and new.decision.precondition is None and new.facts.mode is Mode.EAGER:
             worse[old.facts.path] = old.facts.qualname
     found = {}

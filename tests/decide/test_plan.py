@@ -240,3 +240,70 @@ def test_often_is_worth_it(call: str, tmp_path: Path) -> None:
 def test_a_script_that_only_shows_a_function_does_not_count(tmp_path: Path) -> None:
     source = f"import tensorflow as tf\ndef f(x):\n    {CHAIN}\n    return x\nprint(f(tf.ones(3)))\n"
     assert chosen(functions(source, tmp_path)) == ["f"]
+
+
+# P7: functions that take no tensors, but compute on variables that they update
+AGENT = """\
+import tensorflow as tf
+
+class Agent:
+    def __init__(self):
+        self.online = [tf.Variable(tf.ones([4])) for _ in range(8)]
+        self.target = [tf.Variable(tf.ones([4])) for _ in range(8)]
+        self.average = tf.Variable(0.0)
+        self.updates = 0
+
+    def update_target(self):
+        for slow, fast in zip(self.target, self.online):
+            slow.assign(slow + 0.1 * (fast - slow))
+
+    def counted(self):
+        self.updates += 1
+        for slow, fast in zip(self.target, self.online):
+            slow.assign(slow + 0.1 * (fast - slow))
+
+    def note(self):
+        self.average.assign(0.5)
+
+    def norm(self):
+        return tf.add_n([tf.reduce_sum(tf.square(v)) for v in self.online])
+
+    def decay(self, rate):
+        for slow, fast in zip(self.target, self.online):
+            slow.assign(slow * rate + fast * (1 - rate))
+
+
+def update(agent):
+    {decorator}
+    def inner():
+        for slow, fast in zip(agent.target, agent.online):
+            slow.assign(slow + 0.1 * (fast - slow))
+    return inner
+
+
+agent = Agent()
+inner = update(agent)
+for i in range(100):
+    agent.update_target(), agent.counted(), agent.note(), agent.norm(), inner(), agent.decay(1.0 / (i + 1))
+"""
+
+
+def test_what_updates_variables_needs_no_tensor_parameter(tmp_path: Path) -> None:
+    found = functions(AGENT.replace("    {decorator}\n", ""), tmp_path)
+    assert set(chosen(found)) == {"Agent.update_target", "update.inner"}
+    assert found["Agent.update_target"].decision.precondition == "P7"
+    assert not found["Agent.update_target"].facts.candidate
+    assert codes(found["Agent.counted"]) >= {"HY003"}
+    assert found["Agent.note"].decision.precondition is None  # one operation is no gain
+    assert codes(found["Agent.note"]) == {"HY001", "HY021"}
+    assert codes(found["Agent.norm"]) == {"HY001"}  # it is P1's, and has no tensor parameter
+    assert codes(found["Agent.decay"]) == {"HY002"}  # a rate that differs from call to call
+
+
+def test_what_it_makes_hybrid_stays_hybrid(tmp_path: Path) -> None:
+    inner = functions(AGENT.replace("{decorator}", "@tf.function"), tmp_path)["update.inner"]
+    assert inner.decision.action is Action.KEEP
+    assert codes(inner) == {"HY008"}
+    assert codes(functions(AGENT.replace("    {decorator}\n", ""), tmp_path, all_safe=True)["update.inner"]) == {
+        "HY001"
+    }

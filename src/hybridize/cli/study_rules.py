@@ -38,7 +38,7 @@ STUDY_CATEGORIES: Final[Mapping[str, str]] = {
 STATUS_CATEGORIES: Final[Mapping[str, str]] = {"HY002": "Performance", "HY003": "API misuse", "HY004": "API misuse"}
 """Statuses that are likely bugs on a function that is hybrid already: it retraces, has side effects, is recursive."""
 
-PRECONDITION_CATEGORIES: Final[Mapping[str, str]] = {"P1": "Performance", "P2": "Performance", "P3": "Performance"}
+PRECONDITION_CATEGORIES: Final[Mapping[str, str]] = dict.fromkeys(("P1", "P2", "P3", "P7"), "Performance")
 """Preconditions that hold: an eager function that should be a graph, or the reverse."""
 
 

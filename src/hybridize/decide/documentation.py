@@ -50,6 +50,15 @@ PRECONDITION_DOCS: Final[Mapping[str, Doc]] = {
         "A hybrid function whose `input_signature` rejects calls of the program gets one that accepts them (unsafe).",
         details="It is the repair HY813: `hybridize fix --unsafe-fixes` makes it.",
     ),
+    "P7": Doc(
+        "convert-to-hybrid-variables",
+        "An eager function that takes no tensor, but computes on variables and updates them, is converted to hybrid "
+        "as by P1.",
+        details="A step of a target network, an exponential average, a training step on data that the object holds: "
+        "what tensors are for P1, the variables are here. One trace serves all calls, since a graph reads the values "
+        "of variables when it runs. All else that P1 asks for holds, too, and the plan must expect a gain: without it, "
+        "and with `--all-safe`, only tensor parameters count. A hybrid function of this kind is kept (HY008).",
+    ),
 }
 
 STATUS_DOCS: Final[Mapping[str, Doc]] = {
@@ -78,6 +87,13 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "Only a determinate yes or no decides. The evidence says where the analysis lost sight.",
     ),
     "HY007": Doc("no-primitive-parameter", "No literal retraces this hybrid function: it stays hybrid.", Severity.INFO),
+    "HY008": Doc(
+        "updates-variables",
+        "This hybrid function takes no tensor, but updates variables: it stays hybrid.",
+        Severity.INFO,
+        "Precondition P2 takes the decorator off functions without tensor parameters, since a graph seldom serves "
+        "them. One that computes on variables gains as much as one that takes tensors (P7).",
+    ),
     "HY010": Doc(
         "covered",
         "Its calls run as part of graphs: nothing to gain from a decorator of its own.",

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hybridize.decide.documentation import CODES, STATUS_DOCS
-from hybridize.decide.model import Action, FunctionReport, Severity, Status
+from hybridize.decide.model import Action, Decision, FunctionReport, Severity, Status
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.frequency import Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Ternary
@@ -100,14 +100,30 @@ class _Chooser:
             if reason is None:
                 self.graphs[code] = 1.0
                 return replace(report, decision=decision)
-            decision = replace(decision, action=Action.KEEP)
-            report = replace(report, decision=decision, statuses=(*report.statuses, reason))
+            statuses = (*report.statuses, reason)
+            if decision.precondition == "P7":  # what makes up for the missing tensors is the gain alone
+                decision = replace(decision, precondition=None, benefit=None)
+                statuses = (_status(report.facts, "no-tensor-parameter", "no parameter receives a tensor"), *statuses)
+            report = replace(report, decision=replace(decision, action=Action.KEEP), statuses=statuses)
+        elif not self.all_safe and self._updates(code, report, share):
+            said = report.facts.updates_variables.evidence
+            message = f"{said[0].message}: as a graph that gains without tensors as arguments"
+            kept = _status(report.facts, "updates-variables", message, said)
+            report = replace(report, decision=Decision(Action.KEEP), statuses=(*report.statuses, kept))
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
             report = replace(report, statuses=(*report.statuses, self._covered(code, report.facts, share)))
         stays_hybrid = report.facts.mode is Mode.HYBRID and report.decision.action is not Action.CONVERT_TO_EAGER
         self.graphs[code] = 1.0 if stays_hybrid else share
         return report
+
+    def _updates(self, code: Code, report: FunctionReport, share: float) -> bool:
+        """Whether a hybrid function without tensor parameters is one that P7 would make hybrid again."""
+        facts, decision = report.facts, report.decision
+        if decision.precondition != "P2" or facts.updates_variables.value is not Ternary.YES:
+            return False
+        work = self.basis.benefits.work(self.basis.frames.get(code, []))
+        return work is not None and self._against(code, facts, share, work) is None
 
     def share(self, code: Code) -> float:
         """For which share of its calls a function runs inside of a graph."""

@@ -1,7 +1,8 @@
 """The preconditions as a table: for each, the facts that must hold and the action that follows.
 
-CONVERT EAGER FUNCTION TO HYBRID (P1) and OPTIMIZE HYBRID FUNCTION (P2, P3) of the paper, Tables I and II. A condition
-is a fact, the answer that is asked for, and the status that says why it failed.
+CONVERT EAGER FUNCTION TO HYBRID (P1) and OPTIMIZE HYBRID FUNCTION (P2, P3) of the paper, Tables I and II; P7 is P1 for
+functions that take no tensors, since they compute on variables. A condition is a fact, the answer that is asked for,
+and the status that says why it failed.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user can switch about decisions."""
+    """What the user can switch about decisions.
+
+    Without `variables` only tensor parameters count, as in the paper.
+    """
 
     strict_literals: bool = False
+    variables: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,10 @@ def _recursive(facts: FunctionFacts) -> Fact:
     return facts.recursive
 
 
+def _updates(facts: FunctionFacts) -> Fact:
+    return facts.updates_variables
+
+
 def _computes(facts: FunctionFacts) -> Fact:
     return facts.tensor_computation
 
@@ -77,6 +86,7 @@ YES, NO = Ternary.YES, Ternary.NO
 
 _HAS_TENSOR: Final = Condition(_tensor, YES, "no-tensor-parameter", "no parameter receives a tensor")
 _NO_TENSOR: Final = Condition(_tensor, NO, "no-primitive-parameter", "has a tensor parameter")
+_UPDATES: Final = Condition(_updates, YES, "no-tensor-parameter", "no parameter receives a tensor")
 _NO_EFFECT: Final = Condition(_effects, NO, "python-side-effects", "has Python side effects")
 _NO_TRACING_EFFECT: Final = Condition(_tracing_effects, NO, "python-side-effects", "has Python side effects")
 _NOT_RECURSIVE: Final = Condition(_recursive, NO, "recursive", "is recursive")
@@ -95,6 +105,12 @@ def table(options: Options) -> tuple[Precondition, ...]:
             Action.CONVERT_TO_HYBRID,
             (_HAS_TENSOR, no_literal, _NO_TRACING_EFFECT, _NOT_RECURSIVE, _COMPUTES),
         ),
+        Precondition(
+            "P7",
+            Mode.EAGER,
+            Action.CONVERT_TO_HYBRID,
+            (_UPDATES, _NO_TENSOR, no_literal, _NO_TRACING_EFFECT, _NOT_RECURSIVE, _COMPUTES),
+        ),
         Precondition("P2", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_NO_TENSOR, _NO_EFFECT)),
         Precondition("P3", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_HAS_TENSOR, literals, _NO_EFFECT)),
     )
@@ -102,7 +118,8 @@ def table(options: Options) -> tuple[Precondition, ...]:
 
 def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ()) -> FunctionReport:
     """The decision about one function, with the statuses that say why. `hits` are those of the rules on it."""
-    rows = [row for row in table(options) if row.mode is facts.mode]
+    unasked = "P1" if options.variables and facts.updates_variables.value is Ternary.YES else "P7"
+    rows = [row for row in table(options) if row.mode is facts.mode and row.name != unasked]
     failures: list[Status] = []
     for row in rows:
         failed = [c for c in row.conditions if c.fact(facts).value is not c.wanted]

@@ -55,7 +55,7 @@ class Signatures:
         """The report with arguments for its decorator, where they are asked for or spare traces."""
         decision, facts = report.decision, report.facts
         converts = decision.action is Action.CONVERT_TO_HYBRID
-        if not converts and not _may_get_signature(report):
+        if facts.tensor_parameter.value is not Ternary.YES if converts else not _may_get_signature(report):
             return report
         frames = self.project.solution.frames.get(code, [])
         sites = list(self._sites(code, frames))

@@ -8,7 +8,7 @@ from hybridize.facts.computation import Computation, hazards
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import reset_guards
-from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
+from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
 from hybridize.facts.parameters import Looker, Parameters
@@ -92,6 +92,7 @@ class Collector:
             tensor_computation=computation,
             covered_by_hybrid_callers=self.coverage.fact(code),
             retraces=parameters.retracing_fact(),
+            updates_variables=self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO),
             tracing_effects=harmful if frames and harmful != effects else None,
             hazards=hazards(code) + self._dependants(code),
             assumptions=tuple(parameters.assumptions + assumed) if tensor.value is Ternary.YES else (),

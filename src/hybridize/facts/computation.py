@@ -7,6 +7,7 @@ from hybridize.facts.extents import Extents
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
+from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import replace
 
@@ -34,23 +35,27 @@ class Computation:
         self.extents = extents
         self.ops: dict[Frame, Evidence | None] = {}
         self.opaque: dict[Frame, Evidence | None] = {}
+        self.updating: dict[Frame, Evidence | None] = {}
         for component in extents.components:
             self._summarize(component)
 
     def _summarize(self, component: list[Frame]) -> None:
         op: Evidence | None = None
         opaque: Evidence | None = None
+        updating: Evidence | None = None
         for frame in sorted(component, key=lambda f: f.uid):
             op = op or _own_op(frame)
             opaque = opaque or _opaque_call(frame)
+            updating = updating or _update(frame)
             for pos, callee, how in self.extents.calls(frame):
                 if how in _SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
                     continue
                 if op is None and self.ops.get(callee) is not None:
                     op = self.ops[callee]
                 opaque = opaque or self.opaque.get(callee)
+                updating = updating or self.updating.get(callee)
         for frame in component:
-            self.ops[frame], self.opaque[frame] = op, opaque
+            self.ops[frame], self.opaque[frame], self.updating[frame] = op, opaque, updating
 
     def fact(self, frames: list[Frame], *, speculate: bool = False) -> tuple[Fact, list[Evidence]]:
         """Whether some TensorFlow operation happens, on tensors that are not just arrays, and what that rests on.
@@ -70,6 +75,11 @@ class Computation:
             return Fact(Ternary.UNKNOWN, tuple(doubt[:1])), []
         return Fact(Ternary.NO), []
 
+    def updates(self, frames: list[Frame]) -> Fact:
+        """Whether a call assigns to variables, or applies gradients to them."""
+        found = next((said for frame in frames if (said := self.updating.get(frame)) is not None), None)
+        return Fact(Ternary.NO) if found is None else Fact(Ternary.YES, (found,))
+
 
 def _opaque_call(frame: Frame) -> Evidence | None:
     """The first call of a frame whose callee is not known; one to an unknown function before a foreign one."""
@@ -85,6 +95,13 @@ def _own_op(frame: Frame) -> Evidence | None:
     for pos, name in sorted(frame.ops.items()):
         if not name.startswith(_NOT_COMPUTATION):
             return Evidence(f"computes with `{name}`", frame.code.path, pos >> 16)
+    return None
+
+
+def _update(frame: Frame) -> Evidence | None:
+    for pos, name in sorted(frame.ops.items()):
+        if costs.applies(name) or costs.assigns(name):
+            return Evidence(f"updates variables with `{name}`", frame.code.path, pos >> 16)
     return None
 
 

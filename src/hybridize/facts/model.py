@@ -102,7 +102,8 @@ class FunctionFacts:
     """Everything known about one `def` (the paper's five facts, coverage, tensor computation).
 
     `retraces` says whether literals that differ from call to call reach a parameter; `tracing_effects` whether there
-    are side effects other than state that is set up once (None: as `python_side_effects`). `line` and `column` are
+    are side effects other than state that is set up once (None: as `python_side_effects`). `updates_variables` is
+    answered where no parameter receives a tensor: whether what it computes changes variables. `line` and `column` are
     those of `def` (from 1); `id` is `package.module:Class.method`, with `#2` for a second definition of the same name
     in one scope.
     """
@@ -127,5 +128,11 @@ class FunctionFacts:
     covered_by_hybrid_callers: Fact
     retraces: Fact = Fact(Ternary.NO)
     tracing_effects: Fact | None = None
+    updates_variables: Fact = Fact(Ternary.NO)
     hazards: tuple[Hazard, ...] = ()
     assumptions: tuple[Evidence, ...] = ()
+
+    @property
+    def may_be_hybrid(self) -> bool:
+        """Whether it is a candidate, or has no tensor parameter but computes on variables that it updates."""
+        return self.candidate or self.updates_variables.value is Ternary.YES

@@ -224,6 +224,12 @@ def applies(name: str) -> bool:
     return name.endswith(".apply_gradients") or _minimizes(name)
 
 
+def assigns(name: str) -> bool:
+    """Whether a call is a method of a variable that gives it another value."""
+    owner, _, method = name.rpartition(".")
+    return owner.lower().endswith(".variable") and method.startswith(("assign", "scatter_", "batch_scatter_"))
+
+
 def _minimizes(name: str) -> bool:
     return name.endswith("Optimizer.minimize")
 

@@ -128,7 +128,8 @@ def _ternary_part(value: Ternary, yes: str, no: str, unknown: str) -> str:
 def _parameters_part(facts: FunctionFacts) -> str:
     tensors = [p for p in facts.parameters if p.tensor is Ternary.YES]
     if facts.tensor_parameter.value is Ternary.NO:
-        return "no tensor parameter"
+        updates = facts.updates_variables.value is Ternary.YES
+        return "no tensor parameter, updates variables" if updates else "no tensor parameter"
     if facts.tensor_parameter.value is Ternary.UNKNOWN:
         return "tensor parameters unknown"
     return _named("tensor parameter", tensors)

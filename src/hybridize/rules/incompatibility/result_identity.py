@@ -13,7 +13,7 @@ from hybridize.rules.views import FrameView, FunctionView
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The result is compared by identity, and may be an argument."""
-    if not function.facts.candidate:
+    if not function.facts.may_be_hybrid:
         return
     for view, call, _ in consumers(function) or ():
         for use, slot, _ in taken(view, call[1], ()):

@@ -20,7 +20,7 @@ _METHODS: Final = frozenset({"watch", "gradient", "jacobian", "batch_jacobian"})
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The extent of the function uses a tape that it has not made."""
     used = _used(function.project)
-    if not used or not function.facts.candidate:
+    if not used or not function.facts.may_be_hybrid:
         return
     extents = function.project.extents
     users = function.project.shared("users of tapes", lambda: extents.set_of(used))
