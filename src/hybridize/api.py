@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.config import Config
 from hybridize.decide.model import Assumption, FileError, Finding, FunctionReport, ProjectInfo, Report
-from hybridize.decide.preconditions import Options, decide, finding, findings
 from hybridize.facts.model import FunctionFacts, Mode, Ternary
 from hybridize.source import ImportTable, discover, find_src_roots, project_versions
 
@@ -60,7 +59,9 @@ def analyze(
     enabled = gc.isenabled()
     gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
     try:
-        functions, found, bundles = _functions(program, config, root, progress, repairs=repairs)
+        functions, found, bundles = (
+            _functions(program, config, root, progress, repairs=repairs) if program.modules else ([], [], [])
+        )
     finally:
         if enabled:
             gc.enable()
@@ -109,6 +110,7 @@ def _functions(
     program: Program, config: Config, root: Path, progress: Progress | None, *, repairs: bool
 ) -> tuple[list[FunctionReport], list[Finding], list[Bundle]]:
     from hybridize.decide.plan import Basis, plan
+    from hybridize.decide.preconditions import Options, decide, finding, findings
     from hybridize.decide.signatures import Signatures
     from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
@@ -165,7 +167,7 @@ def _functions(
     found += suppressions.unused()
     found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]
     # Only now, for what a repair changes may be used where the program itself does not get.
-    bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)]) if repairs else []
+    bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)]) if repairs and broken else []
     return functions, _distinct(found), bundles
 
 

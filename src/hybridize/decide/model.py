@@ -6,7 +6,10 @@ from enum import StrEnum
 
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.records import dataclass, field
-from hybridize.repairs.model import Bundle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hybridize.repairs.model import Bundle
 
 
 class Action(StrEnum):

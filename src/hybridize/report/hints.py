@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from hybridize.decide.model import Action, Report
-from hybridize.repairs.model import Bundle
 from hybridize.report.words import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hybridize.repairs.model import Bundle
 
 
 def bundles(report: Report) -> dict[str, Bundle]:

@@ -10,8 +10,11 @@ from typing import Any
 
 from hybridize.decide.model import Decision, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts
-from hybridize.repairs.model import Bundle, Proposed
 from hybridize.report.paths import all_errors, relative_to_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hybridize.repairs.model import Bundle, Proposed
 
 VERSION = 1
 

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from hybridize.decide.model import Action, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence
 from hybridize.records import dataclass
-from hybridize.repairs.model import Bundle
 from hybridize.report.hints import bundles, counts, hint
 from hybridize.report.paths import read_errors
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, ranking, summarize
 from hybridize.report.words import counted, reason, rests_on, speed, verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hybridize.repairs.model import Bundle
 
 _VERDICT_WIDTH = len("keep hybrid")
 _NAME_WIDTH = 40

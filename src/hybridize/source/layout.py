@@ -67,7 +67,7 @@ def _from_setup(root: Path) -> Iterator[str]:
         ("setup.py", (_SETUP_DIRECTORY, _SETUP_WHERE)),
     ):
         text = _read(root / name)
-        for pattern in patterns:
+        for pattern in patterns if text else ():
             match = pattern.search(text)
             if match is not None:
                 yield match.group(1)
