@@ -111,9 +111,10 @@ def test_regular_expressions_wait_until_they_are_used() -> None:
 
 
 def test_check_starts_without_what_is_slow_to_import(tmp_path: Path) -> None:
+    slow = {"dataclasses", "inspect", "shutil", "difflib", "string", "hybridize.rules", "hybridize.repairs.collect"}
     program = (
         "import sys; from hybridize.cli import main; main(['check', sys.argv[1]]);"
-        "print(sorted({'dataclasses', 'inspect', 'shutil', 'difflib', 'string', 'hybridize.rules', 'hybridize.repairs.collect'} & set(sys.modules)))"
+        f"print(sorted({slow} & set(sys.modules)))"
     )
     found = {**os.environ, "PYTHONPATH": str(Path(records.__file__).parents[1])}
     done = subprocess.run(
