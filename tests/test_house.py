@@ -46,3 +46,15 @@ def test_reading_sources_imports_nothing_heavy() -> None:
     )
     heavy = {"tensorflow", "numpy", "rich", "pathspec", "tokenize_rt", "libcst", "json", "tomllib", "asyncio"}
     assert heavy.isdisjoint(result.stdout.split())
+
+
+def test_what_check_imports_takes_dataclasses_from_us() -> None:
+    apart = {"evaluate", "runtime", "study"}  # rooms that `check` does not need
+    package = ROOT / "src" / "hybridize"
+    found = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in apart
+        and re.search(r"^(?:import dataclasses|from dataclasses import)", path.read_text(encoding="utf-8"), re.M)
+    ]
+    assert found == ["rules/misuse/unhashable.py"]  # in the text of an example
