@@ -69,6 +69,7 @@ CLASSES: Final = {
     "hybrid": "is hybrid, and nothing speaks against that",
     "no TensorFlow": "computes nothing with TensorFlow: there is nothing to make a graph of",
     "not a graph's": "only raises, or is a method whose result Python itself asks for",
+    "builds a model": "is given Keras' symbolic tensors: it makes a model, and runs nothing itself",
     "warned": "is hybrid, and warned about",
     "refused": "stays eager, and a graph of it might have gained",
 }
@@ -193,6 +194,8 @@ def class_of(each: Candidate) -> str:
         return "no TensorFlow"
     if codes & {"HY014", "HY018"}:
         return "not a graph's"
+    if "HY304" in codes:
+        return "builds a model"
     return "repaired" if each.unsafe else "refused"
 
 
@@ -257,7 +260,9 @@ def _by_evidence(found: Sequence[Candidate], style: str) -> str:
 
 def _failures(found: Sequence[Candidate], style: str) -> str:
     failing = [
-        c for c in found if c.class_ in ("refused", "no TensorFlow", "not a graph's", "hybrid", "warned", "repaired")
+        c
+        for c in found
+        if c.class_ in ("refused", "no TensorFlow", "not a graph's", "builds a model", "hybrid", "warned", "repaired")
     ]
     counts = Counter(code for c in failing for code in set(c.codes))
     alone = Counter(next(iter(set(c.codes))) for c in failing if len(set(c.codes)) == 1)
