@@ -1,5 +1,7 @@
 """The parts of the child that need no TensorFlow: state put back and told, signatures, texts, values compared."""
 
+import asyncio
+import inspect
 import itertools
 import random
 import sys
@@ -15,6 +17,7 @@ from hybridize.runtime.guest.heap import Heap, Snapshot
 from hybridize.runtime.guest.record import Record
 from hybridize.runtime.guest.signatures import Signatures, difference
 from hybridize.runtime.guest.streams import Streams, same_text
+from hybridize.runtime.guest.suspended import suspends, watched
 from hybridize.runtime.guest.values import Describer, shown
 
 np: Any = pytest.importorskip("numpy", reason="as TensorFlow has it")
@@ -256,3 +259,33 @@ def test_what_a_run_writes_is_seen_and_undone(tmp_path: Any, capfd: pytest.Captu
     assert new.read_text() == "x"
     assert "hidden" not in (out := capfd.readouterr().out)
     assert "shown" in out
+
+
+def test_what_yields_or_awaits_stays_what_it_is_and_its_graph_is_tried() -> None:
+    def numbers(n: int) -> Any:
+        got = yield n
+        return got
+
+    async def later(n: int) -> int:
+        return n + 1
+
+    def refuses(function: Any) -> Any:
+        def graph(*args: Any) -> Any:
+            raise TypeError(f"no tensor: {function.__name__}{args}")
+
+        return graph
+
+    records = Record(0), Record(1), Record(2)
+    generator = watched(records[0], numbers, refuses, lambda: True)
+    coroutine = watched(records[1], later, refuses, lambda: True)
+    quiet = watched(records[2], later, refuses, lambda: False)  # a graph is being traced
+    assert inspect.isgeneratorfunction(generator)
+    assert inspect.iscoroutinefunction(coroutine)
+    assert suspends(quiet)
+    running = generator(3)
+    assert next(running) == 3
+    with pytest.raises(StopIteration, match="sent"):
+        running.send("sent")
+    assert asyncio.run(coroutine(1)) == asyncio.run(quiet(1)) == 2
+    assert [r.verdict for r in records] == ["raised", "raised", None]
+    assert records[0].differences[0].graph == "TypeError: no tensor: numbers(3,)"
