@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from hybridize.domain.lattice import collapse, join, widen
+from hybridize.domain.lattice import collapse, join, join_all, widen
 from hybridize.domain.objects import (
     BOTTOM,
     INT_V,
@@ -668,13 +668,14 @@ class HeapAccess:
 
     def values_of(self, frame: Frame, obj: Container) -> Value:
         """The join of all elements (values, for a dict) of a container."""
+        return join_all(self.cells_of(frame, obj))
+
+    def cells_of(self, frame: Frame, obj: Container) -> list[Value]:
+        """The elements of a container (values, for a dict), cell by cell."""
         self.work += 1
         if self.work > self.limit:
             raise ExhaustedError
-        result = self.read(frame, obj.rest_cell())
-        for cell in list(obj.fields.values()):
-            result = join(result, self.read(frame, cell))
-        return result
+        return [self.read(frame, cell) for cell in (obj.rest_cell(), *obj.fields.values())]
 
     def keys_of(self, frame: Frame, obj: Container) -> Value:
         """The join of the keys of a dict."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from hybridize.domain.lattice import join, join_all
-from hybridize.domain.objects import BOTTOM, Container, Inst, Tup, Value
+from hybridize.domain.objects import BOTTOM, Container, Inst, Obj, Tup, Value
 
 #: What a truth test, a formatted value and a printed one ask for: the first that the class of an object defines.
 TRUTH: Final = ("__bool__", "__len__")
@@ -29,14 +30,31 @@ def ask(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int,
     return result
 
 
-def show(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int, depth: int = 0) -> None:
+def show(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int) -> None:
     """Makes text of a value: its instances answer by one of these methods, those inside containers by `__repr__`."""
-    for obj in value:
-        if isinstance(obj, Inst):
-            ask(engine, frame, obj.value, names, pos)
-        elif isinstance(obj, Tup | Container) and depth < _DEEPEST:
-            for part in _parts(engine, frame, obj):
-                show(engine, frame, part, _REPRESENTED, pos, depth + 1)
+    ask(engine, frame, value, names, pos)
+    seen: dict[Obj, None] = {}
+    parts: Iterable[Obj] = value
+    for _ in range(_DEEPEST):
+        parts = _held(engine, frame, parts, seen)
+    ask(engine, frame, frozenset(obj for obj in seen if isinstance(obj, Inst)), _REPRESENTED, pos)
+
+
+def _held(engine: Any, frame: Any, holders: Iterable[Obj], seen: dict[Obj, None]) -> list[Obj]:
+    """What tuples and containers hold and was not seen before; it has been seen then."""
+    found: list[Obj] = []
+    for holder in holders:
+        values: Iterable[Value] = ()
+        if isinstance(holder, Tup):
+            values = holder.items
+        elif isinstance(holder, Container):
+            values = engine.cells_of(frame, holder)
+        for value in values:
+            for obj in value:
+                if isinstance(obj, Inst | Tup | Container) and obj not in seen:
+                    seen[obj] = None
+                    found.append(obj)
+    return found
 
 
 def look_up(engine: Any, frame: Any, keys: Value, pos: int) -> None:
