@@ -40,6 +40,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.flow.frames import PATIENCE, SHARED, ExhaustedError, Frame
+from hybridize.flow.members import is_enumeration, item_of, member_of, members_of, named
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, operator_item
 from hybridize.library.lengths import LOST
@@ -368,7 +369,7 @@ class HeapAccess:
                     result = join(result, item.inner)
                 else:
                     result = join(result, item.value)
-            return result
+            return member_of(self, frame, obj, name, result, pos)
         if name in ("__name__", "__qualname__"):
             return literal(obj.name).value
         if name == "__mro__":
@@ -606,6 +607,11 @@ class HeapAccess:
                 names = [key.const for key in index if isinstance(key, Lit) and isinstance(key.const, str)]
                 found = join_items(tuple(self.get_attr(frame, obj.extra[0], name, pos) for name in names))
                 return found if len(names) == len(index) else join(found, obj.inner)
+            case Class() if is_enumeration(obj):
+                keys = named(index)
+                if keys is None:
+                    return members_of(self, frame, obj, pos)
+                return join_items(tuple(item_of(self, frame, obj, key, pos) for key in keys))
             case Lib() | Class():
                 return obj.value  # a generic alias: `list[int]`
             case Lit() if obj is NONE:
@@ -787,6 +793,8 @@ class HeapAccess:
                     if registry.method_spec(name, "__iter__"):
                         return self.call_value(frame, pos, bound("__iter__", obj).value, [], {}, "operator")
                 return unknown("an element of an object").value
+            case Class() if is_enumeration(obj):
+                return members_of(self, frame, obj, pos)
             case Class() | Func() | Mod():
                 return BOTTOM
         return operator_item(Call(self, frame, pos, "iter", [], {}, obj))

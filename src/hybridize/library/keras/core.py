@@ -28,7 +28,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Dim, Shape
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
-from hybridize.library.keras.settings import cast_inputs, entered, init_layer
+from hybridize.library.keras.settings import cast_inputs, entered, float_of_inputs, init_layer
 from hybridize.library.keras.tracking import (
     FIXED,
     OTHER_WEIGHTS,
@@ -303,7 +303,8 @@ def _input(call: Call) -> Value:
     other = call.kwargs.get("batch_shape") or call.kwargs.get("batch_input_shape")
     if other:
         full = shape_of(call, other)
-    dtype = dtype_of(call.arg(3, "dtype")) or "float32"
+    given = call.arg(3, "dtype")
+    dtype = dtype_of(given) or (None if given and given is not NONE_V else float_of_inputs(call))
     return tensor(SYMBOLIC, dtype, full).value
 
 
@@ -411,7 +412,6 @@ _LAYER_METHODS: Final[dict[str, Spec]] = {
 FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.Input": Spec(_input),
     "keras.backend.clear_session": Spec(nothing, effects=("state",)),
-    "keras.backend.set_floatx": Spec(nothing, effects=("state",)),
     "keras.backend.floatx": Spec(lambda call: literal("float32").value),
     "keras.backend.epsilon": Spec(lambda call: prim("float").value),
     "keras.backend.image_data_format": Spec(lambda call: STR_V),

@@ -220,6 +220,11 @@ def global_float(call: Call) -> str | None:
     return "float32"
 
 
+def float_of_inputs(call: Call) -> str | None:
+    """The dtype of an input that names none: `floatx`, whatever the policy; None where the program sets another one."""
+    return "float32" if all(getattr(o, "const", "") == "float32" for o in global_setting(call, "floatx")) else None
+
+
 def compute_dtype(settings: Settings) -> str | None:
     """The dtype in which a layer with these settings computes; None if not known."""
     try:

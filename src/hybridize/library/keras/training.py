@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeGuard
+from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -78,6 +78,8 @@ def _batch_of(call: Call, value: Value) -> Value:
             result = join(result, _loaded(call, item) if item else tensor(DENSE).value)
         elif isinstance(obj, Tup):
             result = join(result, tup([_batch_of(call, item) for item in obj.items], obj.kind, obj.names).value)
+        elif isinstance(obj, Container) and obj.kind == "dict":
+            result = join(result, _dict_batch(call, obj))
         elif isinstance(obj, Container):
             result = join(result, call.list_of(_batch_of(call, call.elements(obj.value)), obj.kind, "batch"))
         elif isinstance(obj, Lit):
@@ -85,6 +87,19 @@ def _batch_of(call: Call, value: Value) -> Value:
         else:
             result = join(result, tensor(DENSE).value)
     return result
+
+
+def _dict_batch(call: Call, obj: Container) -> Value:
+    """A batch of arrays by name."""
+    made = call.new("dict", f"batch {obj.site[1]}")
+    if not call.engine.is_exact(call.frame, obj):
+        call.engine.lose_exactness(made)
+        held = frozenset(o for o in call.engine.values_of(call.frame, obj) if not isinstance(o, Container))
+        call.engine.write(call.frame, made.rest_cell(), _batch_of(call, held), call.pos)
+    for key, cell in list(obj.fields.items()):
+        held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
+        call.engine.write(call.frame, made.cell(key), _batch_of(call, held), call.pos)
+    return made.value
 
 
 def _batch_dim(call: Call, rows: Dim) -> Dim:
@@ -222,15 +237,33 @@ def _takes_training(found: Value) -> bool:
 
 
 def _losses(call: Call, truth: Value, predicted: Value, how: str) -> None:
-    """Losses and metrics of the project that `compile` was given."""
+    """Losses and metrics of the project that `compile` was given: each sees the output that has its key."""
     for name in ("loss", "metrics"):
-        todo = list(_compiled(call, name))
-        for obj in todo:
+        todo = [(obj, truth, predicted) for obj in _compiled(call, name)]
+        for obj, real, made in todo:  # grows while it is read
+            if isinstance(obj, Container) and obj.kind == "dict":
+                for key, cell in list(obj.fields.items()):
+                    parts = _output(call, real, key), _output(call, made, key)
+                    todo += [(item, *parts) for item in call.engine.read(call.frame, cell)]
+                continue
             if isinstance(obj, Container | Tup):
-                todo += list(call.elements(obj.value) if not _is_dict(obj) else call.engine.values_of(call.frame, obj))
-            elif not isinstance(obj, Lit | LibInst) and truth and predicted:
-                matched = _matched(truth, predicted, isinstance(obj, Inst))
-                call.engine.call_value(call.frame, call.pos, obj.value, [matched, predicted], {}, how)
+                todo += [(item, real, made) for item in call.elements(obj.value)]
+            elif not isinstance(obj, Lit | LibInst) and real and made:
+                matched = _matched(real, made, isinstance(obj, Inst))
+                call.engine.call_value(call.frame, call.pos, obj.value, [matched, made], {}, how)
+
+
+def _output(call: Call, value: Value, key: object) -> Value:
+    """One output of several: by its key where they are a dictionary with that key, else of unknown type."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Container) and obj.kind == "dict" and key in obj.fields:
+            result = join(result, call.engine.read(call.frame, obj.fields[key]))
+        elif isinstance(obj, Container | Tup):
+            result = join(result, tensor(DENSE).value)
+        else:
+            result = join(result, obj.value)
+    return result
 
 
 def _matched(truth: Value, predicted: Value, instance: bool) -> Value:
@@ -252,10 +285,6 @@ def _matched(truth: Value, predicted: Value, instance: bool) -> Value:
             shape = (*shape, 1) if one and shape is not None else None
         result = join(result, tensor(obj.kind, seen_dtype(obj.dtype), shape).value)
     return result
-
-
-def _is_dict(obj: Container | Tup) -> TypeGuard[Container]:
-    return isinstance(obj, Container) and obj.kind == "dict"
 
 
 def _history(call: Call) -> Value:

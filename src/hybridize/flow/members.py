@@ -1,0 +1,84 @@
+"""Members of enumerations: what reading, indexing and iterating over an `enum.Enum` class of the project gives.
+
+A class without methods of its own has its members' values for members: they are compared and passed on exactly. Where a
+class defines methods, a member is an object, one for each name, that keeps its value.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import BOTTOM, Bound, Class, Func, Inst, Lib, Lit, Obj, Value, Wrapper, literal
+from hybridize.flow.frames import SHARED, Frame
+
+if TYPE_CHECKING:
+    from hybridize.flow.heap import HeapAccess
+
+_BASES: Final = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "Flag", "IntFlag", "StrEnum"))
+
+
+def is_enumeration(cls: Class) -> bool:
+    """Whether a class of the project derives from one of `enum`."""
+    return any(isinstance(base, Lib) and base.name in _BASES for base in cls.mro)
+
+
+def member_of(engine: HeapAccess, frame: Frame, cls: Class, name: str, value: Value, pos: int) -> Value:
+    """What `C.NAME` is, given what the class body assigns to the name."""
+    if not is_enumeration(cls) or not _is_member(name, value) or not _has_methods(cls):
+        return value
+    key = ("member", cls, name)
+    made = engine.world.allocated.get(key)
+    if not isinstance(made, Inst):
+        made = engine.world.allocated[key] = Inst(cls, (frame.code, pos), SHARED)
+        engine.world.note_instance(cls, made)
+    for field in ("value", "_value_"):
+        engine.write(frame, made.cell(field), value, pos)
+    engine.write(frame, made.cell("name"), literal(name).value, pos)
+    return made.value
+
+
+def members_of(engine: HeapAccess, frame: Frame, cls: Class, pos: int) -> Value:
+    """What iterating over the class gives; nothing for one that is no enumeration."""
+    result = BOTTOM
+    for name in _names(cls):
+        result = join(result, item_of(engine, frame, cls, name, pos))
+    return result
+
+
+def item_of(engine: HeapAccess, frame: Frame, cls: Class, name: str, pos: int) -> Value:
+    """What `C["NAME"]` is; nothing where the class has no such member."""
+    value = engine.class_lookup(frame, cls, name)
+    return member_of(engine, frame, cls, name, value, pos) if _is_member(name, value) else BOTTOM
+
+
+def named(index: Value) -> list[str] | None:
+    """The names that an index stands for, None where it is not known."""
+    names = [key.const for key in index if isinstance(key, Lit) and isinstance(key.const, str)]
+    return names if names and len(names) == len(index) else None
+
+
+def _names(cls: Class) -> list[str]:
+    return [name for base in reversed(cls.mro) if isinstance(base, Class) for name in list(base.fields)]
+
+
+def _is_member(name: str, value: Value) -> bool:
+    return bool(value) and not name.startswith("_") and not any(_is_method(obj) for obj in value)
+
+
+def _is_method(obj: Obj) -> bool:
+    return isinstance(obj, Func | Bound) or (isinstance(obj, Wrapper) and obj.kind in _METHODS)
+
+
+_METHODS: Final = frozenset({"property", "staticmethod", "classmethod", "cached_property"})
+
+
+def _has_methods(cls: Class) -> bool:
+    return any(
+        _is_method(obj)
+        for base in cls.mro
+        if isinstance(base, Class)
+        for name, cell in list(base.fields.items())
+        if not name.startswith("__") or name == "__call__"
+        for obj in cell.value or ()
+    )
