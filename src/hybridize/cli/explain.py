@@ -10,6 +10,8 @@ from hybridize.cli.options import add_config_options, add_format, add_verbosity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hybridize.decide.model import Report
     from hybridize.report.lookup import Found, Target
 
@@ -89,6 +91,21 @@ def require(found: Found, target: Target, report: Report) -> None:
         more = len(found.functions) - len(names)
         rest = [f"  and {more} more"] if more else []
         raise UsageError("\n".join([f"`{target.text}` means {len(found.functions)} functions:", *names, *rest]))
+
+
+def named(report: Report, names: Sequence[str] | None) -> frozenset[str] | None:
+    """The ids of the functions that `--only` names; raises UsageError for a name that is not clear."""
+    if names is None:
+        return None
+    from hybridize.report.lookup import find, parse_target
+
+    chosen: set[str] = set()
+    for name in names:
+        target = parse_target(name)
+        found = find(report, target)
+        require(found, target, report)
+        chosen.update(function.facts.id for function in found.functions)
+    return frozenset(chosen)
 
 
 def _render(found: Found, report: Report, args: argparse.Namespace) -> str:

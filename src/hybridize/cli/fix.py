@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
 from hybridize.cli.options import (
@@ -55,6 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Analyze, repair in memory, plan, then write or show."""
     from hybridize.cli.changes import Outcome, plan_fixes, with_withheld, write_fixes
+    from hybridize.cli.explain import named
     from hybridize.cli.fix_report import render
     from hybridize.cli.mending import mend
     from hybridize.cli.output import deliver
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     paths = paths_of(args)
     config = configure(args, paths)
     report = run_analysis(paths, config)
-    chosen = _only(selected(report, config), args.only)
+    chosen = named(selected(report, config), args.only)
     if args.interactive:
         from hybridize.cli.interactive import choose
 
@@ -108,22 +109,6 @@ def _verified(
         complain(f"the program did not end well ({said}): what was seen until then counts", label="warning")
     kept = [v.function.facts.id for v in verdicts if v.objection is None]
     return [*kept, *(f.facts.id for f, _ in made.refused)], [(v.function, v.objection) for v in verdicts if v.objection]
-
-
-def _only(report: Report, names: Sequence[str] | None) -> frozenset[str] | None:
-    """The ids of the functions that `--only` names; raises UsageError for a name that is not clear."""
-    if names is None:
-        return None
-    from hybridize.cli.explain import require
-    from hybridize.report.lookup import find, parse_target
-
-    chosen: set[str] = set()
-    for name in names:
-        target = parse_target(name)
-        found = find(report, target)
-        require(found, target, report)
-        chosen.update(function.facts.id for function in found.functions)
-    return frozenset(chosen)
 
 
 def planned(report: Report, chosen: frozenset[str] | None) -> list[FunctionReport]:

@@ -9,11 +9,11 @@ from hybridize.cli.options import add_config_options, add_output_options, add_pr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from hybridize.cli.programs import Conversions
     from hybridize.config import Config
-    from hybridize.decide.model import FunctionReport, Report
+    from hybridize.decide.model import Report
     from hybridize.runtime.launch import Ended, Target
     from hybridize.runtime.verify import Verdict
 
@@ -48,6 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Analyze, run, report."""
     from hybridize.cli import programs, verify_report
+    from hybridize.cli.explain import named
     from hybridize.cli.output import deliver, style_for
     from hybridize.cli.session import configure
     from hybridize.report.paths import displayer
@@ -57,7 +58,10 @@ def run(args: argparse.Namespace) -> int:
     config = configure(args, paths)
     report, contents = _analyzed(args, paths, config)
     functions = programs.everything(report) if args.everything else programs.chosen(report)
-    made = programs.conversions(report, _only(report, functions, args.only), contents)
+    only = named(report, args.only)
+    if only is not None:
+        functions = [function for function in functions if function.facts.id in only]
+    made = programs.conversions(report, functions, contents)
     ended, verdicts = verify_program(args, report, made, target)
     if args.output_format == "json":
         text = verify_report.as_json(verdicts, made, ended, target)
@@ -123,19 +127,3 @@ def verify_program(
     if not ended.of("start"):
         raise UsageError(f"the program could not be started by {run.python} (exit code {ended.code})")
     return ended, judge(made.functions, ended)
-
-
-def _only(report: Report, functions: Sequence[FunctionReport], names: Sequence[str] | None) -> Sequence[FunctionReport]:
-    """The functions that `--only` names."""
-    if names is None:
-        return functions
-    from hybridize.cli.explain import require
-    from hybridize.report.lookup import find, parse_target
-
-    wanted: set[str] = set()
-    for name in names:
-        target = parse_target(name)
-        found = find(report, target)
-        require(found, target, report)
-        wanted.update(function.facts.id for function in found.functions)
-    return [function for function in functions if function.facts.id in wanted]

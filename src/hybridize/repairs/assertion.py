@@ -13,10 +13,10 @@ from hybridize.repairs.text import SourceFile, end, start
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     """An assertion, or a condition that does nothing but raise."""
-    file = bench.file(cause.path)
-    tf = file.tensorflow if file is not None else None
-    if file is None or tf is None:
+    opened = bench.with_tensorflow(cause.path)
+    if opened is None:
         return
+    file, tf = opened
     nodes = file.at(cause.place)
     statement: ast.stmt | None = next((n for n in nodes if isinstance(n, ast.Assert)), None)
     if isinstance(statement, ast.Assert):

@@ -36,6 +36,11 @@ class Bench:
             self._files[path] = SourceFile(path, self.project.text(path), tree) if tree is not None else None
         return self._files[path]
 
+    def with_tensorflow(self, path: str) -> tuple[SourceFile, str] | None:
+        """A file of the project, and its name for TensorFlow; None where it has none, or is not rewritten."""
+        file = self.file(path)
+        return (file, file.tensorflow) if file is not None and file.tensorflow is not None else None
+
     @property
     def versions(self) -> Versions:
         """The releases in use."""

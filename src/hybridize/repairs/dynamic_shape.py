@@ -21,10 +21,10 @@ _STATIC: Final = ("TensorSpec", "TensorShape", "Variable", "constant", "placehol
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     """`x.shape[i]` whose uses are such that a whole number of TensorFlow's will do."""
-    file = bench.file(cause.path)
-    tf = file.tensorflow if file is not None else None
-    if file is None or tf is None:
+    opened = bench.with_tensorflow(cause.path)
+    if opened is None:
         return
+    file, tf = opened
     reads = [n for n in file.at(cause.place) if isinstance(n, ast.Subscript)]
     for node in reads:
         tensor = _shaped(node.value)

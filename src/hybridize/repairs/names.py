@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Iterator
 
 from hybridize.repairs.model import NotOffered
-from hybridize.repairs.text import FunctionNode, SourceFile
+from hybridize.repairs.text import FunctionNode, SourceFile, binds
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -19,7 +19,7 @@ def free_names(file: SourceFile, node: ast.AST) -> set[str]:
     """
     used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     own = bound_in(node)
-    inner = {name for each in ast.walk(node) for name in _bound_by(each) if each is not node} - own
+    inner = {name for each in ast.walk(node) for name in binds(each) if each is not node} - own
     around = {name for scope in scopes_around(file, node) for name in bound_in(scope)}
     shadowed = sorted(inner & used & around)
     if shadowed:
@@ -46,27 +46,12 @@ def bound_in(scope: ast.AST) -> set[str]:
     todo = list(ast.iter_child_nodes(scope))
     while todo:
         node = todo.pop()
-        found.update(_bound_by(node))
+        found.update(binds(node))
         if isinstance(node, ast.Global):
             freed.update(node.names)
         if not isinstance(node, FunctionNode | ast.Lambda | ast.ClassDef):  # what is bound in there is theirs
             todo += ast.iter_child_nodes(node)
     return found - freed
-
-
-def _bound_by(node: ast.AST) -> Iterator[str]:
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
-        case ast.arg(arg=name):
-            yield name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            for alias in aliases:
-                yield alias.asname or alias.name.partition(".")[0]
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            yield name
 
 
 def top_statement(file: SourceFile, node: ast.AST) -> ast.stmt:
@@ -87,7 +72,7 @@ def bound_before(file: SourceFile, names: set[str], line: int) -> bool:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                 found.add(name)
             case ast.Import() | ast.ImportFrom():
-                found.update(_bound_by(statement))
+                found.update(binds(statement))
             case ast.Assign(targets=targets):
                 found.update(t.id for target in targets for t in ast.walk(target) if isinstance(t, ast.Name))
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):

@@ -72,10 +72,10 @@ _TWINS: Final = {
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     """A call of a function that has a twin, with tensors of known dtypes."""
-    file = bench.file(cause.path)
-    tf = file.tensorflow if file is not None else None
-    if file is None or tf is None:
+    opened = bench.with_tensorflow(cause.path)
+    if opened is None:
         return
+    file, tf = opened
     for call in (n for n in file.at(cause.place) if isinstance(n, ast.Call)):
         names = bench.names(file, call)
         twin = _TWINS.get(next(iter(names))) if len(names) == 1 else None

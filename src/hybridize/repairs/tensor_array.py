@@ -18,10 +18,10 @@ _JOINS = {"stack": "stack", "convert_to_tensor": "stack", "concat": "concat"}
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     """`rows.append(x)` in a loop, where `rows` is a new list that is only joined afterwards."""
-    file = bench.file(cause.path)
-    tf = file.tensorflow if file is not None else None
-    if file is None or tf is None:
+    opened = bench.with_tensorflow(cause.path)
+    if opened is None:
         return
+    file, tf = opened
     for call in (n for n in file.at(cause.place) if isinstance(n, ast.Call)):
         func = call.func
         if isinstance(func, ast.Attribute) and func.attr == "append" and isinstance(func.value, ast.Name):

@@ -172,7 +172,7 @@ class SourceFile:
         """Every name that the file binds anywhere, with the nodes that do."""
         found: dict[str, list[ast.AST]] = {}
         for node in self.nodes:
-            for name in _binds(node):
+            for name in binds(node):
                 found.setdefault(name, []).append(node)
         return found
 
@@ -223,7 +223,8 @@ def inside(place: Place, first: Place, last: Place) -> bool:
     return first <= place < last
 
 
-def _binds(node: ast.AST) -> Iterator[str]:
+def binds(node: ast.AST) -> Iterator[str]:
+    """The names that a node by itself binds, in whatever scope it stands."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             yield name
