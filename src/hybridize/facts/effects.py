@@ -112,7 +112,7 @@ class SideEffects:
             origin = self._origin(frame, effect)
             if not origin and not isinstance(effect.target, Unknown):
                 return
-        elif effect.kind in CHANGES and self._is_own(frame, effect, direct=True):
+        elif effect.kind in CHANGES and (self._is_own(frame, effect, direct=True) or self._is_new(frame, effect)):
             return
         if effect.kind not in WORLD and effect.kind not in CHANGES and effect.kind not in OPAQUE:
             return
@@ -166,6 +166,16 @@ class SideEffects:
         if isinstance(target, Unknown):
             return False
         return target is not None
+
+    def _is_new(self, frame: Frame, effect: Effect) -> bool:
+        """Whether the frame's own code made the container that it changes, though one of an earlier call is passed in."""
+        target = effect.target
+        if not isinstance(target, Container) or not any(target in value for value in frame.args):
+            return False
+        if target.site[0] is not frame.code:
+            return False
+        slots = slots_of(frame, effect.kind, target, effect.position)
+        return bool(slots) and not any(roots(frame, slot) for slot in slots)
 
     def _has_cell(self, frame: Frame, cell: Cell, *, direct: bool) -> bool:
         """Whether a captured variable is of a frame's extent, and nobody else keeps what captures it."""

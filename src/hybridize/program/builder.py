@@ -88,12 +88,22 @@ class Builder:
             self.code.slot_names[slot] = name
         self.assign(name, slot)
         if self.is_class:
-            self.emit(Op.SET_NAME, -1, name, slot, pos)
+            self.emit(Op.SET_NAME, -1, self.mangle(name), slot, pos)
         elif self.is_module:
             if not comprehension:
                 self.emit(Op.SET_GLOBAL, -1, name, slot, pos)
         elif name in scope.captured:
             self.emit(Op.SET_CELL, -1, name, slot, pos)
+
+    def mangle(self, name: str) -> str:
+        """Private names (`__x`) of a class, as Python mangles them."""
+        if name.startswith("__") and not name.endswith("__"):
+            code: Code | None = self.code
+            while code is not None:
+                if code.kind == "class":
+                    return f"_{code.name.lstrip('_')}{name}"
+                code = code.parent
+        return name
 
     def load(self, name: str, pos: int) -> int:
         """The slot of a name's value where it is read."""

@@ -86,16 +86,6 @@ class ExpressionLowering(Builder):
         self.emit(Op.ATTR, dst, owner, self.mangle(node.attr), line << 16 | min(node.col_offset, 0xFFFF))
         return dst
 
-    def mangle(self, name: str) -> str:
-        """Private names (`__x`) of a class, as Python mangles them."""
-        if name.startswith("__") and not name.endswith("__"):
-            code: Code | None = self.code
-            while code is not None:
-                if code.kind == "class":
-                    return f"_{code.name.lstrip('_')}{name}"
-                code = code.parent
-        return name
-
     def subscript(self, node: ast.Subscript) -> int:
         owner = self.expr(node.value)
         index = self.expr(node.slice)

@@ -421,6 +421,15 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.backend.int_shape": Spec(lambda call: shape_value(_shape_of_first(call), "tuple")),
     "keras.backend.is_keras_tensor": Spec(lambda call: BOOL_V),
     "keras.backend.ndim": Spec(lambda call: prim("int").value),
+    "keras.backend.dtype": Spec(lambda call: _dtype_of_first(call)),
+    "keras.backend.standardize_dtype": Spec(lambda call: STR_V),
+    "keras.backend.result_type": Spec(lambda call: STR_V),
+    "keras.backend.backend": Spec(lambda call: literal("tensorflow").value),
+    "keras.backend.count_params": Spec(lambda call: prim("int").value),
+    **{
+        f"keras.backend.{name}": Spec(lambda call: BOOL_V)
+        for name in ("is_sparse", "is_tensor", "is_int_dtype", "is_float_dtype")
+    },
     "keras.utils.register_keras_serializable": Spec(
         lambda call: lib("keras.utils.registered").value, parameters=("package", "name")
     ),
@@ -434,6 +443,15 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.regularizers.get": Spec(lambda call: unknown("a regularizer").value),
     "keras.constraints.get": Spec(lambda call: unknown("a constraint").value),
 }
+
+
+def _dtype_of_first(call: Call) -> Value:
+    """`keras.backend.dtype`: the name of a tensor's dtype, which Python knows while it traces."""
+    result = BOTTOM
+    for obj in call.arg(0, "x"):
+        known = obj.dtype if isinstance(obj, Tensor) else None
+        result = join(result, literal(known).value if known is not None else STR_V)
+    return result or STR_V
 
 
 def _shape_of_first(call: Call) -> Shape:

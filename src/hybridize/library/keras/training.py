@@ -361,6 +361,17 @@ def _iterations(call: Call) -> Value:
     return tensor("variable", "int64", ()).value
 
 
+def _made(name: str) -> Rule:
+    """An attribute that is an instance of a library class."""
+    return lambda call: call.engine.library_instance(call.frame, call.pos, name).value
+
+
+def _compiled_optimizer(call: Call) -> Value:
+    """The optimizer that `compile` was given; one that is not known where no call of it is seen, or it gave a name."""
+    given = frozenset(o for o in _compiled(call, "optimizer") if not isinstance(o, Lit))
+    return given or _made("keras.optimizers.Optimizer")(call)
+
+
 def _arrays(*shapes: tuple[int, ...]) -> Rule:
     """`load_data()`: two pairs of arrays."""
 
@@ -392,6 +403,7 @@ _OPTIMIZER: Final = {
     "get_gradients": Spec(lambda call: call.list_of(tensor(DENSE).value, "list", "gradients"), op=True),
     "compute_gradients": Spec(lambda call: unknown("gradients and variables").value, op=True),
     "get_scaled_loss": Spec(lambda call: call.arg(0), op=True),
+    "scale_loss": Spec(lambda call: call.arg(0), op=True),
     "get_unscaled_gradients": Spec(lambda call: call.arg(0), op=True),
     "get_config": Spec(lambda call: unknown("a configuration").value),
     "build": Spec(nothing),
@@ -425,7 +437,7 @@ _MODEL: Final = {
     "reset_states": Spec(nothing),
     "reset_metrics": Spec(nothing),
     "to_json": Spec(lambda call: STR_V),
-    "compute_loss": Spec(lambda call: _SCALAR, op=True),
+    **dict.fromkeys(("compute_loss", "_compute_loss"), Spec(lambda call: _SCALAR, op=True)),
     "compute_metrics": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
     "compiled_loss": Spec(lambda call: _SCALAR, op=True),
     "train_step": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
@@ -433,6 +445,20 @@ _MODEL: Final = {
     "predict_step": Spec(lambda call: tensor(DENSE).value, op=True),
     "make_train_function": Spec(lambda call: unknown("a train function").value),
     "get_metrics_result": Spec(lambda call: call.list_of(_SCALAR, "dict", "metrics"), op=True),
+}
+
+#: What a model has besides its layers: what `compile` was given, and what `fit` keeps.
+_MODEL_PROPERTIES: Final[dict[str, Rule]] = {
+    "optimizer": lambda call: _compiled_optimizer(call),
+    "loss_tracker": _made("keras.metrics.Mean"),
+    "_loss_tracker": _made("keras.metrics.Mean"),
+    "compiled_metrics": _made("keras.metrics.Metric"),
+    "_compile_metrics": _made("keras.metrics.Metric"),
+    "distribute_strategy": _made("tf.distribute.Strategy"),
+    "_distribution_strategy": _made("tf.distribute.Strategy"),
+    "history": _made("keras.callbacks.History"),
+    "stop_training": lambda call: prim("bool").value,
+    "run_eagerly": lambda call: prim("bool").value,
 }
 
 _DATASETS: Final = {
@@ -457,7 +483,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
 }
 
 CLASSES: Final[dict[str, ClassSpec]] = {
-    "keras.Model": ClassSpec(methods=_MODEL),
+    "keras.Model": ClassSpec(methods=_MODEL, properties=_MODEL_PROPERTIES),
     "keras.optimizers.Optimizer": ClassSpec(
         methods=_OPTIMIZER,
         properties={
