@@ -143,7 +143,7 @@ def _functions(
             for i, (module, code) in enumerate(pairs)
             if (code in first.reached) == (solution is not None)
         }
-        asked = [i for i, view in views.items() if _may_be_graph(view.facts)]
+        asked = [i for i, view in views.items() if _may_be_graph(view)]
         # What blocks nothing is told of hybrid functions only; it may still be what a comment silences.
         hits = dict(zip(asked, scanner.hits([views[i] for i in asked], every=suppressions.any), strict=True))
         for i, view in views.items():
@@ -180,10 +180,12 @@ def _bundles(project: ProjectView, broken: Sequence[tuple[FunctionView, list[Rul
     return [bundle for bundle in bundles if bundle is not None]
 
 
-def _may_be_graph(facts: FunctionFacts) -> bool:
-    """Whether a function is hybrid, or receives or updates what it may be made so for."""
-    receives = facts.tensor_parameter.value is not Ternary.NO
-    return facts.mode is Mode.HYBRID or receives or facts.updates_variables.value is Ternary.YES
+def _may_be_graph(view: FunctionView) -> bool:
+    """Whether a function is hybrid, or receives or updates what it may be made so for, datasets included."""
+    facts = view.facts
+    if facts.mode is Mode.HYBRID or facts.tensor_parameter.value is not Ternary.NO:
+        return True
+    return facts.updates_variables.value is Ternary.YES or view.takes_data
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:

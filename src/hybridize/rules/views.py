@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Tensor, Value, Wrapper
+from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Stream, Tensor, Value, Wrapper
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
 from hybridize.facts.model import FunctionFacts
@@ -240,6 +240,11 @@ class FunctionView:
     def func(self) -> Func | None:
         """Its function object."""
         return self.frames[0].func if self.frames else None
+
+    @property
+    def takes_data(self) -> bool:
+        """Whether it receives a dataset or another stream of tensors."""
+        return any(isinstance(o, Stream) and holds_tensor(frozenset({o})) for f in self.frames for v in f.args for o in v)
 
     def callers(self) -> Iterator[tuple[Frame, int, Frame, str]]:
         """Its call sites: (caller, position, the frame that is called, how)."""

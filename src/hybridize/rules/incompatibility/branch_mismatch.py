@@ -36,12 +36,22 @@ def _variable(flow: Control, site: Site, phi: Instr, mask: int) -> Iterator[Hit]
     sides = [slot for edge, slot in phi[2] if edge == ALWAYS or view.frame.edges[edge]]
     both = [edge for edge in site.instr[5:7] if view.frame.edges[edge]]
     if len(both) == 2 and name and (len(phi[2]) < 2 or any(_unbound(flow, slot, 0) for slot in sides)):
-        yield Hit(site.instr[-1], f"{what} has a value in one branch on a symbolic tensor only", mask)
+        message = f"{what} has a value in one branch on a symbolic tensor only"
+        yield Hit(site.instr[-1], message, mask, _values(flow, site, message, sides))
         return
     if len(sides) == 2:
         why = certain(view.value(sides[0]), view.value(sides[1]))
         if why is not None:
-            yield Hit(site.instr[-1], f"{what} differs between the branches on a symbolic tensor: {why}", mask)
+            message = f"{what} differs between the branches on a symbolic tensor: {why}"
+            yield Hit(site.instr[-1], message, mask, _values(flow, site, message, sides))
+
+
+def _values(flow: Control, site: Site, message: str, sides: list[int]) -> tuple[Evidence, ...]:
+    """The condition, and where the values come from that do not go together."""
+    path, line = flow.view.code.path, site.instr[-1] >> 16
+    made = [flow.view.definition(slot) for slot in sides]
+    lines = {instr[-1] >> 16 for instr in made if instr is not None and instr[0] != Op.PHI} - {line, 0}
+    return (Evidence(message, path, line), *(Evidence("a value of it", path, each) for each in sorted(lines)))
 
 
 def _operands(flow: Control, site: Site, mask: int) -> Iterator[Hit]:

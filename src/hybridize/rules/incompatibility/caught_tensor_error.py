@@ -47,7 +47,16 @@ def scan(view: FrameView) -> Iterator[Hit]:
             position, what = cause
             message = f"handles an error of {what}, which a graph raises only when it runs"
             here = Evidence(message, view.code.path, site.instr[-1] >> 16)
-            yield Hit(site.instr[-1], message, evidence=(here, Evidence(what, view.code.path, position >> 16)))
+            where = (Evidence(what, view.code.path, position >> 16), *_handlers(view, site.instr[2]))
+            yield Hit(site.instr[-1], message, evidence=(here, *where))
+
+
+def _handlers(view: FrameView, statement: Try) -> Iterator[Evidence]:
+    """Where the handlers begin that name what they handle."""
+    for handler in statement.handlers:
+        named = view.definition(handler.type_slot) if handler.type_slot != NO_SLOT else None
+        if named is not None:
+            yield Evidence("never runs", view.code.path, named[-1] >> 16)
 
 
 def ended_outside(function: FunctionView) -> Iterator[Hit]:

@@ -23,6 +23,30 @@ _SIZES: Final = frozenset(
 _IMAGES: Final = frozenset(f"tf.io.decode_{k}" for k in "png jpeg image bmp gif jpeg".split()) | frozenset(
     f"tf.image.decode_{k}" for k in "png jpeg image bmp gif jpeg".split()
 )
+#: Functions that want a whole shape: where they get it, by place and by name.
+_WANT_SHAPE: Final = {
+    "tf.zeros": (0, "shape"),
+    "tf.ones": (0, "shape"),
+    "tf.fill": (0, "dims"),
+    "tf.reshape": (1, "shape"),
+    "tf.broadcast_to": (1, "shape"),
+    "tf.tile": (1, "multiples"),
+    "tf.eye": (0, "num_rows"),
+    "tf.random.normal": (0, "shape"),
+    "tf.random.uniform": (0, "shape"),
+    "tf.random.truncated_normal": (0, "shape"),
+    "tf.random.stateless_normal": (0, "shape"),
+    "tf.random.stateless_uniform": (0, "shape"),
+    "tf.constant": (0, "value"),
+    "tf.convert_to_tensor": (0, "value"),
+    "tf.reduce_prod": (0, "input_tensor"),
+    "tf.scatter_nd": (2, "shape"),
+    "np.prod": (0, "a"),
+    "np.zeros": (0, "shape"),
+    "np.ones": (0, "shape"),
+    "np.random.normal": (2, "size"),
+    "math.prod": (0, "iterable"),
+}
 #: Operations that are given a shape.
 _SHAPED: Final = frozenset("tf.zeros tf.ones tf.fill tf.random.normal tf.random.uniform".split())
 #: Functions of the host: nothing is known of the shapes of their results.
@@ -51,13 +75,17 @@ def read(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 
 def _asks_shape(name: str) -> bool:
-    """Whether a function may need the rank or the length of what it is given."""
-    return name in ("tf.unstack", "builtins.len") or (name.startswith("keras.layers.") and name.endswith(".__call__"))
+    """Whether a function may need the shape, the rank or the length of what it is given."""
+    return name in _WANT_SHAPE or name in ("tf.unstack", "builtins.len") or (name.startswith("keras.layers.") and name.endswith(".__call__"))
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
-    """`tf.unstack(t)`, `len(t.shape)`."""
+    """`tf.unstack(t)`, `len(t.shape)`, `tf.zeros(t.shape)`."""
     names = view.names(instr[2])
+    wanted = next((_WANT_SHAPE[n] for n in names if n in _WANT_SHAPE), None)
+    if wanted is not None:
+        yield from _whole(view, instr, *wanted)
+        return
     if "tf.unstack" in names and len(instr[3]) == 1 and not instr[4]:
         slot, found = instr[3][0][0], "makes a list of a tensor whose length is not known while tracing"
     elif "builtins.len" in names and instr[3]:
@@ -72,6 +100,23 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     dims = _unknown_dims(view, slot, _DEPTH) if slot >= 0 else None
     if dims is not None and (dims == ALL or "tf.unstack" in names) and own(view, slot):
         yield Hit(instr[-1], found)
+
+
+def _whole(view: FrameView, instr: Instr, place: int, name: str) -> Iterator[Hit]:
+    """`tf.zeros(t.shape)`: a shape that is known in part is no shape yet."""
+    given = [slot for slot, _ in instr[3][place : place + 1]] + [slot for key, slot in instr[4] if key == name]
+    for slot in given:
+        tensor = _shape_of(index_of(view.code), _source(view, slot))
+        if _unknown_dims(view, tensor, _DEPTH) is not None and own(view, tensor):
+            yield Hit(instr[-1], "wants a shape that is not known while tracing: use `tf.shape`")
+
+
+def _source(view: FrameView, slot: int) -> Instr | None:
+    """What makes a value, copies left out."""
+    made = view.definition(slot)
+    while made is not None and made[0] in (Op.COPY, Op.REFINE):
+        made = view.definition(made[2])
+    return made
 
 
 def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
