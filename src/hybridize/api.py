@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.config import Config
 from hybridize.decide.model import Assumption, FileError, Finding, FunctionReport, ProjectInfo, Report
-from hybridize.facts.model import FunctionFacts, Mode, Ternary
+from hybridize.facts.model import Mode, Ternary
 from hybridize.source import ImportTable, discover, find_src_roots, project_versions
 
 if TYPE_CHECKING:

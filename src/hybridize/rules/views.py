@@ -7,7 +7,20 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Stream, Tensor, Value, Wrapper
+from hybridize.domain.objects import (
+    Bound,
+    Cell,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Stream,
+    Tensor,
+    Value,
+    Wrapper,
+)
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
 from hybridize.facts.model import FunctionFacts
@@ -244,7 +257,9 @@ class FunctionView:
     @property
     def takes_data(self) -> bool:
         """Whether it receives a dataset or another stream of tensors."""
-        return any(isinstance(o, Stream) and holds_tensor(frozenset({o})) for f in self.frames for v in f.args for o in v)
+        return any(
+            isinstance(o, Stream) and holds_tensor(frozenset({o})) for f in self.frames for v in f.args for o in v
+        )
 
     def callers(self) -> Iterator[tuple[Frame, int, Frame, str]]:
         """Its call sites: (caller, position, the frame that is called, how)."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Cell, Container, Heap, Inst, Lit, Obj, Tensor, Value
+from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.facts.extents import Extents
-from hybridize.facts.guards import guarded
+from hybridize.facts.guards import guarded, parts
 from hybridize.facts.origins import call_at, definitions, slots_of
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
@@ -26,6 +26,10 @@ _CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure",
 #: The places that stand for the environment's variables and for what is in files.
 ENVIRONMENT: Final = Cell()
 FILES: Final = Cell()
+#: What a layer gives by its switch `trainable`, and by those of the layers in it.
+_SWITCHED: Final = frozenset({"trainable_variables", "trainable_weights"})
+_SWITCH: Final = "trainable"
+_PARTS: Final = 200  # objects that are looked into for layers
 _FILE_WRITES: Final = frozenset(
     "write writelines write_text write_bytes write_file savetxt save dump copy copyfile move replace rename".split()
 )
@@ -70,8 +74,14 @@ class Writes:
         key = (frame.vals[instr[2]] or _NO_VALUE, instr[3])
         found = self._fields.get(key)
         if found is None:
-            found = self._fields[key] = tuple(each for each in _fields(*key) if self.is_late(each[0]))
+            cells = dict.fromkeys([*_fields(*key), *(self._all_switches() if _is_functional(*key) else ())])
+            found = self._fields[key] = tuple(each for each in cells if self.is_late(each[0]))
         return found
+
+    def _all_switches(self) -> list[tuple[Cell, Heap | None]]:
+        """The switches that the program sets: which layers a functional model consists of is not kept."""
+        owned = ((c, o) for c, o in self.owners.items() if isinstance(c, Cell) and isinstance(o, Inst | LibInst))
+        return [(cell, owner) for cell, owner in owned if owner.fields.get(_SWITCH) is cell]
 
     def writers(self, place: Place, extents: Extents) -> int:
         """The frames that write a place, as a set."""
@@ -181,11 +191,41 @@ def _fields(owners: frozenset[Obj], name: str) -> list[tuple[Cell, Heap | None]]
                     shared = base.fields.get(name) if isinstance(base, Heap) else None
                     if shared is not None:
                         found.append((shared, None))
+    return [*found, *_switches(owners)] if name in _SWITCHED else found
+
+
+def _is_functional(owners: frozenset[Obj], name: str) -> bool:
+    """Whether what is read are the variables of a functional model."""
+    return name in _SWITCHED and any(isinstance(o, Inst | LibInst) and "$outputs" in o.fields for o in owners)
+
+
+def _switches(owners: frozenset[Obj]) -> list[tuple[Cell, Heap | None]]:
+    """The switches `trainable` of some layers, and of all that they hold."""
+    found: list[tuple[Cell, Heap | None]] = []
+    todo: list[Obj] = [o for o in owners if isinstance(o, Inst | LibInst)]
+    seen: set[Obj] = set(todo)
+    while todo and len(seen) < _PARTS:
+        obj = todo.pop()
+        if isinstance(obj, Inst | LibInst) and _SWITCH in obj.fields:
+            found.append((obj.fields[_SWITCH], obj))
+        for value in _fields_of(obj):
+            inner = [o for o in value if isinstance(o, Inst | LibInst | Container | Tup) and o not in seen]
+            seen.update(inner)
+            todo += inner
     return found
+
+
+def _fields_of(obj: Obj) -> list[Value]:
+    """What an object, container or tuple holds."""
+    if isinstance(obj, Inst | LibInst):
+        return [cell.value for cell in obj.fields.values()]
+    return parts(obj)
 
 
 def hides_default(cell: Cell, owner: Heap | None) -> bool:
     """Whether a field of an instance takes the place of another value that its class gives."""
+    if isinstance(owner, Inst | LibInst) and owner.fields.get(_SWITCH) is cell:
+        return any(not isinstance(o, Lit) or o.const is not True for o in cell.value)
     if not isinstance(owner, Inst):
         return False
     name = next((n for n, c in owner.fields.items() if c is cell), None)

@@ -76,7 +76,11 @@ def read(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 def _asks_shape(name: str) -> bool:
     """Whether a function may need the shape, the rank or the length of what it is given."""
-    return name in _WANT_SHAPE or name in ("tf.unstack", "builtins.len") or (name.startswith("keras.layers.") and name.endswith(".__call__"))
+    return (
+        name in _WANT_SHAPE
+        or name in ("tf.unstack", "builtins.len")
+        or (name.startswith("keras.layers.") and name.endswith(".__call__"))
+    )
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -300,6 +304,17 @@ def target(x):
     rows, columns = y.shape
     return y * float(rows)
 r1 = target(tf.constant([[1.0, -2.0]]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    kept = tf.boolean_mask(x, x > 0)
+    return kept + tf.zeros(kept.shape)
+r1 = target(tf.constant([1.0, -2.0]))
 """,
             line=4,
             outcome=Outcome.RAISES,

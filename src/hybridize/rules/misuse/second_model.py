@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Inst, LibInst, Obj
+from hybridize.domain.objects import Container, Inst, LibInst, Lit, Obj, Stream, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence, FunctionKind
@@ -36,8 +36,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             continue
         said = f"`{param.name}` is now one unbuilt model, now another: the second one makes its weights too late"
         here = Evidence(said, function.code.path, function.code.line)
-        called = tuple(Evidence("called here", path, pos >> 16) for path, pos in sorted(makers.values())[:3])
-        yield Hit(function.code.position, said, evidence=(here, *called))
+        called = {Evidence("called here", path, pos >> 16): None for path, pos in sorted(makers.values())[:3]}
+        lines = sorted({pos >> 16 for frame in function.frames for pos in _calls(frame, param.slot)})
+        built = (Evidence("makes its weights here", function.code.path, line) for line in lines[:1])
+        yield Hit(function.code.position, said, evidence=(here, *called, *built))
 
 
 def _is_lazy(project: ProjectView, obj: Obj) -> bool:
@@ -58,28 +60,69 @@ def _fills(view: FrameView, call: Instr) -> bool:
     return makes_variables(view, call[2]) is not None and guarded(view.frame, call[-1])
 
 
-def _calls(frame: Frame, slot: int) -> bool:
-    """Whether a frame calls what arrives in a slot."""
-    return any(instr[2] == slot for instr in index_of(frame.code).of(Op.CALL))
+def _calls(frame: Frame, slot: int) -> list[int]:
+    """Where a frame calls what arrives in a slot."""
+    return [instr[-1] for instr in index_of(frame.code).of(Op.CALL) if instr[2] == slot]
 
 
 def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[str, int]]:
     """The places that make the argument, with a call site of each; several where it is now one object, now another."""
     found: dict[tuple[str, int], tuple[str, int]] = {}
+    given: list[tuple[Value, tuple[str, int]]] = []
     for caller, pos, frame, how in function.callers():
         if how not in ("call", "hybrid"):
             continue
         slots = passed_slots(caller, pos, frame, index)
+        here = (caller.code.path, pos)
         for slot in _by_place(function, caller, pos, index) if slots is None else slots:
             made = _maker(caller, slot)
             if made is not None and made[0] == Op.CALL:
-                found.setdefault((caller.code.path, made[-1]), (caller.code.path, pos))
+                found.setdefault((caller.code.path, made[-1]), here)
+                if made[-1] in index_of(caller.code).looped and not _is_nested(function, caller):
+                    found[caller.code.path, -1] = here  # each round makes another
+            elif made is not None and _is_one_of_many(caller, made):
+                found.update({(caller.code.path, made[-1]): here, (caller.code.path, -1): here})
+            given.append((caller.vals[slot] or frozenset(), here))
+    for value, here in given:
+        other = next((place for each, place in given if each and value and not each & value), None)
+        if other is not None:
+            found.update({(here[0], -here[1]): here, (other[0], -other[1]): other})
     return found
 
 
+def _is_nested(function: FunctionView, caller: Frame) -> bool:
+    """Whether each run of the caller makes the function anew, and with it the graph."""
+    return function.code.parent is caller.code and caller.code.kind != "module"
+
+
+def _is_one_of_many(caller: Frame, made: Instr) -> bool:
+    """Whether a value is the element of a loop over a list or dictionary that has several, so far as we know."""
+    if made[0] == Op.UNPACK:
+        inner = definitions(caller.code).get(made[2])
+        return inner is not None and inner[0] == Op.ITER and _is_one_of_many(caller, inner)
+    key = (caller.vals[made[3]] or frozenset()) if made[0] == Op.ITEM else frozenset()
+    if made[0] not in (Op.ITER, Op.ITEM) or (len(key) == 1 and all(isinstance(o, Lit) for o in key)):
+        return False
+    return any(_is_several(obj) for obj in caller.vals[made[2]] or ())
+
+
+def _is_several(obj: Obj) -> bool:
+    """Whether a container holds several objects: more than one key, or as many as a loop puts there."""
+    if isinstance(obj, Stream):  # `zip`, `enumerate`, `d.values()`
+        return obj.count is None or obj.count > 1
+    if isinstance(obj, Tup):
+        return len(obj.items) > 1
+    return isinstance(obj, Container) and (len(obj.fields) > 1 or (obj.rest is not None and bool(obj.rest.value)))
+
+
 def _maker(caller: Frame, slot: int) -> Instr | None:
-    """What makes the value in a slot, through `a, b = make(), make()`."""
+    """What makes the value in a slot, through `a, b = make(), make()` and the module's own variables."""
     made = definitions(caller.code).get(slot)
+    if made is not None and made[0] == Op.GLOBAL and caller.code.kind == "module":
+        written = [i for i in index_of(caller.code).of(Op.SET_GLOBAL) if i[2] == made[2]]
+        return _maker(caller, written[0][3]) if len(written) == 1 and written[0][3] != slot else made
+    if made is not None and made[0] in (Op.COPY, Op.REFINE):
+        return _maker(caller, made[2])
     if made is not None and made[0] == Op.UNPACK and made[3] < 0:
         display = definitions(caller.code).get(made[2])
         if display is not None and display[0] in (Op.TUPLE, Op.LIST) and len(display[2]) == len(made[1]):
@@ -170,6 +213,19 @@ r1 = target(first, tf.ones([1, 2]))
 r2 = target(second, tf.ones([1, 2]))
 """,
             line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+models = [tf.keras.Sequential([tf.keras.layers.Dense(n)]) for n in (2, 3)]
+def target(model, x):
+    return tf.reduce_sum(model(x) * 0.0)
+r = []
+for model in models:
+    r.append(target(model, tf.ones([1, 2])))
+""",
+            line=3,
             outcome=Outcome.RAISES,
         ),
     ),

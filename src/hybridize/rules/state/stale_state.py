@@ -131,9 +131,9 @@ RULE = Rule(
     outcome=Outcome.DIFFERS,
     summary="Reads Python state that the program changes between calls: the graph keeps its first value.",
     details="""A field, a global, a captured variable or what is in a list or dictionary becomes a constant of the
-graph when the function is traced. Where the program writes it between two calls, the later call still uses what the
-first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a tensor, or keep it in one `tf.Variable`
-and `assign` to it.""",
+graph when the function is traced; so does the list of a model's `trainable_variables`. Where the program writes it
+between two calls, the later call still uses what the first one saw; so does a `tf.Variable` that is bound anew. Pass
+the value as a tensor, or keep it in one `tf.Variable` and `assign` to it.""",
     frame=scan,
     confirm=confirm,
     bad=(
@@ -233,6 +233,23 @@ r2 = f(tf.constant(2.0))
 """,
             target="make.target",
             line=5,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+body = tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Dense(2)])
+model = tf.keras.Sequential([tf.keras.Input([2]), body, tf.keras.layers.Dense(1)])
+body.trainable = False
+def target(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(x))
+    return tf.constant(len(tape.gradient(loss, model.trainable_variables)))
+r1 = target(tf.ones([1, 2]))
+body.trainable = True
+r2 = target(tf.ones([1, 2]))
+""",
+            line=8,
             outcome=Outcome.DIFFERS,
         ),
     ),
