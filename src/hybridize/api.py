@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: The rule that suggests functions to extract: not from code that becomes a graph as a whole.
 _SUGGESTED = "HY110"
+#: The repair that takes such a step out of its loop.
+_STEP = "HY818"
 #: Called with a phase, how much of it is done, and how much there is (0: not known).
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -167,17 +169,25 @@ def _functions(
     found += suppressions.unused()
     found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]
     # Only now, for what a repair changes may be used where the program itself does not get.
-    bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)]) if repairs and broken else []
+    steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
+    steps = steps if repairs else []
+    bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)] if repairs else [], steps)
     return functions, _distinct(found), bundles
 
 
-def _bundles(project: ProjectView, broken: Sequence[tuple[FunctionView, list[RuleHit]]]) -> list[Bundle]:
-    """What functions need to be made hybrid, or to be better graphs."""
+def _bundles(
+    project: ProjectView, broken: Sequence[tuple[FunctionView, list[RuleHit]]], steps: Sequence[RuleHit]
+) -> list[Bundle]:
+    """What functions need to be made hybrid, or to be better graphs; steps in loops that can be functions."""
+    if not broken and not steps:
+        return []
     from hybridize.repairs.collect import Repairs
 
     found = Repairs(project)
-    bundles = (found.bundle(view, hits) for view, hits in broken)
-    return [bundle for bundle in bundles if bundle is not None]
+    made = [found.bundle(view, hits) for view, hits in broken] + [found.suggested(hit) for hit in steps]
+    bundles = [bundle for bundle in made if bundle is not None]
+    # Of two that change the same lines the first is made: a whole function, then the step of a loop, then any part.
+    return sorted(bundles, key=lambda b: (not b.complete, b.makes != "", b.repairs[0].code != _STEP and b.makes != ""))
 
 
 def _may_be_graph(view: FunctionView) -> bool:

@@ -87,7 +87,9 @@ def goals(report: Report) -> list[tuple[Goal, Bundle]]:
     found: list[tuple[Goal, Bundle]] = []
     for bundle in report.repairs:
         if not bundle.hybrid:
-            found.append(((bundle.function, ""), bundle))
+            found.append(((bundle.function, bundle.makes), bundle))
+            if bundle.otherwise is not None:
+                found.append(((bundle.function, bundle.otherwise.makes), bundle.otherwise))
             continue
         for each in bundle.repairs:
             alone = Bundle(
@@ -101,6 +103,10 @@ def _attempt(analyze: Analyze, report: Report, read: Read, wanted: Wanted, rejec
     state = _Attempt(report)
     for _ in range(ROUNDS):
         todo = [(goal, b) for goal, b in goals(state.report) if goal not in rejected and _allowed(b, wanted) is None]
+        todo = [(goal, b) for goal, b in todo if not (b.makes and _is_parted(state, b))]
+        first = {goal[0] for goal, b in todo if b.otherwise is not None}
+        others = {id(b.otherwise) for b in state.report.repairs}
+        todo = [(goal, b) for goal, b in todo if id(b) not in others or goal[0] not in first]
         # A graph already: what is mended once and found again is not mended.
         todo = [(goal, b) for goal, b in todo if not (b.hybrid and goal in state.applied)]
         if not todo:
@@ -115,6 +121,12 @@ def _attempt(analyze: Analyze, report: Report, read: Read, wanted: Wanted, rejec
         state.contents.update(composed.files)
         state.report = analyze(state.contents)
     return state
+
+
+def _is_parted(state: _Attempt, bundle: Bundle) -> bool:
+    """Whether a function was parted before: what stays of it has the causes still, and its part is no more divided."""
+    done = [b for bundles in state.applied.values() for b in bundles if b.makes and b.path == bundle.path]
+    return any(b.function == bundle.function or b.makes == bundle.qualname for b in done)
 
 
 def _allowed(bundle: Bundle, wanted: Wanted) -> str | None:
@@ -161,6 +173,14 @@ def _missed(
 ) -> str | None:
     """Why a goal is not reached; None if it is: the function becomes a graph, or part of one that it was not."""
     now = functions.get(bundle.function)
+    if bundle.makes:
+        made = next(
+            (f for f in after.functions if (f.facts.path, f.facts.qualname) == (bundle.path, bundle.makes)), None
+        )
+        if made is not None and (made.decision.action is Action.CONVERT_TO_HYBRID or made.facts.mode is Mode.HYBRID):
+            return None
+        said = next((f"{s.code} {s.name}: {s.message}" for s in made.statuses), "") if made is not None else ""
+        return f"`{bundle.makes}` would not become hybrid even so ({said or 'it is not found'})"
     if bundle.hybrid:
         codes = set(bundle.repairs[0].answers)
         count = [sum(f.code in codes and f.function == goal[0] for f in r.findings) for r in (before, after)]

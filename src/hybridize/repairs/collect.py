@@ -10,11 +10,12 @@ from hybridize.facts.effects import CHANGES, OPAQUE, Reason, describe, fills_own
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.model import Evidence, FunctionFacts, Ternary
 from hybridize.flow.frames import Frame
+from hybridize.program.ir import Code
 from hybridize.regex import regex
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Bundle, Cause, Change, NotOffered, Proposed, Repair
-from hybridize.repairs.registry import repairs_for
-from hybridize.repairs.text import inside
+from hybridize.repairs.registry import all_repairs, repairs_for
+from hybridize.repairs.text import FunctionNode, inside
 from hybridize.rules.model import Blocks, RuleHit
 from hybridize.rules.views import FunctionView, ProjectView
 
@@ -66,10 +67,49 @@ class Repairs:
             for cause, why in open_
             if not any(_answers(*each, cause) for each in chosen)
         ]
-        if not chosen:
-            return None
+        part = None if hybrid else self._part(function, causes)
+        if not chosen or (rest and part is not None):
+            return part
         repairs = tuple(_proposed(*chosen[i], found) for i, found in sorted(proposed.items()))
-        return Bundle(facts.id, facts.path, facts.line, facts.qualname, repairs, tuple(rest), hybrid)
+        return Bundle(facts.id, facts.path, facts.line, facts.qualname, repairs, tuple(rest), hybrid, part)
+
+    def _part(self, function: FunctionView, causes: Sequence[Cause]) -> Bundle | None:
+        """What makes a graph of a part of a function, whatever its causes are."""
+        facts = function.facts
+        for repair in all_repairs():
+            try:
+                change = repair.whole(self.bench, function, causes) if repair.whole is not None else None
+            except NotOffered:
+                continue
+            except Exception as error:
+                self.failures.append(f"{repair.code}: {type(error).__name__}: {error}")
+                continue
+            if change is not None:
+                made = (_proposed(repair, change, list(causes)),)
+                return Bundle(facts.id, facts.path, facts.line, facts.qualname, made)
+        return None
+
+    def suggested(self, hit: RuleHit) -> Bundle | None:
+        """What a finding asks for that is about a piece of code, and not about the function that it is in."""
+        code = self._code_at(hit)
+        if code is None:
+            return None
+        cause = Cause(hit.rule.code, hit.path, hit.position, hit.message, code, hit=hit)
+        made = self._change(cause)
+        if isinstance(made, str):
+            return None
+        found = _proposed(*made, [cause])
+        return Bundle(f"{hit.path}:{found.makes}", code.path, hit.line, code.qualname, (found,))
+
+    def _code_at(self, hit: RuleHit) -> Code | None:
+        """The function, or else the module, that a hit is in."""
+        file = self.bench.file(hit.path)
+        inside = [
+            node
+            for node in (file.nodes if file is not None else ())
+            if isinstance(node, FunctionNode) and node.lineno < hit.line <= (node.end_lineno or 0)
+        ]
+        return self.bench.code(hit.path, inside[-1] if inside else None)
 
     def _change(self, cause: Cause) -> tuple[Repair, Change] | str:
         """The change for a cause, or why there is none."""
@@ -187,4 +227,5 @@ def _proposed(repair: Repair, change: Change, causes: list[Cause]) -> Proposed:
         change.edits,
         change.imports,
         codes,
+        change.makes,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.facts.model import Evidence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hybridize.program.ir import Code
     from hybridize.repairs.bench import Bench
     from hybridize.rules.model import RuleHit
+    from hybridize.rules.views import FunctionView
 
 #: Line (from 1) and column (in UTF-8 bytes, from 0), as in syntax trees.
 Place: TypeAlias = "tuple[int, int]"
@@ -71,7 +72,8 @@ class Change:
 
     `says` is the change in one sentence, `doubt` why it is not provably the same (None: it is safe). `spans` are the
     ranges (path, start, end) in which other causes that the repair's `removes` names are gone with it; `later` those
-    (code, path, start, end) of causes that another repair can answer once this one is made.
+    (code, path, start, end) of causes that another repair can answer once this one is made. `makes` is the qualified
+    name of a new function that is to become a graph in place of the old one.
     """
 
     edits: tuple[TextEdit, ...]
@@ -80,6 +82,7 @@ class Change:
     imports: tuple[NewImport, ...] = ()
     spans: tuple[tuple[str, Place, Place], ...] = ()
     later: tuple[tuple[str, str, Place, Place], ...] = ()
+    makes: str = ""
 
 
 class NotOffered(Exception):
@@ -88,6 +91,8 @@ class NotOffered(Exception):
 
 #: Looks at one cause: the changes that would take it away, or nothing, the best first.
 Propose: TypeAlias = "Callable[[Bench, Cause], Iterator[Change]]"
+#: Looks at a whole function and all its causes, where the repairs of single causes are not enough.
+ProposeWhole: TypeAlias = "Callable[[Bench, FunctionView, Sequence[Cause]], Change]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ class Repair:
     """One repair. `code` is stable, `name` reads as in "allow ..."; `summary` is a sentence, `details` Markdown.
 
     `removes` are the codes of rules and statuses that it answers. `order` decides between repairs of one cause: the
-    lower first.
+    lower first. `whole` is for those that answer all causes of a function at once.
     """
 
     code: str
@@ -121,6 +126,7 @@ class Repair:
     propose: Propose
     examples: tuple[RepairExample, ...] = ()
     order: int = 50
+    whole: ProposeWhole | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +143,7 @@ class Proposed:
     edits: tuple[TextEdit, ...]
     imports: tuple[NewImport, ...] = ()
     answers: tuple[str, ...] = ()  # the codes of the causes
+    makes: str = ""  # the qualified name of the new function that becomes a graph
 
     @property
     def safe(self) -> bool:
@@ -148,7 +155,8 @@ class Proposed:
 class Bundle:
     """The repairs that one function needs. `rest` are the causes without one: while there are any, it stays.
 
-    `hybrid`: the function is a graph already and each repair mends a finding on its own.
+    `hybrid`: the function is a graph already and each repair mends a finding on its own. `otherwise` is what can be
+    tried where these repairs do not unlock anything.
     """
 
     function: str
@@ -158,6 +166,12 @@ class Bundle:
     repairs: tuple[Proposed, ...]
     rest: tuple[Evidence, ...] = ()
     hybrid: bool = False
+    otherwise: Bundle | None = None
+
+    @property
+    def makes(self) -> str:
+        """The qualified name of the function that becomes a graph in place of this one; empty: it does so itself."""
+        return next((repair.makes for repair in self.repairs if repair.makes), "")
 
     @property
     def complete(self) -> bool:

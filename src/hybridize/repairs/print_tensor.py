@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NewImport, Repair, RepairExample
-from hybridize.repairs.pieces import Formatter, Piece, as_text, is_formatted, is_text, merged, quoted
+from hybridize.repairs.pieces import Formatter, is_text
+from hybridize.repairs.printing import arguments_of, laid_out
 from hybridize.repairs.text import SourceFile, end, start
 
 _STREAMS = {"sys.stdout", "sys.stderr"}
-_WIDTH = 110  # of a line, in characters
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -53,62 +53,17 @@ def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str) -> Change |
         return None
     formatter = Formatter(bench, file, tf)
     shown = [formatter.argument(each, *found) for each in call.args]
-    arguments, joined = _arguments(shown, str(sep.value) if isinstance(sep, ast.Constant) else " ", tf)
+    arguments, joined = arguments_of(shown, str(sep.value) if isinstance(sep, ast.Constant) else " ", tf)
     keywords = joined or ([f"sep={file.source(sep)}"] if sep is not None and len(arguments) > 1 else [])
     keywords += [f"end={file.source(words['end'])}"] if "end" in words else []
     keywords.append(f"output_stream={stream}")
-    edit = file.replace(call, _laid_out(f"{tf}.print", [*arguments, *keywords], file, call))
+    edit = file.replace(call, laid_out(f"{tf}.print", [*arguments, *keywords], file.indentation(file.statement(call))))
     exact = all(piece.exact for pieces in shown for piece in pieces)
     doubt = "what is written may come before or after what Python has written and not yet flushed"
     if not exact:
         doubt = "tensors are written as their values, and floats with other digits than Python's"
     span = (file.path, start(call), end(call))
     return Change((edit,), f"`print` becomes `{tf}.print`", doubt, imports, (span,))
-
-
-def _laid_out(name: str, arguments: list[str], file: SourceFile, call: ast.Call) -> str:
-    """The call on one line, or with a line for each argument where that would be long."""
-    line = f"{name}({', '.join(arguments)})"
-    indent = file.indentation(file.statement(call))
-    if indent is None or len(indent) + len(line) <= _WIDTH:
-        return line
-    step = "\t" if indent.startswith("\t") else "    "
-    lines: list[str] = []
-    for each in arguments:
-        lines += _broken(each, step, _WIDTH - len(indent) - len(step))
-    return "\n".join([f"{name}(", *(f"{indent}{step}{each}" for each in lines), f"{indent})"])
-
-
-def _broken(text: str, step: str, width: int) -> list[str]:
-    """One argument with its comma; a list of texts to join has a line for each where it is long."""
-    opening, _, rest = text.partition("([")
-    if len(text) < width or not opening.endswith(".strings.join") or not rest.endswith("])"):
-        return [f"{text},"]
-    parts = ast.parse(text, mode="eval").body
-    assert isinstance(parts, ast.Call)
-    assert isinstance(parts.args[0], ast.List)
-    items = [ast.get_source_segment(text, each) for each in parts.args[0].elts]
-    return [f"{opening}(", f"{step}[", *(f"{step}{step}{item}," for item in items), f"{step}]", "),"]
-
-
-def _arguments(shown: list[list[Piece]], separator: str, tf: str) -> tuple[list[str], list[str]]:
-    """The arguments as source, and the keywords that join them otherwise than `print` would."""
-    parts = [merged(pieces) for pieces in shown]
-    together: list[Piece] = []
-    for i, part in enumerate(parts):
-        together += [Piece(separator)] if i else []
-        together += part
-    together = merged(together)
-    if is_formatted(together, tf):
-        texts = [as_text(piece, tf) for piece in together]
-        return [f"{tf}.strings.join([{', '.join(texts)}])"] if len(texts) > 1 else texts, []
-    if all(len(part) <= 1 for part in parts):
-        return [_source(part[0]) if part else '""' for part in parts], []
-    return [_source(piece) for piece in together], ['sep=""']
-
-
-def _source(piece: Piece) -> str:
-    return quoted(piece.text) if piece.source is None else piece.source
 
 
 REPAIR = Repair(

@@ -103,15 +103,8 @@ class _File:
         return other
 
     def _apply(self) -> bytes:
-        places = []
-        for edit in sorted(self.edits):
-            made = self._edit(edit)
-            for start, end, said in self.comments:
-                if made.start <= start < made.end and said not in made.replacement:
-                    raise _Refused(f"a comment on line {self.text.line_of(start)} of {self.path} would be lost")
-                assert end >= start
-            places.append(made)
-        places.sort(key=lambda e: (e.start, e.end))
+        places = sorted((self._edit(edit) for edit in self.edits), key=lambda e: (e.start, e.end))
+        self._keep_comments(places)
         for one, two in itertools.pairwise(places):
             if two.start < one.end or (one.start == two.start and one.end > one.start):
                 line = self.text.line_of(two.start)
@@ -123,6 +116,16 @@ class _File:
             wanted.setdefault(each.module, []).append(each.alias)
         new = [import_edit(self.text, self.tree, module, names, before) for module, names in wanted.items()]
         return apply_edits(self.text.data, sorted([*new, *places], key=lambda e: (e.start, e.end)))
+
+    def _keep_comments(self, edits: list[Edit]) -> None:
+        """Raises _Refused where a comment in the text that goes is not in what comes, be it at another place."""
+        gone = [c for c in self.comments if any(edit.start <= c[0] < edit.end for edit in edits)]
+        if not gone:
+            return
+        new = [edit.replacement for edit in edits]
+        for start, _, said in gone:
+            if sum(text.count(said) for text in new) < sum(other == said for _, _, other in gone):
+                raise _Refused(f"a comment on line {self.text.line_of(start)} of {self.path} would be lost")
 
     def _edit(self, edit: TextEdit) -> Edit:
         newline = self.text.newline_at(min(edit.start[0], len(self.text.starts)))

@@ -288,7 +288,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "absl.flags.FLAGS.is_parsed": Spec(truth),
     **table("absl.logging", _LOGS, nothing, "print"),
     **table("absl.logging", "set_verbosity use_absl_handler set_stderrthreshold use_python_logging", nothing, "state"),
-    **table("absl.logging", "get_verbosity level_debug", integer),
+    **table("absl.logging", "get_verbosity", integer),
+    **table("absl.logging", "level_debug level_info level_warning level_warn level_error vlog_is_on", truth),
     "absl.logging.get_absl_handler": Spec(instance("logging.Handler")),
     **table(
         "click",

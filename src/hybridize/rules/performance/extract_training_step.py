@@ -129,7 +129,8 @@ RULE = Rule(
     details="""The training step is where a graph gains most: forward pass, gradients and updates are many small
 operations. In the body of a loop, among printing and logging, nothing can be decorated. Move the lines into a
 function of their own that takes the batch and returns the loss, decorate that function, and call it in the loop.
-This is a suggestion: it is shown, never applied.""",
+`fix --unsafe-fixes` does so (HY818) in scripts and in functions that are called
+once; elsewhere this is a suggestion.""",
     level=Level.INFO,
     blocks=frozenset(),
     project=scan,

@@ -1,0 +1,219 @@
+"""Moves a run of statements into a function of its own, in text: what it takes, what it returns, where it stands."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+
+from hybridize.records import dataclass
+from hybridize.repairs.flow_of_names import bound_by, forbidden, reads, used_later
+from hybridize.repairs.model import NotOffered, TextEdit
+from hybridize.repairs.names import bound_in, scopes_around
+from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+
+_MOST = 12  # parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A run of statements of a function (`scope`; the module for code at its top).
+
+    `before` is the statement in front of which the new function stands, `receiver` the first parameter where it becomes
+    a method beside the old one (else empty). `fixed` are the names that the new function need not be passed.
+    """
+
+    file: SourceFile
+    scope: FunctionNode | ast.Module
+    block: tuple[ast.stmt, ...]
+    before: ast.stmt
+    receiver: str = ""
+    fixed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The edits, the qualified name of the new function, its parameters and what it returns."""
+
+    edits: tuple[TextEdit, ...]
+    qualname: str
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
+
+
+def beside(file: SourceFile, own: FunctionNode, block: Sequence[ast.stmt]) -> Part:
+    """A part of a function that becomes a function beside it. Raises NotOffered where that can't be told."""
+    parent = file.parents[own]
+    if not isinstance(parent, ast.ClassDef):
+        around = {name for scope in scopes_around(file, own) for name in bound_in(scope)}
+        return Part(file, own, tuple(block), own, fixed=frozenset(around - bound_in(own)))
+    if own.decorator_list or not own.args.args or own.args.posonlyargs:
+        raise NotOffered(f"`{own.name}` is no plain method")
+    return Part(file, own, tuple(block), own, own.args.args[0].arg)
+
+
+def in_front(file: SourceFile, scope: FunctionNode | ast.Module, block: Sequence[ast.stmt]) -> Part:
+    """A part of a loop that becomes a function in front of the outermost loop around it.
+
+    It shares the variables that are bound once, before it; what the loops bind it is passed.
+    """
+    top = file.statement(block[0])
+    while file.parents[top] is not scope:
+        top = file.statement(file.parents[top])
+    names = bound_in(scope)
+    inside = {name for name in names if not _settled(file, scope, name, top)}
+    return Part(file, scope, tuple(block), top, fixed=frozenset(names - inside))
+
+
+def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top: ast.stmt) -> bool:
+    """Whether a name of a scope is bound once, before a statement of its top."""
+    binders = []
+    for node in file.bound.get(name, ()):
+        if isinstance(node, ast.arg):
+            owner: ast.AST | None = next(
+                (n for n in file.around(node) if isinstance(n, FunctionNode | ast.Lambda)), None
+            )
+        else:
+            owner = next((n for n in scopes_around(file, node)), file.tree)
+        if owner is scope:
+            binders.append(node)
+    if len(binders) != 1:
+        return False
+    node = binders[0]
+    if isinstance(node, ast.arg):
+        return True
+    looped = any(
+        isinstance(n, ast.For | ast.While) for n in file.around(node) if n is not scope and _below(n, scope, file)
+    )
+    return not looped and end(node) <= start(top)
+
+
+def _below(node: ast.AST, scope: ast.AST, file: SourceFile) -> bool:
+    return any(n is scope for n in file.around(node))
+
+
+def extract(part: Part, name: str, docstring: str = "") -> Extracted:
+    """The edits that make the function and call it. Raises NotOffered where the program might do otherwise."""
+    file, block = part.file, part.block
+    odd = next(forbidden(block), None)
+    if odd is not None:
+        raise NotOffered(f"line {getattr(odd, 'lineno', 0)} cannot move into another function")
+    own = bound_in(part.scope)
+    if isinstance(part.scope, FunctionNode):
+        freed = {n for each in ast.walk(part.scope) if isinstance(each, ast.Global | ast.Nonlocal) for n in each.names}
+        if freed & bound_by(block):
+            raise NotOffered(f"it writes `{min(freed & bound_by(block))}` from outside")
+    stored = bound_by(block)
+    found = reads(block)
+    gives = used_later(file, part.scope, block, stored)
+    # What is not bound in every case must keep what it was bound to before; what was not bound is read as such later.
+    likely = reads(block, looped=True).surely
+    kept = {each for each in gives if each not in found.surely}
+    kept = {each for each in kept if each not in likely or _is_bound_before(part, each)}
+    takes = ((found.needed & own) | kept) - part.fixed - {part.receiver}
+    if not all(_is_bound_before(part, each) for each in takes):
+        missing = sorted(each for each in takes if not _is_bound_before(part, each))
+        raise NotOffered(f"`{missing[0]}` may not be bound where the part begins")
+    if len(takes) > _MOST:
+        raise NotOffered("it takes too many variables")
+    return _written(part, name, docstring, _ordered(part, takes), tuple(_in_order(block, gives)))
+
+
+def _is_bound_before(part: Part, name: str) -> bool:
+    """Whether a variable is bound above the part, or is a parameter; a missing one fails at the call, not within."""
+    scope, first = part.scope, start(part.block[0])
+    if isinstance(scope, FunctionNode) and any(a.arg == name for a in ast.walk(scope.args) if isinstance(a, ast.arg)):
+        return True
+    return any(start(node) < first and start(node) >= start(scope) for node in part.file.bound.get(name, ()))
+
+
+def _ordered(part: Part, names: Collection[str]) -> tuple[str, ...]:
+    """Parameters of the function first, in its order, then as they are used."""
+    args = part.scope.args if isinstance(part.scope, FunctionNode) else None
+    first = [a.arg for a in ast.walk(args) if isinstance(a, ast.arg) and a.arg in names] if args is not None else []
+    return (*first, *(n for n in _in_order(part.block, names) if n not in first))
+
+
+def _in_order(block: Sequence[ast.stmt], names: Collection[str]) -> list[str]:
+    places: dict[str, tuple[int, int]] = {}
+    for statement in block:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and node.id in names:
+                places[node.id] = min(places.get(node.id, start(node)), start(node))
+    return sorted(names, key=lambda name: (places.get(name, (0, 0)), name))
+
+
+def _written(part: Part, name: str, docstring: str, takes: tuple[str, ...], gives: tuple[str, ...]) -> Extracted:
+    file, block = part.file, part.block
+    indent, outer = file.indentation(block[0]), file.indentation(part.before)
+    first, (last, column) = _first_line(file, block), end(block[-1])
+    rest = file.lines[last - 1][column:].strip()
+    if indent is None or outer is None or (rest and not rest.startswith(b"#")):
+        raise NotOffered("its statements share their lines")
+    step = "\t" if "\t" in indent else "    "
+    body = [_shifted(line.decode(), indent, outer + step) for line in _moved(file, block, first, last)]
+    gap, lead = "\n" * _blank_lines(file, part.before), _lead(file, part.before)
+    result = f"{outer}{step}return {', '.join(gives)}\n" if gives else ""
+    said = f'{outer}{step}"""{docstring}"""\n' if docstring else ""
+    parameters = ", ".join([part.receiver, *takes] if part.receiver else takes)
+    text = f"{lead}{outer}def {name}({parameters}):\n{said}" + "".join(f"{line}\n" for line in body) + result + gap
+    line = min((start(d)[0] for d in getattr(part.before, "decorator_list", [])), default=part.before.lineno)
+    called = f"{part.receiver}.{name}" if part.receiver else name
+    call = f"{called}({', '.join(takes)})"
+    call = f"{', '.join(gives)} = {call}" if gives else call
+    edits = (
+        TextEdit(file.path, (line, 0), (line, 0), text),
+        TextEdit(file.path, (first, 0), (last, len(file.lines[last - 1])), f"{indent}{call}"),
+    )
+    return Extracted(edits, _qualname(file, part, name), takes, gives)
+
+
+def _first_line(file: SourceFile, block: Sequence[ast.stmt]) -> int:
+    """The first line of some statements, with the comments right above, of the same indentation."""
+    first = min([start(d)[0] for d in getattr(block[0], "decorator_list", [])], default=block[0].lineno)
+    while first > 1:
+        above = file.lines[first - 2]
+        if not above.lstrip().startswith(b"#") or len(above) - len(above.lstrip()) != block[0].col_offset:
+            break
+        first -= 1
+    return first
+
+
+def _moved(file: SourceFile, block: Sequence[ast.stmt], first: int, last: int) -> list[bytes]:
+    for node in (n for statement in block for n in ast.walk(statement)):
+        if isinstance(node, ast.JoinedStr | ast.Constant) and node.lineno != node.end_lineno:
+            raise NotOffered("a text over several lines would change")
+    return file.lines[first - 1 : last]
+
+
+def _shifted(line: str, indent: str, wanted: str) -> str:
+    """A line with another indentation; one with less than the block has (a comment, say) gets that of the block."""
+    if not line.strip():
+        return ""
+    return f"{wanted}{line[len(indent) :] if line.startswith(indent) else line.lstrip()}".rstrip()
+
+
+def _lead(file: SourceFile, before: ast.stmt) -> str:
+    """A blank line above the new function, where code stands right above that is no function either."""
+    above = file.lines[before.lineno - 2].strip() if before.lineno > 1 else b""
+    return "\n" if above and not isinstance(before, FunctionNode) and not above.startswith((b"#", b"@")) else ""
+
+
+def _blank_lines(file: SourceFile, before: ast.stmt) -> int:
+    """How many blank lines keep the new function apart: as many as stand above, one within functions."""
+    line = min((start(d)[0] for d in getattr(before, "decorator_list", [])), default=before.lineno)
+    count = 0
+    while count < 2 and line - 2 - count >= 0 and not file.lines[line - 2 - count].strip():
+        count += 1
+    if isinstance(before, FunctionNode):
+        return count if count or isinstance(file.parents[before], ast.ClassDef) else 0
+    return max(count, 1)
+
+
+def _qualname(file: SourceFile, part: Part, name: str) -> str:
+    """As reports name functions."""
+    parts = [name]
+    inner: ast.AST = part.before
+    for node in file.around(inner):
+        if isinstance(node, FunctionNode | ast.ClassDef):
+            parts.append(node.name)
+    return ".".join(reversed(parts))

@@ -1,0 +1,167 @@
+"""HY817: a function that computes and then logs, counts or collects -> its computation as a function of its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from hybridize.facts.model import Ternary
+from hybridize.repairs.bench import Bench
+from hybridize.repairs.extraction import beside, extract
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
+from hybridize.repairs.parts import lines_of_causes, runs, total_work, work_by_line
+from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.rules.views import FunctionView
+
+#: The share of a function's operations that its part must hold, and how many these are at least.
+_MOST_OF_IT = 0.5
+_LEAST = 3
+
+
+def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
+    """Nothing: no cause by itself asks for it."""
+    return iter(())
+
+
+def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Change:
+    """The statements in a row that no cause stands in, if they are most of what the function computes."""
+    own, file = bench.function_node(function.code), bench.file(function.code.path)
+    if own is None or file is None or isinstance(own, ast.AsyncFunctionDef):
+        raise NotOffered("it is no plain function")
+    if function.facts.covered_by_hybrid_callers.value is Ternary.YES:
+        raise NotOffered("it runs inside of graphs")
+    work = work_by_line(bench, function.code)
+    if sum(work.values()) < _LEAST:
+        raise NotOffered("it computes next to nothing")
+    blocked = lines_of_causes(bench, function.code, own, causes)
+    if blocked is None:
+        raise NotOffered("what is in the way has no place in it")
+    best = max(runs(own.body, blocked, work), key=lambda run: run.work, default=None)
+    if best is None or best.work < max(_LEAST, _MOST_OF_IT * total_work(own.body, work)):
+        raise NotOffered("what is in the way stands amid the computation")
+    if len(best.block) == 1 and isinstance(best.block[0], ast.Assign | ast.Expr | ast.AnnAssign):
+        raise NotOffered("its computation is a function already")
+    name = _name(file, own)
+    said = f"What `{own.name}` computes, as a graph." if ast.get_docstring(own) is not None else ""
+    made = extract(beside(file, own, best.block), name, said)
+    doubt = f"the computation moves out of `{own.name}`, into a function of its own"
+    spans = ((file.path, start(own), end(own)),)
+    return Change(made.edits, f"`{name}` holds what `{own.name}` computes", doubt, spans=spans, makes=made.qualname)
+
+
+def _name(file: SourceFile, own: FunctionNode) -> str:
+    return file.fresh(f"_{own.name.strip('_')}_graph")
+
+
+REPAIR = Repair(
+    code="HY817",
+    name="graph-part-extracted",
+    removes=frozenset(),
+    summary="What a function computes becomes a function of its own; what logs, counts and collects stays in Python.",
+    details="""A training step often ends in `losses.append(loss.numpy())`, a counter, a progress bar, a message. None
+of them can be in a graph, the computation before them can. The statements in a row that hold most of the operations and
+nothing that is in the way become a function `_step_graph`, which takes the variables that it reads and returns those
+that are used later. Everything else stays as it was, so that the results, the output and the state are the same. Tried
+where the repairs of single causes are not enough. Not safe only in that it changes the shape of the code.""",
+    propose=propose,
+    whole=whole,
+    examples=(
+        RepairExample(
+            """\
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+losses = []
+def train_step(x, y):
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+    losses.append(loss.numpy())  # for the plot
+    if len(losses) % 5 == 0:
+        print(f"step {len(losses)}: {losses[-1]:.3f}")
+for _ in range(10):
+    train_step(tf.ones([4, 2]), tf.ones([4, 1]))
+""",
+            """\
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+losses = []
+@tf.function
+def _train_step_graph(x, y):
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+    return loss
+def train_step(x, y):
+    loss = _train_step_graph(x, y)
+    losses.append(loss.numpy())  # for the plot
+    if len(losses) % 5 == 0:
+        print(f"step {len(losses)}: {losses[-1]:.3f}")
+for _ in range(10):
+    train_step(tf.ones([4, 2]), tf.ones([4, 1]))
+""",
+            function="_train_step_graph",
+            output=True,
+        ),
+        RepairExample(
+            """\
+import time
+import tensorflow as tf
+class Trainer:
+    def __init__(self):
+        self.w = tf.Variable([[1.0], [2.0]])
+        self.history = {"loss": []}
+    def step(self, x, y):
+        started = time.time()
+        # forward and backward
+        with tf.GradientTape() as tape:
+            predictions = tf.matmul(x, self.w)
+            loss = tf.reduce_mean(tf.square(predictions - y))
+        gradient = tape.gradient(loss, self.w)
+        for _ in range(3):
+            gradient = tf.clip_by_norm(gradient, 1.0) * 0.9
+        self.w.assign_sub(0.1 * gradient)
+        self.history["loss"].append(float(loss))
+        self.seconds = time.time() - started
+        return predictions.numpy()
+trainer = Trainer()
+for _ in range(10):
+    r = trainer.step(tf.ones([4, 2]), tf.ones([4, 1]))
+del trainer.seconds
+""",
+            """\
+import time
+import tensorflow as tf
+class Trainer:
+    def __init__(self):
+        self.w = tf.Variable([[1.0], [2.0]])
+        self.history = {"loss": []}
+    @tf.function
+    def _step_graph(self, x, y):
+        # forward and backward
+        with tf.GradientTape() as tape:
+            predictions = tf.matmul(x, self.w)
+            loss = tf.reduce_mean(tf.square(predictions - y))
+        gradient = tape.gradient(loss, self.w)
+        for _ in range(3):
+            gradient = tf.clip_by_norm(gradient, 1.0) * 0.9
+        self.w.assign_sub(0.1 * gradient)
+        return predictions, loss
+    def step(self, x, y):
+        started = time.time()
+        predictions, loss = self._step_graph(x, y)
+        self.history["loss"].append(float(loss))
+        self.seconds = time.time() - started
+        return predictions.numpy()
+trainer = Trainer()
+for _ in range(10):
+    r = trainer.step(tf.ones([4, 2]), tf.ones([4, 1]))
+del trainer.seconds
+""",
+            function="Trainer._step_graph",
+            output=True,
+        ),
+    ),
+    order=90,
+)

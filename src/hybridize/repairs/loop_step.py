@@ -1,0 +1,196 @@
+"""HY818: a training step written into a loop -> a function in front of the loop."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code
+from hybridize.repairs.bench import Bench
+from hybridize.repairs.extraction import extract, in_front
+from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
+from hybridize.repairs.parts import eager_lines, lines_of_effects, runs, work_by_line
+from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+
+
+def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
+    """The statements of the step that HY110 suggests, and what computes right behind and before it."""
+    file = bench.file(cause.path)
+    if file is None or cause.hit is None or file.tensorflow is None:
+        return
+    first, last = cause.line, (cause.hit.end or cause.hit.position) >> 16
+    loop = _loop(file, first, last)
+    if loop is None:
+        return
+    scope = next((n for n in file.around(loop) if isinstance(n, FunctionNode | ast.Lambda | ast.ClassDef)), file.tree)
+    if isinstance(scope, ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
+        return
+    if isinstance(scope, ast.Module) and not bench.is_script(file.path):
+        raise NotOffered("other modules may use its variables")
+    if isinstance(scope, FunctionNode) and _is_repeated(bench, cause.function):
+        raise NotOffered(f"`{scope.name}` is called again and again: each call would trace anew")
+    block = _block(bench, file, cause.function, loop, first, last)
+    name = file.fresh("train_step")
+    made = extract(in_front(file, scope, block), name)
+    doubt = "the step moves out of its loop, and what only it needs is no longer a variable around it"
+    spans = ((file.path, start(loop), end(loop)),)
+    yield Change(made.edits, f"`{name}` holds the training step of the loop", doubt, spans=spans, makes=made.qualname)
+
+
+def _loop(file: SourceFile, first: int, last: int) -> ast.For | ast.While | None:
+    """The innermost loop whose own block has the statements of some lines."""
+    for node in file.nodes:
+        if isinstance(node, ast.For | ast.While):
+            lines = [(s.lineno, end(s)[0]) for s in node.body]
+            if any(a == first for a, _ in lines) and any(b == last for _, b in lines):
+                return node
+    return None
+
+
+def _is_repeated(bench: Bench, code: Code) -> bool:
+    """Whether a function is called in loops, or from more than one place."""
+    sites = [(caller, pos) for frame in bench.frames(code) for caller, pos in frame.incoming if caller is not None]
+    places = {(caller.code, pos) for caller, pos in sites}
+    return len(places) > 1 or any(pos in index_of(caller.code).looped for caller, pos in sites)
+
+
+def _loops(file: SourceFile, loop: ast.stmt) -> Iterator[ast.stmt]:
+    """The loops around a loop, itself first, as far as its function goes."""
+    yield loop
+    for node in file.around(loop):
+        if isinstance(node, FunctionNode | ast.Lambda | ast.ClassDef):
+            return
+        if isinstance(node, ast.For | ast.While):
+            yield node
+
+
+def _counters(loop: ast.stmt) -> set[str]:
+    """The variables of a loop that are another Python number in each round, as `range` and `enumerate` give them."""
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or not isinstance(loop.iter.func, ast.Name):
+        return set()
+    target = loop.target
+    if loop.iter.func.id == "enumerate" and isinstance(target, ast.Tuple) and target.elts:
+        target = target.elts[0]
+    elif loop.iter.func.id != "range":
+        return set()
+    return {target.id} if isinstance(target, ast.Name) else set()
+
+
+def _block(
+    bench: Bench, file: SourceFile, code: Code, loop: ast.For | ast.While, first: int, last: int
+) -> Sequence[ast.stmt]:
+    """The statements of the step, with those around it that compute and have no effect on Python."""
+    blocked = lines_of_effects(bench, code, loop.lineno, end(loop)[0]) | eager_lines(loop.body)
+    counters = set().union(*(_counters(each) for each in _loops(file, loop)))
+    blocked |= {n.lineno for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id in counters}
+    for run in runs(loop.body, blocked, work_by_line(bench, code)):
+        if run.block[0].lineno <= first and end(run.block[-1])[0] >= last and run.block[0] in loop.body:
+            return run.block
+    return [s for s in loop.body if s.lineno >= first and end(s)[0] <= last]
+
+
+REPAIR = Repair(
+    code="HY818",
+    name="training-step-extracted",
+    removes=frozenset({"HY110"}),
+    summary="A training step in the body of a loop becomes a function in front of the loop.",
+    details="""Where a script has its forward pass, gradients and updates in the loop itself, among printing and
+collecting, nothing can be decorated. The statements of the step become a function `train_step` right before the
+outermost loop. It takes what the loops bind (the batch) and returns what is used later (the loss); the model, the
+optimizer and whatever else is bound once before stay variables from outside. Offered in scripts, and in functions that
+are called once.""",
+    propose=propose,
+    examples=(
+        RepairExample(
+            """\
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+optimizer = tf.keras.optimizers.SGD(0.1)
+data = tf.data.Dataset.from_tensor_slices((tf.ones([40, 2]), tf.ones([40, 1]))).batch(4)
+losses = []
+for x, y in data:
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w)) - y))
+    gradients = tape.gradient(loss, [w])
+    optimizer.apply_gradients(zip(gradients, [w]))
+    losses.append(float(loss))
+print(f"loss {losses[-1]:.4f}")
+""",
+            """\
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+optimizer = tf.keras.optimizers.SGD(0.1)
+data = tf.data.Dataset.from_tensor_slices((tf.ones([40, 2]), tf.ones([40, 1]))).batch(4)
+losses = []
+
+@tf.function
+def train_step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(tf.tanh(tf.matmul(x, w)) - y))
+    gradients = tape.gradient(loss, [w])
+    optimizer.apply_gradients(zip(gradients, [w]))
+    return loss
+
+for x, y in data:
+    loss = train_step(x, y)
+    losses.append(float(loss))
+print(f"loss {losses[-1]:.4f}")
+""",
+            function="train_step",
+            output=True,
+            changed=("gradients", "tape"),
+        ),
+        RepairExample(
+            """\
+import tensorflow as tf
+def main(steps):
+    w = tf.Variable([[1.0], [2.0]])
+    rate = 0.1
+    for step in range(steps):
+        x = tf.random.stateless_normal([4, 2], [1, step])
+        y = tf.reduce_sum(x, axis=1, keepdims=True)
+
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+        w.assign_sub(rate * tape.gradient(loss, w))
+        for _ in range(3):
+            w.assign(tf.clip_by_norm(w, 3.0))
+
+        if step % 10 == 0:
+            print(step, float(loss))
+    return w.numpy()
+r = main(40)
+""",
+            """\
+import tensorflow as tf
+def main(steps):
+    w = tf.Variable([[1.0], [2.0]])
+    rate = 0.1
+
+    @tf.function
+    def train_step(x):
+        y = tf.reduce_sum(x, axis=1, keepdims=True)
+
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+        w.assign_sub(rate * tape.gradient(loss, w))
+        for _ in range(3):
+            w.assign(tf.clip_by_norm(w, 3.0))
+        return loss
+
+    for step in range(steps):
+        x = tf.random.stateless_normal([4, 2], [1, step])
+        loss = train_step(x)
+
+        if step % 10 == 0:
+            print(step, float(loss))
+    return w.numpy()
+r = main(40)
+""",
+            function="main.train_step",
+            output=True,
+        ),
+    ),
+    order=20,
+)
