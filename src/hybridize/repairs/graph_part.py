@@ -25,14 +25,14 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
 
 def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Change:
     """The statements in a row that no cause stands in, if they are most of what the function computes."""
-    own, file = bench.function_node(function.code), bench.file(function.code.path)
-    if own is None or file is None or isinstance(own, ast.AsyncFunctionDef):
-        raise NotOffered("it is no plain function")
-    if function.facts.covered_by_hybrid_callers.value is Ternary.YES:
-        raise NotOffered("it runs inside of graphs")
     work = work_by_line(bench, function.code)
     if sum(work.values()) < _LEAST:
         raise NotOffered("it computes next to nothing")
+    if function.facts.covered_by_hybrid_callers.value is Ternary.YES:
+        raise NotOffered("it runs inside of graphs")
+    own, file = bench.function_node(function.code), bench.file(function.code.path)
+    if own is None or file is None or isinstance(own, ast.AsyncFunctionDef):
+        raise NotOffered("it is no plain function")
     blocked = lines_of_causes(bench, function.code, own, causes)
     if blocked is None:
         raise NotOffered("what is in the way has no place in it")
