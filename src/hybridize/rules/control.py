@@ -154,6 +154,8 @@ class Control:
         names = self.view.names(call[2])
         if any(name in CONVERTED for name in names) and call[3]:
             slot = call[3][0][0]
+            if "builtins.len" in names and self._holds_dataset(slot):
+                return OPERATION  # the cardinality
             if "builtins.len" in names and not self._dynamic_length(slot):
                 return 0
             return self.tensor(slot)

@@ -22,17 +22,22 @@ Place: TypeAlias = "Cell | Container"
 _NO_VALUE: Final[Value] = frozenset()
 #: Methods that fill the object that is being made.
 CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build", "__init_subclass__"})
-_CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "io"})
-#: The places that stand for the environment's variables and for what is in files.
+_CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "io", "state"})
+#: The places that stand for the environment's variables, for what is in files and folders, and for levels of loggers.
 ENVIRONMENT: Final = Cell()
 FILES: Final = Cell()
+LOGGING: Final = Cell()
+_WORLD: Final = (ENVIRONMENT, FILES, LOGGING)
 #: What a layer gives by its switch `trainable`, and by those of the layers in it.
 _SWITCHED: Final = frozenset({"trainable_variables", "trainable_weights"})
 _SWITCH: Final = "trainable"
 _PARTS: Final = 200  # objects that are looked into for layers
 _FILE_WRITES: Final = frozenset(
-    "write writelines write_text write_bytes write_file savetxt save dump copy copyfile move replace rename".split()
+    "write writelines write_text write_bytes write_file savetxt save dump copy copyfile copytree move replace rename "
+    "touch mkdir makedirs unlink remove rmdir rmtree removedirs symlink_to symlink link to_csv to_json".split()
 )
+#: Library objects whose state other methods of theirs tell.
+_STATEFUL: Final = ("contextvars.ContextVar", "threading.Event", "multiprocessing.Event", "asyncio.Event", "queue.")
 
 
 @dataclass(slots=True)
@@ -41,6 +46,7 @@ class Writes:
 
     every: dict[Place, dict[tuple[Frame, int], None]] = field(default_factory=dict)
     owners: dict[Place, Heap | None] = field(default_factory=dict)  # whose field it is; None: a variable
+    states: dict[LibInst, Cell] = field(default_factory=dict)  # what stands for the state of library objects
     _late: dict[Place, bool] = field(default_factory=dict)
     _writers: dict[Place, int] = field(default_factory=dict)
     _containers: dict[Value, tuple[Container, ...]] = field(default_factory=dict)
@@ -74,7 +80,7 @@ class Writes:
         key = (frame.vals[instr[2]] or _NO_VALUE, instr[3])
         found = self._fields.get(key)
         if found is None:
-            cells = dict.fromkeys([*_fields(*key), *(self._all_switches() if _is_functional(*key) else ())])
+            cells = dict.fromkeys([*fields_named(*key), *(self._all_switches() if _is_functional(*key) else ())])
             found = self._fields[key] = tuple(each for each in cells if self.is_late(each[0]))
         return found
 
@@ -99,11 +105,12 @@ def writes_of(project: ProjectView) -> Writes:
 def _gather(solution: Solution) -> Writes:
     every: dict[Place, dict[tuple[Frame, int], None]] = {}
     owners: dict[Place, Heap | None] = {}
+    states: dict[LibInst, Cell] = {}
     for frames in solution.frames.values():
         for frame in frames:
             for effect in frame.effects.values():
                 if effect.kind in _CHANGES:
-                    for place, owner in _places(frame, effect):
+                    for place, owner in _places(frame, effect, states):
                         every.setdefault(place, {})[frame, effect.position] = None
                         owners.setdefault(place, owner)
             for op in (Op.SET_GLOBAL, Op.SET_CELL):
@@ -112,7 +119,7 @@ def _gather(solution: Solution) -> Writes:
                     if cell is not None:
                         every.setdefault(cell, {})[frame, instr[-1]] = None
                         owners.setdefault(cell, None)
-    return Writes(every, owners)
+    return Writes(every, owners, states)
 
 
 def _variable(frame: Frame, instr: Instr) -> Cell | None:
@@ -124,8 +131,12 @@ def _variable(frame: Frame, instr: Instr) -> Cell | None:
     return None
 
 
-def _places(frame: Frame, effect: Effect) -> list[tuple[Place, Heap | None]]:
+def _places(frame: Frame, effect: Effect, states: dict[LibInst, Cell]) -> list[tuple[Place, Heap | None]]:
     target = effect.target
+    if isinstance(target, LibInst) and effect.kind == "mutate":
+        return [(states.setdefault(target, Cell()), target)] if target.cls.startswith(_STATEFUL) else []
+    if effect.kind == "state":
+        return [(LOGGING, None)] if effect.detail.startswith("logging.") else []
     if effect.kind == "io":
         return [(ENVIRONMENT, None)] if effect.detail.startswith("os.environ") else _files(frame, effect)
     if effect.kind == "closure":
@@ -175,11 +186,12 @@ def cells_read(frame: Frame, instr: Instr | None) -> list[tuple[Cell, Heap | Non
             cell = frame.cells.get(instr[2])
             return [(cell, None)] if cell is not None else []
         case Op.ATTR:
-            return _fields(frame.vals[instr[2]] or frozenset(), instr[3])
+            return fields_named(frame.vals[instr[2]] or frozenset(), instr[3])
     return []
 
 
-def _fields(owners: frozenset[Obj], name: str) -> list[tuple[Cell, Heap | None]]:
+def fields_named(owners: frozenset[Obj], name: str) -> list[tuple[Cell, Heap | None]]:
+    """The places where an attribute of some objects may be, each with the object whose field it is (None: a class)."""
     found: list[tuple[Cell, Heap | None]] = []
     for obj in owners:
         if isinstance(obj, Heap) and not isinstance(obj, Container):
@@ -235,7 +247,7 @@ def hides_default(cell: Cell, owner: Heap | None) -> bool:
 
 def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap | None) -> bool:
     """Whether the writes are more than one straight write of a module body, or those of constructors."""
-    if place is ENVIRONMENT or place is FILES:
+    if place in _WORLD or isinstance(owner, LibInst):
         return True
     if isinstance(place, Cell) and len(place.value) == 1 and isinstance(next(iter(place.value)), Lit):
         return hides_default(place, owner) and any(not _is_early(frame, pos) for frame, pos in found)

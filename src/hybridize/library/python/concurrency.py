@@ -163,7 +163,8 @@ _PROCESS: Final = ClassSpec(
 )
 _LOCK: Final = ClassSpec(
     methods={
-        **methods("acquire locked wait wait_for is_set isSet", truth, "mutate"),
+        **methods("acquire wait wait_for", truth, "mutate"),
+        **methods("locked is_set isSet", truth),
         **methods("release set clear notify notify_all notifyAll reset abort", nothing, "mutate"),
         "__enter__": Spec(itself),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,7 +13,7 @@ from hybridize.program.ir import NO_SLOT, Instr, Op, Try
 from hybridize.rules.control import Control, control, is_dataset
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.rules.views import FrameView, FunctionView, position_of
 
 _ANY: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
 #: Operations that fail by the values they get, not by shapes.
@@ -37,6 +38,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
         if len(call[3]) == 2 and "builtins.next" in view.names(call[2]) and _dataset(view, call[3][0][0]):
             message = "`next` on a dataset's iterator never gives its default in a graph"
             yield Hit(call[-1], message, outcome=Outcome.RAISES)
+        elif call[3] and _SUPPRESS in view.names(call[2]):
+            yield from _suppressed(view, call)
     flow = control(view)
     for site in flow.structure.of(Op.TRY):
         caught = _caught(view, site.instr[2])
@@ -44,11 +47,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
             continue
         cause = _cause(flow, site, caught)
         if cause is not None:
-            position, what = cause
-            message = f"handles an error of {what}, which a graph raises only when it runs"
-            here = Evidence(message, view.code.path, site.instr[-1] >> 16)
-            where = (Evidence(what, view.code.path, position >> 16), *_handlers(view, site.instr[2]))
-            yield Hit(site.instr[-1], message, evidence=(here, *where))
+            handlers = tuple(_handlers(view, site.instr[2]))
+            yield _hit(view, site.instr[-1], *cause, *handlers)
 
 
 def _handlers(view: FrameView, statement: Try) -> Iterator[Evidence]:
@@ -57,6 +57,24 @@ def _handlers(view: FrameView, statement: Try) -> Iterator[Evidence]:
         named = view.definition(handler.type_slot) if handler.type_slot != NO_SLOT else None
         if named is not None:
             yield Evidence("never runs", view.code.path, named[-1] >> 16)
+
+
+def _hit(view: FrameView, at: int, position: int, what: str, *handlers: Evidence) -> Hit:
+    message = f"handles an error of {what}, which a graph raises only when it runs"
+    here = Evidence(message, view.code.path, at >> 16)
+    return Hit(at, message, evidence=(here, Evidence(what, view.code.path, position >> 16), *handlers))
+
+
+def _suppressed(view: FrameView, call: Instr) -> Iterator[Hit]:
+    """`with contextlib.suppress(...)` around operations: the syntax says what stands in it."""
+    caught = set().union(*(_names(view.value(slot)) for slot, _ in call[3]))
+    for node in ast.walk(view.node) if caught and view.node is not None else ():
+        if isinstance(node, ast.With) and any(position_of(item.context_expr) == call[-1] for item in node.items):
+            first, last = node.body[0].lineno, node.end_lineno or node.lineno
+            inside = (i for i in index_of(view.code).of(Op.CALL) if first <= i[-1] >> 16 <= last)
+            cause = next(filter(None, (_failing(view, i, caught) for i in inside)), None)
+            if cause is not None:
+                yield _hit(view, call[-1], *cause)
 
 
 def ended_outside(function: FunctionView) -> Iterator[Hit]:
@@ -116,23 +134,31 @@ def _names(value: Value) -> set[str]:
 
 
 def _cause(flow: Control, site: Site, caught: set[str]) -> tuple[int, str] | None:
-    view = flow.view
-    of_tensorflow = any(name.startswith("tf.errors.") for name in caught)
     for inner in flow.structure.within(site):
         part = next(p for outer, p in inner.around() if outer is site)
-        if part != "body" or inner.instr[0] != Op.CALL:
-            continue
-        names = view.names(inner.instr[2])
-        position = inner.instr[-1]
-        ends = "builtins.next" in names and any(_dataset(view, slot) for slot, _ in inner.instr[3][:1])
-        if ends and caught & (_ANY | {"builtins.StopIteration"}):
-            return position, "`next` at the end of a dataset"
-        failing = [n for n in names if n.startswith(_FAIL)]
-        if failing and (of_tensorflow or caught & _ANY):
-            return position, f"`{failing[0]}`"
-        if of_tensorflow and position in view.frame.ops:
-            return position, f"`{names[0] if names else 'an operation'}`"
+        cause = _failing(flow.view, inner.instr, caught) if part == "body" and inner.instr[0] == Op.CALL else None
+        if cause is not None:
+            return cause
     return None
+
+
+def _failing(view: FrameView, call: Instr, caught: set[str]) -> tuple[int, str] | None:
+    """A call of something that raises one of the errors when a graph runs."""
+    of_tensorflow = any(name.startswith("tf.errors.") for name in caught)
+    names = view.names(call[2])
+    position = call[-1]
+    ends = "builtins.next" in names and any(_dataset(view, slot) for slot, _ in call[3][:1])
+    if ends and caught & (_ANY | {"builtins.StopIteration"}):
+        return position, "`next` at the end of a dataset"
+    failing = [n for n in names if n.startswith(_FAIL)]
+    if failing and (of_tensorflow or caught & _ANY):
+        return position, f"`{failing[0]}`"
+    if of_tensorflow and position in view.frame.ops:
+        return position, f"`{names[0] if names else 'an operation'}`"
+    return None
+
+
+_SUPPRESS: Final = "contextlib.suppress"
 
 
 RULE = Rule(

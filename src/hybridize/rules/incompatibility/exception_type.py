@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Class, Inst, Lib, LibInst, Obj, Tup, Value
+from hybridize.domain.objects import Class, Inst, Lib, LibInst, Obj, Tup, Value, lib
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -14,6 +14,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Handler, Op
 from hybridize.records import dataclass
 from hybridize.rules.control import control
+from hybridize.rules.failures import INVALID, Failure, failures, fails_by_value
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.values import uses
@@ -46,9 +47,16 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     waiting = list(_waiting(function))
     if not waiting:
         return
-    seen: set[tuple[str, int]] = set()
     extent = {f for frame in function.frames for f in reachable(frame) if f.code.kind != "module"}
-    for frame in sorted(extent, key=lambda f: f.uid):
+    frames = sorted(extent, key=lambda f: f.uid)
+    yield from _explicit(function, frames, waiting)
+    yield from _implicit(function, frames, waiting)
+
+
+def _explicit(function: FunctionView, frames: list[Frame], waiting: list[_Waiting]) -> Iterator[Hit]:
+    """What `raise` statements raise."""
+    seen: set[tuple[str, int]] = set()
+    for frame in frames:
         if not index_of(frame.code).of(Op.RAISE):
             continue
         view = FrameView(function.project, frame)
@@ -66,6 +74,57 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                     there = Evidence("a caller handles it here", *handler.place)
                     yield Hit(place[1], message, path=place[0], evidence=(here, there))
                     break
+
+
+def _implicit(function: FunctionView, frames: list[Frame], waiting: list[_Waiting]) -> Iterator[Hit]:
+    """What Python and TensorFlow raise by themselves: the likeliest place for each handler."""
+    views = [FrameView(function.project, frame) for frame in frames]
+    explained = any(map(fails_by_value, views))
+    for handler in waiting:
+        found: list[tuple[FrameView, Failure, str]] = []
+        for view in views:
+            for each in failures(view):
+                why = _differs(each, handler, waiting, explained)
+                if why and not _caught_inside(view, each):
+                    found.append((view, each, why))
+        certain = [each for each in found if each[1].certain]
+        for view, failure, why in (certain or found)[:1]:
+            message = f"raises `{failure.eager.rpartition('.')[2]}` ({failure.said}), {why}"
+            here = Evidence(message, view.code.path, failure.position >> 16)
+            there = Evidence("a caller handles it here", *handler.place)
+            yield Hit(failure.position, message, path=view.code.path, evidence=(here, there))
+
+
+def _differs(failure: Failure, handler: _Waiting, waiting: list[_Waiting], explained: bool) -> str:
+    """How a handler is met by something else than in eager code; empty where it isn't."""
+    if not _fits(handler.caught, lib(failure.eager)):
+        return ""
+    by_class = not _names(handler.caught) & _GENERIC
+    same = [each.caught for each in waiting if each.place == handler.place]
+    if by_class and failure.eager != failure.graph and not any(_fits(c, lib(failure.graph)) for c in same):
+        if failure.eager != INVALID or failure.certain or not explained:
+            name = "StagingError" if failure.graph in _GENERIC else failure.graph.rpartition(".")[2]
+            return f"which comes out of a graph as `{name}`"
+    if handler.reads and failure.certain and failure.eager != INVALID:
+        return "whose text is another when it comes out of a graph"
+    return ""
+
+
+def _caught_inside(view: FrameView, failure: Failure) -> bool:
+    """Whether the function itself handles an error there."""
+    if not index_of(view.code).of(Op.TRY):
+        return False
+    error = lib(failure.eager)
+    for site in control(view).structure.sites:
+        if site.instr[-1] != failure.position or site.instr[0] == Op.TRY:
+            continue
+        for outer, part in site.around():
+            if outer.instr[0] == Op.TRY and part == "body":
+                for handler in outer.instr[2].handlers:
+                    caught = frozenset(_classes(view.value(handler.type_slot)))
+                    if not caught or _fits(caught, error):
+                        return True
+    return False
 
 
 def _why(raised: Obj, handler: _Waiting) -> str:
@@ -175,6 +234,8 @@ def _bases(raised: Obj) -> list[Obj | str]:
     for base in cls.mro if isinstance(cls, Class) else ():
         found.append(base.name if isinstance(base, Lib) else base)
     last = cls if isinstance(cls, str) else next((b for b in found if isinstance(b, str)), "")
+    if last.startswith("tf.errors."):
+        found += [last, "tf.errors.OpError", "builtins.Exception", "builtins.BaseException"]
     known = getattr(builtins, last.removeprefix("builtins."), None)
     if isinstance(known, type):
         found += [f"builtins.{base.__name__}" for base in known.__mro__]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Lit, Prim, Tensor
+from hybridize.domain.objects import Lit, Prim, Stream, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.incompatibility.array_dtype import ALIKE, OPERATORS
@@ -79,6 +79,8 @@ def _dtype(view: FrameView, slot: int, depth: int) -> str | None:
         names = view.names(made[2])
         if "builtins.int" in names or "builtins.float" in names:
             return _DTYPES.get(next(iter(kinds)))
+        if "builtins.len" in names and made[3] and any(isinstance(o, Stream) for o in view.value(made[3][0][0])):
+            return "int64"  # how many elements a dataset has
         return None
     if op in (Op.COPY, Op.REFINE):
         return _dtype(view, made[2], depth - 1)
@@ -120,7 +122,7 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="A Python number that becomes a tensor meets a tensor of another dtype.",
     details="""Python numbers take the dtype of the tensor that they meet. But AutoGraph makes tensors of `int(t)`
-(int32), `float(t)` (float32), of the indices of `range(t)`, and of numbers that a loop or branch on a tensor sets:
+(int32), `float(t)` (float32), `len(dataset)` (int64), of the indices of `range(t)`, and of numbers that a loop or branch on a tensor sets:
 a counter `n` of a `while` loop on a tensor is int32 afterwards, and `x / n` raises if x is a float tensor. Use
 `tf.cast(n, x.dtype)`.""",
     triggers={

@@ -4,16 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.objects import Func, Value
+from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached
+from hybridize.facts.model import Evidence
+from hybridize.facts.symbolic import OPERATION
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr, Op
 from hybridize.rules.effects import argument_name, hit, is_change, leaked, reasons
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.rules.model import Blocks, Category, Example, Hit, Level, Outcome, Rule, Where
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Tensors that go into a field, a global, a captured variable or an outer container."""
     for frame, reason in reasons(function):
         if is_change(reason) and argument_name(frame, reason) is None and leaked(function, reason):
-            yield hit(reason, said=f"stores a tensor that outlives the call: {hit(reason).message}")
+            # What fills a cache may have run before, outside of any graph.
+            level = Level.WARNING if guarded(reason.frame, reason.effect.position) else None
+            yield hit(reason, level, f"stores a tensor that outlives the call: {hit(reason).message}")
+
+
+def cached(view: FrameView, call: Instr) -> Iterator[Hit]:
+    """A call of a function whose results a decorator keeps, and which makes a tensor."""
+    symbolic = view.project.symbolic
+    for callee, how in view.callees(call[-1]):
+        kept = how == "call" and is_cached(callee.code) and holds_plain_tensor(callee.ret)
+        if not kept or not symbolic.returned(callee) & OPERATION:
+            continue
+        returns = [i for i in index_of(callee.code).of(Op.RETURN) if symbolic.mask(callee, i[2]) & OPERATION]
+        if returns:
+            message = f"`{callee.code.name}` keeps the tensor that it returns in a cache, which outlives the call"
+            evidence = (
+                Evidence(message, view.code.path, call[-1] >> 16),
+                *(Evidence("this tensor", callee.code.path, i[-1] >> 16) for i in returns[:1]),
+            )
+            yield Hit(
+                call[-1], message, evidence=evidence, level=Level.WARNING, blocks=frozenset((Blocks.TO_HYBRID,))
+            )
+            return
+
+
+def _keeps_results(project: ProjectView, called: Value) -> bool:
+    return any(isinstance(o, Func) and o.code.decorators and is_cached(o.code) for o in called)
 
 
 RULE = Rule(
@@ -27,6 +59,7 @@ outer list they outlive the trace: later calls do not update them, and whoever u
 old value. Return the tensor, or keep it in a `tf.Variable`.""",
     blocks=frozenset(),
     root=scan,
+    triggers={Op.CALL: Where(cached, values=_keeps_results)},
     bad=(
         Example(
             """\
@@ -61,6 +94,21 @@ r = losses[0] + 1
             line=4,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import functools
+import tensorflow as tf
+@functools.lru_cache(maxsize=None)
+def window(n):
+    return tf.range(n, dtype=tf.float32) / n
+def target(x):
+    return x * window(x.shape[0])
+r1 = target(tf.constant([1.0, 2.0]))
+r2 = target(tf.constant([[1.0], [2.0]]))
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
         Example(
@@ -86,6 +134,19 @@ r1 = c.target(tf.constant(1.0))
 r2 = c.target(tf.constant(2.0))
 """,
             target="Cell.target",
+        ),
+        Example(
+            """\
+import functools
+import tensorflow as tf
+@functools.lru_cache(maxsize=None)
+def weights(n):
+    return [1.0 / (i + 1) for i in range(n)]
+def target(x):
+    return x * tf.constant(weights(x.shape[0]))
+r1 = target(tf.constant([1.0, 2.0]))
+r2 = target(tf.constant([[1.0], [2.0]]))
+"""
         ),
     ),
     reference="semantics.md R3",

@@ -10,11 +10,12 @@ from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.records import replace
 from hybridize.rules.effects import within
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule
 from hybridize.rules.staleness import counts, extent_of, stale
 from hybridize.rules.views import FrameView, ProjectView
-from hybridize.rules.writes import ENVIRONMENT, FILES, Place, hides_default, writes_of
+from hybridize.rules.writes import ENVIRONMENT, FILES, LOGGING, Place, Writes, fields_named, hides_default, writes_of
 
 _SHOWN: Final = 3
 
@@ -22,15 +23,14 @@ _SHOWN: Final = 3
 def scan(view: FrameView) -> Iterator[Hit]:
     """The reads of variables, fields and containers that the program writes after they were made."""
     known = writes_of(view.project)
-    environment, files = known.is_late(ENVIRONMENT), known.is_late(FILES)
+    environment = known.is_late(ENVIRONMENT)
     frame = view.frame
     for instr in view.project.shared(("reads", view.code), lambda: _reads(view.code)):
         value = frame.vals[instr[1]]
         if value is None:
             continue  # control never gets there
         if instr[0] == Op.CALL:
-            if environment or files:
-                yield from _of_call(view, instr, environment, files)
+            yield from _of_call(view, instr, known)
             continue
         containers = known.late_containers(value) if value else ()
         cells = known.late_cells(frame, instr) if instr[0] in _OF_CELLS else ()
@@ -62,18 +62,54 @@ def _is_environment(obj: Obj) -> bool:
     return name in ("os.environ", "os._Environ")
 
 
-def _of_call(view: FrameView, instr: Instr, environment: bool, files: bool) -> Iterator[Hit]:
-    """A read of the environment or of a file whose path is no tensor."""
-    names = view.names(instr[2])
-    if environment and not _ENVIRONMENT_READS.isdisjoint(names):
-        yield Hit(instr[-1], "reads the environment, which changes between calls", subject=ENVIRONMENT)
-    path = view.value(instr[3][0][0]) if files and _READ_FILE in names and instr[3] else ()
-    if path and not any(isinstance(o, Tensor) for o in path):
-        yield Hit(instr[-1], "reads a file of a constant path, which changes between calls", subject=FILES)
+def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
+    """A read of the environment, of files, of the state of a library object, or of an attribute by its name."""
+    for name in view.names(instr[2]):
+        place = _WORLD.get(name)
+        if place is not None:
+            if known.is_late(place) and (name != _READ_FILE or _is_constant_path(view, instr)):
+                yield Hit(instr[-1], f"{_SAID[place]}, which changes between calls", subject=place)
+        elif name.endswith(_TELLS):
+            for obj in view.value(view.receiver(instr[2])):
+                state = known.states.get(obj) if isinstance(obj, LibInst) else None
+                if state is not None:
+                    yield Hit(instr[-1], f"asks for the state of a `{obj.cls}`, which changes between calls", subject=state)
+        elif name == "builtins.getattr" and len(instr[3]) > 1:
+            owners = view.value(instr[3][0][0])
+            for attribute in {o.const for o in view.value(instr[3][1][0]) if isinstance(o, Lit)}:
+                cells = [each for each in fields_named(owners, str(attribute)) if known.is_late(each[0])]
+                for hit in _of_places(instr, cells, ()):
+                    yield replace(hit, message=f"reads `{attribute}`, which changes between calls")
+
+
+def _is_constant_path(view: FrameView, instr: Instr) -> bool:
+    """Whether the path of a file is Python's: a tensor's is looked at by every call."""
+    path = view.value(instr[3][0][0]) if instr[3] else ()
+    return bool(path) and not any(isinstance(o, Tensor) for o in path)
 
 
 _READ_FILE: Final = "tf.io.read_file"
-_ENVIRONMENT_READS: Final = frozenset({"os.getenv", "os.environ.get", "os._Environ.get"})
+_SAID: Final[dict[Cell, str]] = {
+    ENVIRONMENT: "reads the environment",
+    FILES: "reads a file or folder of a path that Python knows",
+    LOGGING: "asks for the level of a logger",
+}
+_PROBES: Final = {
+    "os.path": "exists lexists isfile isdir islink getsize getmtime getctime",
+    "os": "listdir scandir walk stat access",
+    "glob": "glob iglob",
+    "pathlib.Path": "exists is_file is_dir is_symlink iterdir glob rglob stat read_text read_bytes",
+    "tf.io.gfile": "exists isdir listdir glob stat walk",
+    "tf.train": "latest_checkpoint get_checkpoint_state",
+}
+_WORLD: Final[dict[str, Cell]] = {
+    **dict.fromkeys(("os.getenv", "os.environ.get", "os._Environ.get"), ENVIRONMENT),
+    **{f"{root}.{name}": FILES for root, names in _PROBES.items() for name in names.split()},
+    _READ_FILE: FILES,
+    **dict.fromkeys(("logging.Logger.isEnabledFor", "logging.Logger.getEffectiveLevel"), LOGGING),
+}
+#: Methods that tell the state of a library object.
+_TELLS: Final = ("ContextVar.get", "Event.is_set", "Event.isSet", "Queue.qsize", "Queue.empty", "Queue.full")
 
 
 def _is_fixed(cell: Cell) -> bool:
