@@ -1,9 +1,9 @@
 """Where Python and TensorFlow raise by themselves, and what becomes of such an error in a graph.
 
-An operation that its operands' shapes or dtypes don't suit raises `InvalidArgumentError` in eager code. While a function
-is traced, the same operation raises `ValueError` or `TypeError`. An operation that fails by the values it gets raises
-the same error in both. Of Python's own errors AutoGraph makes some anew (`KeyError`, `ValueError`, `TypeError`), with a
-longer text; `IndexError` and `ZeroDivisionError` become a `StagingError`.
+An operation that its operands' shapes or dtypes don't suit raises `InvalidArgumentError` in eager code. While a
+function is traced, the same operation raises `ValueError` or `TypeError`. An operation that fails by the values it
+gets raises the same error in both. Of Python's own errors AutoGraph makes some anew (`KeyError`, `ValueError`,
+`TypeError`), with a longer text; `IndexError` and `ZeroDivisionError` become a `StagingError`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ _NUMBERS: Final = frozenset({"int", "float", "bool"})
 _DIVISIONS: Final = frozenset({"/", "//", "%"})
 #: Operations that want certain shapes of their operands, whatever the rest.
 _SHAPED: Final = frozenset(
-    "tf.stack tf.split tf.squeeze tf.expand_dims tf.transpose tf.unstack tf.broadcast_to tf.tile tf.einsum tf.tensordot "
-    "tf.linalg.matvec tf.nn.conv1d tf.nn.conv2d tf.nn.conv3d tf.nn.depthwise_conv2d tf.pad tf.math.top_k tf.nn.bias_add "
-    "tf.ensure_shape tf.linalg.inv tf.linalg.det tf.linalg.cholesky tf.linalg.solve tf.nn.top_k tf.image.resize "
-    "tf.nn.softmax_cross_entropy_with_logits tf.nn.sigmoid_cross_entropy_with_logits tf.boolean_mask tf.reverse".split()
+    "tf.stack tf.split tf.squeeze tf.expand_dims tf.transpose tf.unstack tf.broadcast_to tf.tile tf.einsum tf.pad "
+    "tf.tensordot tf.linalg.matvec tf.nn.conv1d tf.nn.conv2d tf.nn.conv3d tf.nn.depthwise_conv2d tf.math.top_k "
+    "tf.nn.bias_add tf.ensure_shape tf.linalg.inv tf.linalg.det tf.linalg.cholesky tf.linalg.solve tf.nn.top_k "
+    "tf.image.resize tf.nn.softmax_cross_entropy_with_logits tf.nn.sigmoid_cross_entropy_with_logits tf.reverse "
+    "tf.boolean_mask".split()
 )
 #: Operations that fail by the values they get, in a graph as in eager code.
 _BY_VALUE: Final = (
@@ -189,9 +190,7 @@ def _operation(view: FrameView, instr: Instr) -> Iterator[Failure]:
             yield Failure(instr[-1], f"shapes that don't suit {said}", INVALID, _VALUE, certain=False)
 
 
-def _pair(
-    view: FrameView, instr: Instr, left: int, right: int, rule: _Rule, said: str
-) -> Iterator[Failure]:
+def _pair(view: FrameView, instr: Instr, left: int, right: int, rule: _Rule, said: str) -> Iterator[Failure]:
     """An operation on two tensors, of one dtype and of shapes that fit."""
     ones, others = _tensors(view, left), _tensors(view, right)
     pairs = [(a, b) for a in ones for b in others]

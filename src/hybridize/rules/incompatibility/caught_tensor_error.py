@@ -180,6 +180,21 @@ static shapes work.""",
     bad=(
         Example(
             """\
+import contextlib
+import tensorflow as tf
+def target(x, i):
+    y = tf.zeros([])
+    with contextlib.suppress(tf.errors.InvalidArgumentError):
+        y = tf.gather(x, i)
+    return y
+r1 = target(tf.constant([1.0, 2.0]), tf.constant(1))
+r2 = target(tf.constant([1.0, 2.0]), tf.constant(7))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
 import tensorflow as tf
 def target(x):
     try:

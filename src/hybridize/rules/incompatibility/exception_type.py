@@ -14,7 +14,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Handler, Op
 from hybridize.records import dataclass
 from hybridize.rules.control import control
-from hybridize.rules.failures import INVALID, Failure, failures, fails_by_value
+from hybridize.rules.failures import INVALID, Failure, fails_by_value, failures
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.values import uses
@@ -101,10 +101,10 @@ def _differs(failure: Failure, handler: _Waiting, waiting: list[_Waiting], expla
         return ""
     by_class = not _names(handler.caught) & _GENERIC
     same = [each.caught for each in waiting if each.place == handler.place]
-    if by_class and failure.eager != failure.graph and not any(_fits(c, lib(failure.graph)) for c in same):
-        if failure.eager != INVALID or failure.certain or not explained:
-            name = "StagingError" if failure.graph in _GENERIC else failure.graph.rpartition(".")[2]
-            return f"which comes out of a graph as `{name}`"
+    fooled = by_class and failure.eager != failure.graph and not any(_fits(c, lib(failure.graph)) for c in same)
+    if fooled and (failure.eager != INVALID or failure.certain or not explained):
+        name = "StagingError" if failure.graph in _GENERIC else failure.graph.rpartition(".")[2]
+        return f"which comes out of a graph as `{name}`"
     if handler.reads and failure.certain and failure.eager != INVALID:
         return "whose text is another when it comes out of a graph"
     return ""
@@ -279,11 +279,42 @@ RULE = Rule(
 the simple built-in exceptions (`ValueError`, `TypeError`, `KeyError`, `RuntimeError` and the like) and for classes that
 derive from `Exception` directly and have no `__init__` of their own. Every other one, `IndexError`, `OSError`,
 `ZeroDivisionError` and classes with more arguments among them, comes out as a `StagingError`, which the caller's
-`except` does not catch. The text begins with "in user code", and other attributes are lost. Check before
-the call, or raise a plain `ValueError`.""",
+`except` does not catch. The text begins with "in user code", and other attributes are lost. An operation
+whose operands' shapes or dtypes don't fit raises `ValueError` or `TypeError` while it is traced, not
+`InvalidArgumentError`. Check before the call, or raise a plain `ValueError`.""",
     level=Level.WARNING,
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(a, b):
+    return tf.matmul(a, b)
+r = []
+for n in (2, 3):
+    try:
+        r.append(target(tf.ones([1, 2]), tf.ones([n, 1])))
+    except tf.errors.InvalidArgumentError:
+        r.append("no")
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, n):
+    return x * (1.0 / n)
+r = []
+for n in (2, 0):
+    try:
+        r.append(target(tf.constant(1.0), n))
+    except ZeroDivisionError:
+        r.append("no")
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf
@@ -339,6 +370,20 @@ except ValueError as error:
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, w):
+    y = tf.matmul(x, w)
+    return tf.sqrt(tf.debugging.check_numerics(y, "y"))
+r = []
+for k in (1.0, float("inf")):
+    try:
+        r.append(target(tf.ones([1, 2]), k * tf.ones([2, 1])))
+    except tf.errors.InvalidArgumentError:
+        r.append("no")
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

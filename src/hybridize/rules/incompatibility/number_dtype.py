@@ -122,7 +122,8 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="A Python number that becomes a tensor meets a tensor of another dtype.",
     details="""Python numbers take the dtype of the tensor that they meet. But AutoGraph makes tensors of `int(t)`
-(int32), `float(t)` (float32), `len(dataset)` (int64), of the indices of `range(t)`, and of numbers that a loop or branch on a tensor sets:
+(int32), `float(t)` (float32), `len(dataset)` (int64), of the indices of `range(t)`, and of numbers that a loop or
+branch on a tensor sets:
 a counter `n` of a `while` loop on a tensor is int32 afterwards, and `x / n` raises if x is a float tensor. Use
 `tf.cast(n, x.dtype)`.""",
     triggers={
@@ -130,6 +131,17 @@ a counter `n` of a `while` loop on a tensor is int32 afterwards, and `x / n` rai
         Op.CALL: Where(call, names=ALIKE.__contains__),
     },
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+data = tf.data.Dataset.range(4)
+def target(x):
+    return x / len(data)
+r1 = target(tf.constant(2.0))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

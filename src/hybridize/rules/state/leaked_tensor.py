@@ -38,9 +38,7 @@ def cached(view: FrameView, call: Instr) -> Iterator[Hit]:
                 Evidence(message, view.code.path, call[-1] >> 16),
                 *(Evidence("this tensor", callee.code.path, i[-1] >> 16) for i in returns[:1]),
             )
-            yield Hit(
-                call[-1], message, evidence=evidence, level=Level.WARNING, blocks=frozenset((Blocks.TO_HYBRID,))
-            )
+            yield Hit(call[-1], message, evidence=evidence, level=Level.WARNING, blocks=frozenset((Blocks.TO_HYBRID,)))
             return
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Lib, LibInst, Lit, Mod, Obj, Tensor
+from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Inst, Lib, LibInst, Lit, Mod, Obj, Tensor
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -15,7 +15,17 @@ from hybridize.rules.effects import within
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule
 from hybridize.rules.staleness import counts, extent_of, stale
 from hybridize.rules.views import FrameView, ProjectView
-from hybridize.rules.writes import ENVIRONMENT, FILES, LOGGING, Place, Writes, fields_named, hides_default, writes_of
+from hybridize.rules.writes import (
+    ENVIRONMENT,
+    FILES,
+    LOGGING,
+    TRAINABLE,
+    Place,
+    Writes,
+    fields_named,
+    hides_default,
+    writes_of,
+)
 
 _SHOWN: Final = 3
 
@@ -70,10 +80,10 @@ def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
             if known.is_late(place) and (name != _READ_FILE or _is_constant_path(view, instr)):
                 yield Hit(instr[-1], f"{_SAID[place]}, which changes between calls", subject=place)
         elif name.endswith(_TELLS):
-            for obj in view.value(view.receiver(instr[2])):
-                state = known.states.get(obj) if isinstance(obj, LibInst) else None
-                if state is not None:
-                    yield Hit(instr[-1], f"asks for the state of a `{obj.cls}`, which changes between calls", subject=state)
+            objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o in known.states]
+            for obj in objects[:1]:
+                said = f"asks for the state of a `{obj.cls}`, which changes between calls"
+                yield Hit(instr[-1], said, subject=known.states[obj])
         elif name == "builtins.getattr" and len(instr[3]) > 1:
             owners = view.value(instr[3][0][0])
             for attribute in {o.const for o in view.value(instr[3][1][0]) if isinstance(o, Lit)}:
@@ -253,6 +263,54 @@ r2 = target(tf.constant(1.0))
         ),
         Example(
             """\
+import os
+import tensorflow as tf
+def target(x):
+    return x * 10 if os.path.exists("flag.txt") else x
+r1 = target(tf.constant(1.0))
+open("flag.txt", "w").close()
+r2 = target(tf.constant(1.0))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import contextvars
+import tensorflow as tf
+scale = contextvars.ContextVar("scale", default=1.0)
+def target(x):
+    return x * scale.get()
+r1 = target(tf.constant(1.0))
+_token = scale.set(3.0)
+r2 = target(tf.constant(1.0))
+""",
+            line=5,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+dense = tf.keras.layers.Dense(1, kernel_initializer="ones")
+dense.build((None, 1))
+rate = tf.constant(0.5)
+def target(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(dense(x))
+    kept = dense.trainable_variables
+    for variable, gradient in zip(kept, tape.gradient(loss, kept)):
+        variable.assign_sub(rate * gradient)
+    return loss
+r1 = target(tf.ones([1, 1]))
+dense.trainable = False
+r2 = target(tf.ones([1, 1]))
+r3 = target(tf.ones([1, 1]))
+""",
+            line=8,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
 import tensorflow as tf
 def make():
     k = tf.constant(1.0)
@@ -354,6 +412,18 @@ def target(x):
 for i in range(3):
     r = target(tf.constant(2.0))
     count += 1
+"""
+        ),
+        Example(
+            """\
+import os
+import tensorflow as tf
+open("table.txt", "w").close()
+known = os.path.exists("table.txt")
+def target(x):
+    return x * 2 if known and os.path.isdir(".") else x
+r1 = target(tf.constant(1.0))
+r2 = target(tf.constant(1.0))
 """
         ),
     ),
