@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from hybridize.program.builder import Builder, position
-from hybridize.program.ir import NO_SLOT, Block, Code, Loop, Op, Param
+from hybridize.program.ir import NO_SLOT, Block, Loop, Op, Param
 from hybridize.program.scopes import FunctionNode
 
 Refinement: TypeAlias = tuple[str, str, Any, bool]  # variable, kind, argument slot, polarity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Inst, Lib, LibInst, Lit, Mod, Obj, Tensor
+from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Lib, LibInst, Lit, Mod, Obj, Tensor
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -19,7 +19,6 @@ from hybridize.rules.writes import (
     ENVIRONMENT,
     FILES,
     LOGGING,
-    TRAINABLE,
     Place,
     Writes,
     fields_named,
