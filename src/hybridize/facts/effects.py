@@ -168,7 +168,7 @@ class SideEffects:
         return target is not None
 
     def _is_new(self, frame: Frame, effect: Effect) -> bool:
-        """Whether the frame's own code made the container that it changes, though one of an earlier call is passed in."""
+        """Whether the frame itself made the container that it changes, though one of an earlier call is passed in."""
         target = effect.target
         if not isinstance(target, Container) or not any(target in value for value in frame.args):
             return False
