@@ -486,7 +486,7 @@ class Calls(FunctionCalls):
     def _spread_one(self, frame: Frame, obj: Obj) -> list[Value] | None:
         if isinstance(obj, Tup):
             return list(obj.items)
-        if isinstance(obj, Container) and obj.kind == "list" and self.is_exact(frame, obj):
+        if isinstance(obj, Container) and obj.kind in ("list", "generator") and self.is_exact(frame, obj):
             return [self.read(frame, cell) for cell in list(obj.fields.values())]
         if isinstance(obj, Stream) and isinstance(obj.element, frozenset) and obj.kind == "items":
             return None

@@ -446,7 +446,7 @@ def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
     results: list[Value] = [BOTTOM] * count
     for obj in value:
         items = engine.unpackable(frame, obj, pos)
-        if items is not None and isinstance(obj, Tup) and obj.kind in ONE_SHOT:
+        if items is not None and isinstance(obj, Tup | Container) and obj.kind in ONE_SHOT:
             frame.effect("iterator", obj, obj.kind, pos)
         if items is not None and (len(items) == count if star < 0 else len(items) >= count - 1):
             after = count - star - 1 if star >= 0 else 0

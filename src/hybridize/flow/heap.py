@@ -380,7 +380,8 @@ class HeapAccess:
                 return self.bind_all(frame, meta, obj, pos)
         for base in self.library_bases(obj):
             if registry.method_spec(base, name) is not None:
-                return lib(f"{base}.{name}").value
+                # A class method makes instances of the class that it is asked of.
+                return bound(f"{base}:{name}", obj).value if name == "from_config" else lib(f"{base}.{name}").value
         return unknown(f"class attribute `{name}`").value
 
     def _wrapper_attr(self, frame: Frame, obj: Wrapper, name: str, pos: int) -> Value:

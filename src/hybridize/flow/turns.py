@@ -28,7 +28,7 @@ def items_in_turn(engine: Engine, frame: Frame, loop: Loop) -> list[Value] | Non
     (obj,) = value
     if isinstance(obj, Stream):
         items = _counted(obj)
-    elif isinstance(obj, Tup) or (isinstance(obj, Container) and obj.kind == "list"):
+    elif isinstance(obj, Tup) or (isinstance(obj, Container) and obj.kind in ("list", "generator")):
         items = engine.spread(frame, value, loop.test[-1][-1])
     else:
         return None

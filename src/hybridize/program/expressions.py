@@ -314,7 +314,7 @@ class ExpressionLowering(Builder):
             else:
                 self.emit(Op.APPEND, -1, result, self.expr(node.elt), pos)
 
-        counts = op is Op.LIST and len(node.generators) == 1 and not node.generators[0].ifs
+        counts = op in (Op.LIST, None) and len(node.generators) == 1 and not node.generators[0].ifs
         source = self._generators(node, list(node.generators), element, result if counts else NO_SLOT)
         if counts:
             self.emit(Op.SIZED, -1, result, source, pos)

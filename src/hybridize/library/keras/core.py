@@ -11,6 +11,7 @@ from hybridize.domain.objects import (
     BOTTOM,
     NONE_V,
     STR_V,
+    Class,
     Container,
     Inst,
     LibInst,
@@ -28,7 +29,15 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Dim, Shape
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
-from hybridize.library.keras.settings import cast_inputs, entered, float_of_inputs, init_layer
+from hybridize.library.keras.hooks import run_weight_hook
+from hybridize.library.keras.settings import (
+    cast_inputs,
+    entered,
+    float_of_inputs,
+    init_layer,
+    settings_of_receiver,
+    weight_dtype,
+)
 from hybridize.library.keras.tracking import (
     FIXED,
     OTHER_WEIGHTS,
@@ -288,8 +297,14 @@ def _add_weight(call: Call) -> Value:
     for value in (call.kwargs.get("shape", BOTTOM), *call.args[:2]):
         if shape is None and value and not any(o in STR_V for o in value):
             shape = shape_of(call, value)
-    dtype = dtype_of(call.kwargs.get("dtype", BOTTOM)) or ("float32" if "dtype" not in call.kwargs else None)
-    return tensor(VARIABLE, dtype, shape).value
+    dtype = dtype_of(call.kwargs.get("dtype", BOTTOM))
+    if "dtype" not in call.kwargs:
+        dtype = weight_dtype(settings_of_receiver(call)) if call.receiver is not None else "float32"
+    made = tensor(VARIABLE, dtype, shape).value
+    for role in ("initializer", "regularizer", "constraint"):
+        if role in call.kwargs:
+            run_weight_hook(call, role, call.kwargs[role], made)
+    return made
 
 
 def _input(call: Call) -> Value:
@@ -327,7 +342,13 @@ def _dtype(call: Call) -> Value:
 
 
 def _class_config(call: Call) -> Value:
+    """`get_config()`: of a project's layer what every layer has, which its own method adds to."""
     made = call.new("dict", "config")
+    if isinstance(call.receiver, Inst) and "keras.Model" not in call.engine.mro_names(call.receiver):
+        dtype = literal(weight_dtype(settings_of_receiver(call)) or "float32").value
+        for key, value in (("name", STR_V), ("trainable", BOOL_V), ("dtype", dtype)):
+            call.engine.write(call.frame, made.cell(key), value, call.pos)
+        return made.value
     call.engine.lose_exactness(made)
     call.engine.write(call.frame, made.rest_cell(), unknown("a configuration value").value, call.pos)
     return made.value
@@ -357,6 +378,18 @@ def _functional_inputs(call: Call) -> Value:
     made = call.new("list", "inputs")
     call.engine.write(call.frame, made.cell(0), given, call.pos)
     return made.value
+
+
+def _from_config(call: Call) -> Value:
+    """`cls.from_config(config)`: the class is called with what the dictionary holds."""
+    made = BOTTOM
+    for obj in call.arg(0, "config") if isinstance(call.receiver, Class) else BOTTOM:
+        if isinstance(obj, Container) and obj.kind == "dict":
+            given = {str(key): call.engine.read(call.frame, cell) for key, cell in list(obj.fields.items())}
+            if not call.engine.is_exact(call.frame, obj):
+                given["**"] = call.engine.read(call.frame, obj.rest_cell())
+            made = join(made, call.engine.call_value(call.frame, call.pos, call.receiver.value, [], given))
+    return made or _get_layer(call)
 
 
 def _get_layer(call: Call) -> Value:
@@ -405,7 +438,7 @@ _LAYER_METHODS: Final[dict[str, Spec]] = {
     "compute_output_shape": Spec(_property("an output shape")),
     "compute_mask": Spec(lambda call: join(tensor(DENSE, "bool").value, NONE_V)),
     "count_params": Spec(lambda call: prim("int").value),
-    "from_config": Spec(_get_layer),
+    "from_config": Spec(_from_config),
     "get_input_shape_at": Spec(_property("an input shape")),
 }
 

@@ -41,7 +41,7 @@ from hybridize.library.keras.function_shapes import (
     transpose_shape,
     where_shape,
 )
-from hybridize.library.keras.settings import global_float, is_float
+from hybridize.library.keras.settings import float_of_inputs, is_float
 from hybridize.library.operands import (
     Args,
     DtypeRule,
@@ -108,7 +108,7 @@ def agreement(operands: list[Operand]) -> str | None:
 
 def own_float(a: Args) -> str | None:
     """The dtype that is asked for, else the default float."""
-    return a.dtype("dtype", default=global_float(a.call))
+    return a.dtype("dtype", default=float_of_inputs(a.call))
 
 
 def _shifted_axis(name: str = "axis", default: int = -1) -> Callable[[Args], int]:
@@ -168,7 +168,7 @@ def _ops_shape(a: Args) -> Value:
 
 def _variable(a: Args) -> Value:
     x = a.tensor("value")
-    dtype = a.dtype("dtype", default=global_float(a.call))
+    dtype = a.dtype("dtype", default=float_of_inputs(a.call))
     return tensor(VARIABLE, dtype, x.shape).value
 
 
@@ -184,7 +184,7 @@ def _made(a: Args) -> Value:
 def _constant(a: Args) -> Value:
     x = a.tensor("value")
     shape = a.dims("shape") if a.given("shape") else x.shape
-    return tensor(DENSE, a.dtype("dtype", default=global_float(a.call)), shape).value
+    return tensor(DENSE, a.dtype("dtype", default=float_of_inputs(a.call)), shape).value
 
 
 def _rank(a: Args) -> Value:
@@ -198,7 +198,7 @@ def _cast_float(a: Args) -> Value:
     obj = a.object("x")
     x = a.tensor("x")
     kind = NDARRAY if getattr(obj, "kind", "") == NDARRAY else a.kind()
-    return tensor(kind, global_float(a.call), x.shape).value
+    return tensor(kind, float_of_inputs(a.call), x.shape).value
 
 
 def _like_dtype(a: Args) -> str | None:

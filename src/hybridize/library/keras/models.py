@@ -21,13 +21,14 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, RAGGED, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
+from hybridize.library.keras.hooks import has_weight_hooks, run_weight_hooks
 from hybridize.library.keras.settings import (
     LayerCall,
     cleaned,
-    compute_dtype,
     default_of,
     layer_class,
     settings_of_receiver,
+    weight_dtype,
 )
 from hybridize.library.operands import Impossible, Unsure, expand
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
@@ -90,6 +91,9 @@ def layer_value(value: LayerValue, weights: WeightRule | None = None, **more: An
 
     def run(call: Call) -> Value:
         note_input(call)
+        if weights is not None and has_weight_hooks(call.receiver):
+            shapes = built_weights(call, weights) or {}
+            run_weight_hooks(call, {name: weight_value(call, shape) for name, shape in shapes.items()})
         return expand(call, one)
 
     def called(call: Call) -> Value:
@@ -131,7 +135,7 @@ def weight(rule: WeightRule, name: str) -> Rule:
         shapes = built_weights(call, rule)
         if shapes is None or name not in shapes:
             settings = settings_of_receiver(call)
-            return tensor(VARIABLE, compute_dtype(settings)).value if shapes is None else NONE.value
+            return tensor(VARIABLE, weight_dtype(settings)).value if shapes is None else NONE.value
         return weight_value(call, shapes[name])
 
     return found
@@ -140,7 +144,7 @@ def weight(rule: WeightRule, name: str) -> Rule:
 def weight_value(call: Call, shape: tuple[Dim, ...]) -> Value:
     """A weight as a variable; its dims are fixed, so that a dynamic one can only be unresolved."""
     settings = settings_of_receiver(call)
-    return tensor(VARIABLE, compute_dtype(settings), tuple(d if d >= 0 else UNRESOLVED for d in shape)).value
+    return tensor(VARIABLE, weight_dtype(settings), tuple(d if d >= 0 else UNRESOLVED for d in shape)).value
 
 
 def built_weights(call: Call, rule: WeightRule) -> Weights | None:

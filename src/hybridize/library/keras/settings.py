@@ -35,6 +35,7 @@ from hybridize.library.defaults import keep_arguments
 from hybridize.library.index import known_package
 from hybridize.library.operands import INFER, Args, Impossible, Operand, Unsure, positions
 from hybridize.library.spec import Call, Rule
+from hybridize.program.ir import Block, Op
 
 REST: Final = "*"
 
@@ -205,38 +206,95 @@ def set_global(name: str) -> Rule:
 
     def rule(call: Call) -> Value:
         store = call.engine.backing(lib("keras.config"), "dict")
-        call.engine.write(call.frame, store.cell(name), call.every() or unknown("a setting").value, call.pos)
+        given = call.every() or unknown("a setting").value
+        if not _is_certain(call.frame, call.pos):
+            given = join(given, unknown("a setting of some runs").value)
+        call.engine.write(call.frame, store.cell(name), given, call.pos)
         return NONE.value
 
     return rule
 
 
+def _is_certain(frame: Any, pos: int, depth: int = 0) -> bool:
+    """Whether a call belongs to every run: no branch, loop or handler is around it, nor around its function's calls."""
+    code = frame.code
+    certain = pos in {i[-1] for i in code.body if i[0] == Op.CALL}
+    if code.kind == "module":
+        return certain or pos in _main_calls(code.body)
+    callers = [key for key in frame.incoming if key[0] is not None]
+    return (
+        certain and depth < 4 and bool(callers) and all(_is_certain(caller, at, depth + 1) for caller, at in callers)
+    )
+
+
+def _main_calls(body: Block) -> set[int]:
+    """Where a module makes calls under `if __name__ == "__main__":`."""
+    names = {i[1] for i in body if i[0] == Op.GLOBAL and i[2] == "__name__"}
+    tests = {i[1] for i in body if i[0] == Op.COMPARE and names & {i[3], i[4]}}
+    return {i[-1] for branch in body if branch[0] == Op.IF and branch[2] in tests for i in branch[3] if i[0] == Op.CALL}
+
+
+#: The dtypes that layers of a policy compute in and keep their weights in.
+_POLICIES: Final = {
+    "mixed_float16": ("float16", "float32"),
+    "mixed_bfloat16": ("bfloat16", "float32"),
+}
+
+
+def _policy(call: Call, value: Value) -> tuple[str | None, str | None]:
+    """The dtype to compute in and that of variables that a policy means, by name or as an object."""
+    if len(value) != 1:
+        return None, None
+    (obj,) = value
+    if isinstance(obj, LibInst) and obj.cls.endswith("Policy"):
+        return _policy(call, call.field(obj, "name"))
+    name = getattr(obj, "const", None)
+    if isinstance(name, str) and name in _POLICIES:
+        return _POLICIES[name]
+    found = dtype_of(value)
+    return (found, found) if is_float(found) else (None, None)
+
+
 def global_float(call: Call) -> str | None:
-    """The default float dtype; None where the program sets another one somewhere."""
-    for name in ("policy", "floatx"):
-        for obj in global_setting(call, name):
-            if getattr(obj, "const", "") != "float32":
-                return None
-    return "float32"
+    """The dtype in which layers compute by default; None where the program does not determine it."""
+    return _defaults(call)[0]
+
+
+def _defaults(call: Call) -> tuple[str | None, str | None]:
+    policy = global_setting(call, "policy")
+    if policy:
+        return _policy(call, policy)
+    return (found := float_of_inputs(call)), found
 
 
 def float_of_inputs(call: Call) -> str | None:
-    """The dtype of an input that names none: `floatx`, whatever the policy; None where the program sets another one."""
-    return "float32" if all(getattr(o, "const", "") == "float32" for o in global_setting(call, "floatx")) else None
+    """The dtype of an input that names none: `floatx`, whatever the policy; None where it is not determined."""
+    given = global_setting(call, "floatx")
+    found = dtype_of(given) if given else "float32"
+    return found if is_float(found) else None
 
 
 def compute_dtype(settings: Settings) -> str | None:
     """The dtype in which a layer with these settings computes; None if not known."""
+    return _dtypes(settings)[0]
+
+
+def weight_dtype(settings: Settings) -> str | None:
+    """The dtype of a layer's weights: unknown where Keras shows them cast while the layer runs."""
+    computed, kept = _dtypes(settings)
+    return kept if computed == kept else None
+
+
+def _dtypes(settings: Settings) -> tuple[str | None, str | None]:
     try:
         if settings.value("autocast"):
-            return None
+            return None, None
         given = settings.value("dtype")
     except Unsure:
-        return None
+        return None, None
     if given and NONE not in given:
-        found = dtype_of(given)
-        return found if is_float(found) else None
-    return global_float(settings.call)
+        return _policy(settings.call, given)
+    return _defaults(settings.call)
 
 
 def layer_class(call: Call, obj: Obj) -> str:

@@ -8,7 +8,7 @@ from hybridize.domain.lattice import join_all
 from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Obj, Tensor, Tup, Value, show, tensor
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.library import registry
-from hybridize.library.keras.settings import Settings, compute_dtype
+from hybridize.library.keras.settings import Settings, weight_dtype
 from hybridize.library.spec import Call
 
 TRAINABLE: Final = ("trainable_variables", "trainable_weights")
@@ -128,7 +128,7 @@ class _Search:
         found = rule(Call(self.call.engine, self.call.frame, self.call.pos, "weights", [], {}, obj))
         named = [o for o in found if isinstance(o, Container)]
         if not named:
-            self.guess(compute_dtype(Settings(self.call, obj, obj.cls)))
+            self.guess(weight_dtype(Settings(self.call, obj, obj.cls)))
         for weights in named:
             for name, cell in list(weights.fields.items()):
                 fixed = str(name).startswith(_MOVING)
@@ -140,7 +140,7 @@ class _Search:
         """A weight whose shape the layer's model does not know still has the layer's dtype."""
         if isinstance(variable, Tensor) and variable.dtype is None:
             settings = Settings(self.call, obj, obj.cls)
-            return tensor(VARIABLE, compute_dtype(settings), variable.shape).value
+            return tensor(VARIABLE, weight_dtype(settings), variable.shape).value
         return variable.value
 
 

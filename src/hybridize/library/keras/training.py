@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -41,6 +42,10 @@ from hybridize.library.keras.losses import seen_dtype
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.structures import map_structure
 
+#: Where the methods take the size of batches.
+_BATCH_SIZE: Final = {"fit": 2, "evaluate": 2, "predict": 1}
+#: Arguments that say how many batches there are: their size then follows from it.
+_STEPS: Final = ("steps_per_epoch", "steps", "validation_steps")
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
 
 
@@ -63,12 +68,12 @@ def _compiled(call: Call, name: str) -> Value:
     return call.engine.read(call.frame, obj.cell(f"$compiled {name}")) if isinstance(obj, Inst | LibInst) else BOTTOM
 
 
-def _batch_of(call: Call, value: Value) -> Value:
-    """A batch of what is given to `fit`: arrays lose their static first dim, data sets give their elements."""
+def _batch_of(call: Call, value: Value, part: str = "") -> Value:
+    """A batch of what is given to `fit`: arrays are cut into batches, data sets give their elements."""
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
-            shape = None if not obj.shape else (_batch_dim(call, obj.shape[0]), *map(blurred, obj.shape[1:]))
+            shape = None if not obj.shape else (_batch_dim(call, obj.shape[0], part), *map(blurred, obj.shape[1:]))
             dtype = "float32" if obj.dtype == "float64" else obj.dtype
             result = join(result, tensor(DENSE, dtype, shape).value)
         elif isinstance(obj, Stream):
@@ -77,11 +82,11 @@ def _batch_of(call: Call, value: Value) -> Value:
             item = call.method(obj, "__getitem__", INT_V, how="keras")
             result = join(result, _loaded(call, item) if item else tensor(DENSE).value)
         elif isinstance(obj, Tup):
-            result = join(result, tup([_batch_of(call, item) for item in obj.items], obj.kind, obj.names).value)
+            result = join(result, tup([_batch_of(call, item, part) for item in obj.items], obj.kind, obj.names).value)
         elif isinstance(obj, Container) and obj.kind == "dict":
-            result = join(result, _dict_batch(call, obj))
+            result = join(result, _dict_batch(call, obj, part))
         elif isinstance(obj, Container):
-            result = join(result, call.list_of(_batch_of(call, call.elements(obj.value)), obj.kind, "batch"))
+            result = join(result, call.list_of(_batch_of(call, call.elements(obj.value), part), obj.kind, "batch"))
         elif isinstance(obj, Lit):
             continue
         else:
@@ -89,27 +94,56 @@ def _batch_of(call: Call, value: Value) -> Value:
     return result
 
 
-def _dict_batch(call: Call, obj: Container) -> Value:
+def _dict_batch(call: Call, obj: Container, part: str) -> Value:
     """A batch of arrays by name."""
-    made = call.new("dict", f"batch {obj.site[1]}")
+    made = call.new("dict", f"batch {part}{obj.site[1]}")
     if not call.engine.is_exact(call.frame, obj):
         call.engine.lose_exactness(made)
         held = frozenset(o for o in call.engine.values_of(call.frame, obj) if not isinstance(o, Container))
-        call.engine.write(call.frame, made.rest_cell(), _batch_of(call, held), call.pos)
+        call.engine.write(call.frame, made.rest_cell(), _batch_of(call, held, part), call.pos)
     for key, cell in list(obj.fields.items()):
         held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
-        call.engine.write(call.frame, made.cell(key), _batch_of(call, held), call.pos)
+        call.engine.write(call.frame, made.cell(key), _batch_of(call, held, part), call.pos)
     return made.value
 
 
-def _batch_dim(call: Call, rows: Dim) -> Dim:
-    """The number of examples in the batches of an array: None in the graph that `fit` makes."""
-    size = call.constant(-1, "batch_size", 32)
-    if rows < 0 or not isinstance(size, int) or len(call.args) > 2 or "validation_split" in call.kwargs:
+def _batch_dim(call: Call, rows: Dim, part: str) -> Dim:
+    """The number of examples in the batches of an array.
+
+    Keras reshapes the indices of the examples to whole batches, so that a graph knows their size, unless a smaller
+    batch comes last. `part` says which examples: those to train on, or to validate on.
+    """
+    if "on_batch" in call.name:
+        return rows
+    place = _BATCH_SIZE.get(call.name.rpartition(".")[2])
+    size = call.constant(place, "batch_size", 32) if place is not None else None
+    if call.arg(-1, f"{part}batch_size") and part:
+        size = call.constant(-1, f"{part}batch_size")
+    size = 32 if size is None and place is not None else size
+    rows = _split(call, rows, part)
+    if rows < 0 or not isinstance(size, int) or size < 1 or any(call.given(-1, n) for n in _STEPS):
         return BATCH
-    if rows % size == 0 or rows < size:
-        return arrived((at_run_time(min(rows, size)),))[0] if _how(call) == "keras" else at_run_time(min(rows, size))  # type: ignore[index]
+    if rows and rows % size == 0:
+        return size
+    if rows < size:
+        return arrived((at_run_time(rows),))[0] if _how(call) == "keras" else at_run_time(rows)  # type: ignore[index]
     return BATCH
+
+
+def _split(call: Call, rows: Dim, part: str) -> Dim:
+    """How many of the examples `validation_split` leaves for training, or takes away."""
+    if part or not call.given(6, "validation_split"):
+        return rows
+    share = call.constant(6, "validation_split")
+    if rows < 0 or not isinstance(share, int | float):
+        return BATCH
+    if share == 0:
+        return rows
+    left = math.floor(rows * (1.0 - share))
+    # Both parts are seen: one size is right only for both.
+    size = call.constant(2, "batch_size", 32)
+    whole = isinstance(size, int) and size > 0 and left % size == 0 and (rows - left) % size == 0
+    return left if whole and 0 < left < rows else BATCH
 
 
 def _loaded(call: Call, value: Value) -> Value:
@@ -154,15 +188,25 @@ def _step(step: str, *, training: bool) -> Rule:
             predicted = call.engine.call_value(call.frame, call.pos, found, [data], {}, how)
         else:
             predicted = _default_step(call, data, training, how)
-        validation = call.kwargs.get("validation_data", BOTTOM)
-        test = call.engine.find_method(call.frame, obj, "test_step")
-        if validation and validation is not NONE_V and test and training:
-            call.engine.call_value(call.frame, call.pos, test, [_batch_of(call, validation)], {}, how)
+        if training:
+            _validate(call, obj, how)
         if step == "predict_step":
             return _as_arrays(call, predicted, batch_size(call, x))
         return _history(call) if training else _evaluated(call)
 
     return rule
+
+
+def _validate(call: Call, obj: Inst | LibInst, how: str) -> None:
+    """The test step on the data that `fit` is given for validation."""
+    given = call.arg(7, "validation_data")
+    if not given or given is NONE_V or "on_batch" in call.name:
+        return
+    data, test = _batch_of(call, given, "validation_"), call.engine.find_method(call.frame, obj, "test_step")
+    if test and data:
+        call.engine.call_value(call.frame, call.pos, test, [data], {}, how)
+    elif data:
+        _default_step(call, data, False, how)
 
 
 def _as_arrays(call: Call, value: Value, examples: Dim) -> Value:
@@ -172,8 +216,7 @@ def _as_arrays(call: Call, value: Value, examples: Dim) -> Value:
         if isinstance(obj, Tensor):
             shape = obj.shape
             if shape:
-                first = max(examples, UNRESOLVED) if shape[0] <= BATCH else UNRESOLVED
-                shape = (first, *shape[1:])
+                shape = (_rows_of_all(call, shape[0], examples), *shape[1:])
             result = join(result, tensor(NDARRAY, obj.dtype, shape).value)
         elif isinstance(obj, Tup):
             items = [_as_arrays(call, item, examples) for item in obj.items]
@@ -183,6 +226,15 @@ def _as_arrays(call: Call, value: Value, examples: Dim) -> Value:
         else:
             result = join(result, tensor(NDARRAY).value)
     return result or tensor(NDARRAY).value
+
+
+def _rows_of_all(call: Call, rows: Dim, examples: Dim) -> Dim:
+    """The first dim of the results of all batches together, `rows` being that of one."""
+    if rows <= BATCH:
+        return max(examples, UNRESOLVED)
+    size = _batch_dim(call, examples, "")
+    # Batches of one size: what one of them gives comes as often as there are batches.
+    return rows * (examples // size) if rows >= 0 and size > 0 else UNRESOLVED
 
 
 def _arrays_of(call: Call, obj: Container, examples: Dim) -> Value:

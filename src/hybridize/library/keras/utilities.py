@@ -7,7 +7,7 @@ from typing import Final
 from hybridize.domain.objects import BOTTOM, NONE, Tensor, Value, stream, tensor, tup, unknown
 from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, UNRESOLVED, Dim, Shape
 from hybridize.library.defaults import keep_arguments
-from hybridize.library.keras.settings import global_float, is_float, make_layer, set_global
+from hybridize.library.keras.settings import float_of_inputs, global_float, is_float, make_layer, set_global
 from hybridize.library.operands import Args, Unsure, expand, group, sure, value_rule
 from hybridize.library.spec import Call, ClassSpec, Spec
 from hybridize.library.tensorflow.data import DATASET
@@ -18,7 +18,7 @@ def _initializer(call: Call) -> Value:
 
     def one(inner: Call) -> Value:
         a = Args(inner, "", ("shape", "dtype"))
-        dtype = a.dtype("dtype", default=global_float(inner))
+        dtype = a.dtype("dtype", default=float_of_inputs(inner))
         return tensor(DENSE, dtype, sure(lambda b: b.dims("shape"), a)).value
 
     return expand(call, one)

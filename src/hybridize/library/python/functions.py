@@ -151,7 +151,7 @@ def known_items(call: Call, value: Value) -> list[Value] | None:
     (obj,) = value
     if isinstance(obj, Tup):
         return list(obj.items)
-    if isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
+    if isinstance(obj, Container) and obj.kind in ("list", "generator") and call.engine.is_exact(call.frame, obj):
         return [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
     if isinstance(obj, Stream) and obj.bounds is not None and len(obj.bounds) <= 4 * MAX_ROWS:
         return [counter(i).value for i in obj.bounds]
@@ -238,8 +238,14 @@ def _reversed(call: Call) -> Value:
             result = join(result, own)
         elif isinstance(obj, Tup):
             result = join(result, tup(tuple(reversed(obj.items))).value)
+        elif isinstance(obj, Stream) and obj.kind == "range" and obj.bounds is not None:
+            result = join(result, intern_obj(Stream, "range", obj.element, obj.count, obj.bounds[::-1]).value)
         else:
-            result = join(result, stream("reversed", call.elements(obj.value)).value)
+            items = known_items(call, obj.value)
+            if items and len(items) <= MAX_ROWS and all(items):
+                result = join(result, tup(tuple(reversed(items)), "reversed").value)
+            else:
+                result = join(result, stream("reversed", call.elements(obj.value)).value)
     return result
 
 
@@ -384,8 +390,10 @@ def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:
         items = list(obj.items)
         if obj.kind in _ONCE:
             call.effect("iterator", f"{kind}()", obj)
-    elif isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
+    elif isinstance(obj, Container) and obj.kind in ("list", "generator") and call.engine.is_exact(call.frame, obj):
         items = [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
+        if obj.kind == "generator":
+            call.effect("iterator", f"{kind}()", obj)
     if items is not None and kind == "tuple":
         return tup(items).value
     if kind == "tuple":

@@ -23,6 +23,55 @@ _RENAMED: Final = {
     "dimension": "axis",
     "dim": "axis",
     "tensor": "input",
+    "input": "tensor",
+}
+#: Lower operations whose present name is another word.
+_WORDS: Final = {
+    "Sum": "reduce_sum",
+    "Mean": "reduce_mean",
+    "Max": "reduce_max",
+    "Min": "reduce_min",
+    "Prod": "reduce_prod",
+    "All": "reduce_all",
+    "Any": "reduce_any",
+    "Mul": "multiply",
+    "Sub": "subtract",
+    "AddV2": "add",
+    "RealDiv": "realdiv",
+    "Div": "divide",
+    "Neg": "negative",
+    "Pack": "stack",
+    "Unpack": "unstack",
+    "ConcatV2": "concat",
+    "Concat": "concat",
+    "GatherV2": "gather",
+    "BatchMatMul": "matmul",
+    "BatchMatMulV2": "matmul",
+    "BatchMatMulV3": "matmul",
+    "SelectV2": "where",
+    "Select": "where",
+    "PadV2": "pad",
+    "ReverseV2": "reverse",
+    "TopKV2": "math.top_k",
+    "Inv": "math.reciprocal",
+    "ArgMax": "argmax",
+    "ArgMin": "argmin",
+    "MaxPool": "nn.max_pool2d",
+    "AvgPool": "nn.avg_pool2d",
+    "DepthwiseConv2dNative": "nn.depthwise_conv2d",
+    "BiasAdd": "nn.bias_add",
+}
+#: Their parameters, where the present operation calls them otherwise.
+_OTHERWISE: Final = {
+    "input": "input_tensor",
+    "adj_x": "adjoint_a",
+    "adj_y": "adjoint_b",
+    "x": "a",
+    "y": "b",
+    "filter": "filters",
+    "DstT": "dtype",
+    "t": "x",
+    "e": "y",
 }
 _HOMES: Final = ("tf.", "tf.math.", "tf.nn.", "tf.linalg.", "tf.strings.")
 
@@ -33,6 +82,8 @@ def alias_spec(name: str) -> Spec | None:
         targets = ["tf." + name.removeprefix(_V1)]
     elif name.startswith(_RAW):
         plain = name.removeprefix(_RAW)
+        if plain in _WORDS:
+            plain = _WORDS[plain]
         snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", plain).lower()
         targets = [home + spelling for spelling in (snake, snake.replace("_", "")) for home in _HOMES]
     else:
@@ -44,11 +95,18 @@ def alias_spec(name: str) -> Spec | None:
     return None
 
 
+def _present(key: str, names: tuple[str, ...]) -> str:
+    """What the present operation calls a parameter."""
+    if key in names:
+        return key
+    return next((table[key] for table in (_RENAMED, _OTHERWISE) if table.get(key) in names), key)
+
+
 def _renamed(name: str, target: str, spec: Spec) -> Rule:
     def rule(call: Call) -> Value:
         old, new = registry.parameter_names(name), registry.parameter_names(target)
         named = {**dict(zip(old, call.args, strict=False)), **call.kwargs}
-        named = {key if key in new else _RENAMED.get(key, key): value for key, value in named.items()}
+        named = {_present(key, new): value for key, value in named.items()}
         named.pop("name", None)
         if call.rest or len(call.args) > len(old) or not named.keys() <= set(new) or spec.rule is None:
             return default_call(call)
