@@ -153,7 +153,7 @@ def _time_distributed(it: LayerCall) -> Value:
 def _call_cell(it: LayerCall, cell: Value, dtype: str | None, shape: Shape) -> Value:
     """Calls the project's cell on one time step, with states of the sizes it declares."""
     batch = shape[0] if shape else DYNAMIC
-    step = tensor(DENSE, dtype, None if shape is None else (shape[0], *shape[2:])).value
+    step = tensor(DENSE, dtype, shape).value
     sizes = it.call.engine.get_attrs(it.call.frame, cell, "state_size", it.call.pos)
     return it.call.call(cell, step, _initial(it, sizes, batch, dtype), how="keras")
 
@@ -172,41 +172,65 @@ def _initial(it: LayerCall, sizes: Value, batch: Dim, dtype: str | None) -> Valu
     return it.call.list_of(tensor(DENSE, dtype).value, "list", "initial states")
 
 
+def _cells(it: LayerCall) -> list[Value]:
+    """The cells of an `RNN`: one, or several on top of each other."""
+    given = it.settings.value("cell")
+    if len(given) == 1:
+        (obj,) = given
+        if isinstance(obj, LibInst) and obj.cls.endswith("StackedRNNCells"):
+            given = it.call.field(obj, "cells")
+            (obj,) = given if len(given) == 1 else (None,)
+        if isinstance(obj, Tup | Container):
+            items = it.args.items_of(obj)
+            if not items:
+                raise Unsure
+            return items
+    return [given]
+
+
+def _step_of(it: LayerCall, cell: Value, dtype: str | None, shape: Shape) -> tuple[Tensor, Value]:
+    """What a cell gives for one time step: its output and its states."""
+    (obj,) = cell if len(cell) == 1 else (None,)
+    if isinstance(obj, LibInst) and _kind(obj.cls) in _STATES:
+        units = Settings(it.call, obj, obj.cls).dim("units")
+        made = tensor(DENSE, it.compute_dtype(), None if not shape else (shape[0], units))
+        return made, _list(it, [made.value] * _STATES[_kind(obj.cls)], f"states {units}")
+    found = _call_cell(it, cell, dtype, shape)
+    if len(found) == 1:
+        (pair,) = found
+        if isinstance(pair, Tup) and len(pair.items) == 2 and len(pair.items[0]) == 1:
+            (output,) = pair.items[0]
+            if isinstance(output, Tensor):
+                return output, pair.items[1]
+    raise Unsure
+
+
 def _rnn(it: LayerCall) -> Value:
-    cell = it.settings.value("cell")
     x = it.x
-    dtype = it.compute_dtype()
-    kinds = list(cell)
-    if len(kinds) == 1 and isinstance(kinds[0], LibInst) and _kind(kinds[0].cls) in _STATES:
-        units = Settings(it.call, kinds[0], kinds[0].cls).dim("units")
-        batch, time = _time_and_batch(it)
-        return _rnn_result(it, batch, time, (units,), dtype, _STATES[_kind(kinds[0].cls)])
-    shape = x.shape
-    if shape is not None and it.settings.default("time_major", False):
+    if x.shape is not None and (len(x.shape) < 3 or it.settings.default("time_major", False)):
         raise Unsure
-    made = _call_cell(it, cell, it.cast(x), shape)
-    outputs = BOTTOM
-    for obj in made:
-        if isinstance(obj, Tup) and len(obj.items) == 2:
-            outputs = join(outputs, obj.items[0])
-    if len(outputs) != 1 or shape is None or len(shape) < 3 or it.settings.default("return_state", False):
-        raise Unsure
-    (output,) = outputs
-    if not isinstance(output, Tensor) or output.shape is None:
-        raise Unsure
-    rest = output.shape[1:]
-    sequences = it.settings.default("return_sequences", False)
-    return it.result(output.dtype, (shape[0], shape[1], *rest) if sequences else (shape[0], *rest))
-
-
-def _rnn_result(it: LayerCall, batch: Dim, time: Dim, rest: tuple[Dim, ...], dtype: str | None, states: int) -> Value:
-    state = it.result(dtype, (batch, *rest))
-    output = state
-    if it.settings.default("return_sequences", False):
-        output = it.result(dtype, _sequence_shape(it, batch, time, rest))
+    cells = _cells(it)
+    states: list[Value] = []
+    dtype, shape = it.cast(x), x.shape
+    for cell in cells:
+        output, state = _step_of(it, cell, dtype, shape if shape is None else (shape[0], *shape[2:]))
+        states.append(state)
+        dtype = output.dtype
+        # The next cell sees what this one gives, at each time step.
+        shape = None if x.shape is None or not output.shape else (*x.shape[:2], *output.shape[1:])
+    if shape is not None and not it.settings.default("return_sequences", False):
+        shape = (shape[0], *shape[2:])
+    made = it.result(dtype, shape)
     if not it.settings.default("return_state", False):
-        return output
-    return _list(it, [output] + [state] * states, "states")
+        return made
+    if len(cells) > 1:
+        return _list(it, [made, *states], "states")
+    (held,) = states[0] if len(states[0]) == 1 else (None,)
+    if isinstance(held, Tensor):
+        return _list(it, [made, states[0]], "states")
+    if isinstance(held, Tup | Container):
+        return _list(it, [made, *it.args.items_of(held)], "states")
+    raise Unsure
 
 
 def _bidirectional(it: LayerCall) -> Value:
