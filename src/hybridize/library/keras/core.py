@@ -34,6 +34,7 @@ from hybridize.library.keras.settings import (
     cast_inputs,
     entered,
     float_of_inputs,
+    global_float,
     init_layer,
     settings_of_receiver,
     weight_dtype,
@@ -208,6 +209,41 @@ def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
         if step and value:
             value = call.call(step, value, how="keras")
     return value
+
+
+def _build(call: Call) -> Value:
+    """`layer.build(input_shape)`: a library layer is built on that shape, a model is called on a symbolic tensor."""
+    obj = call.receiver
+    shape = shape_of(call, call.arg(0, "input_shape"))
+    if shape is None or not isinstance(obj, Inst | LibInst):
+        return NONE_V
+    traced = tensor(DENSE, global_float(call), tuple(DYNAMIC if d < 0 else d for d in shape)).value
+    if isinstance(obj, LibInst):
+        if "$layers" in obj.fields:
+            call_sequence(call, obj, [_as_kind(call, traced, SYMBOLIC)])
+        elif "$outputs" not in obj.fields:
+            call.engine.write(call.frame, obj.cell("$built"), traced, call.pos)
+    elif "keras.Sequential" in call.engine.mro_names(obj):
+        call_sequence(call, obj, [_as_kind(call, traced, SYMBOLIC)])
+    elif "keras.Model" in call.engine.mro_names(obj):
+        call.method(obj, "call", traced, how="keras")
+    return NONE_V
+
+
+def _init_wrapper(call: Call) -> Value:
+    """`super().__init__(layer)` of a project's wrapper."""
+    init_layer(call)
+    if isinstance(call.receiver, Inst) and call.args:
+        call.engine.write(call.frame, call.receiver.cell("layer"), call.args[0], call.pos)
+    return NONE_V
+
+
+def _build_wrapper(call: Call) -> Value:
+    """`super().build(input_shape)` of a project's wrapper: the layer inside is built."""
+    if isinstance(call.receiver, Inst):
+        for inner in call.engine.read(call.frame, call.receiver.cell("layer")):
+            _build(Call(call.engine, call.frame, call.pos, call.name, call.args, call.kwargs, inner))
+    return NONE_V
 
 
 def _make_model(call: Call) -> Value:
@@ -424,7 +460,7 @@ LAYER_PROPERTIES: Final[dict[str, Rule]] = {
 }
 _LAYER_METHODS: Final[dict[str, Spec]] = {
     "__init__": Spec(nothing),
-    "build": Spec(nothing),
+    "build": Spec(_build),
     "call": Spec(_symbolic_or_dense, op=True),
     "__call__": Spec(_call_any, op=True),
     "add_weight": Spec(_add_weight),
@@ -516,6 +552,9 @@ def _activation(call: Call) -> Value:
 CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.layers.Layer": ClassSpec(
         bases=("tf.Module",), methods=_LAYER_METHODS, properties=LAYER_PROPERTIES, call=Spec(_call_any, op=True)
+    ),
+    "keras.layers.Wrapper": ClassSpec(
+        bases=("keras.layers.Layer",), methods={"__init__": Spec(_init_wrapper), "build": Spec(_build_wrapper)}
     ),
     "keras.Model": ClassSpec(
         bases=("keras.layers.Layer",),

@@ -222,9 +222,7 @@ def _is_certain(frame: Any, pos: int, depth: int = 0) -> bool:
     if code.kind == "module":
         return certain or pos in _main_calls(code.body)
     callers = [key for key in frame.incoming if key[0] is not None]
-    return (
-        certain and depth < 4 and bool(callers) and all(_is_certain(caller, at, depth + 1) for caller, at in callers)
-    )
+    return certain and depth < 4 and bool(callers) and all(_is_certain(caller, at, depth + 1) for caller, at in callers)
 
 
 def _main_calls(body: Block) -> set[int]:

@@ -19,6 +19,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.library.lengths import hold_alike, note_length
 from hybridize.library.operators import SPECIAL, binary, compare, inplace, unary
 from hybridize.library.python.rules import (
     BYTES_V,
@@ -207,8 +208,18 @@ def _element(call: Call) -> Value:
     return call.elements(call.arg(0, "seq"))
 
 
-def _sample(call: Call) -> Value:
-    return call.list_of(call.elements(call.arg(0, "population")), "list", "sample")
+def _sample(place: int) -> Rule:
+    """A list of as many elements as the argument at a place says."""
+
+    def rule(call: Call) -> Value:
+        made = call.new("list", "sample")
+        hold_alike(call.engine, made)
+        call.engine.write(call.frame, made.rest_cell(), call.elements(call.arg(0, "population")), call.pos)
+        size = call.constant(place, "k", None if call.given(place, "k") else 1)
+        note_length(call.engine, made, size if isinstance(size, int) else None)
+        return made.value
+
+    return rule
 
 
 def _shuffle(call: Call) -> Value:
@@ -224,8 +235,8 @@ _DRAWS: Final[dict[str, Rule]] = {
     **{name: give(prim("float", True).value) for name in _UNIFORM.split()},
     **{name: give(prim("int", True).value) for name in ("randint", "randrange", "getrandbits")},
     "choice": _element,
-    "choices": _sample,
-    "sample": _sample,
+    "choices": _sample(-1),
+    "sample": _sample(1),
     "shuffle": _shuffle,
     "seed": nothing,
     "getstate": opaque,

@@ -308,6 +308,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.function": Spec(_function),
     "tf.nest.map_structure": Spec(_map_structure),
     "tf.nest.flatten": Spec(_flatten),
+    "tf.Module.with_name_scope": Spec(_identity),
     "tf.nest.pack_sequence_as": Spec(lambda call: call.arg(0, "structure")),
     "tf.nest.assert_same_structure": Spec(_nothing),
     "tf.autograph.experimental.do_not_convert": Spec(_identity),

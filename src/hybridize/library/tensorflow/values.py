@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
@@ -24,6 +25,8 @@ from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE
 from hybridize.library.convert import SHAPE_KIND, shape_of, shape_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow import ragged
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
 
 _SCALARS: Final = {"float": "float", "int": "int", "uint": "int", "bool": "bool", "string": "bytes"}
 
@@ -69,6 +72,20 @@ def _read(call: Call) -> Value:
 
 
 def _set_shape(call: Call) -> Value:
+    """`x.set_shape(shape)`: the local variable that holds the tensor holds one of that shape from here on."""
+    t = receiver(call)
+    given = shape_of(call, call.arg(0, "shape"))
+    if given is None or (t.shape is not None and len(t.shape) != len(given)):
+        return NONE_V
+    old = given if t.shape is None else t.shape
+    merged = tuple(d if d >= 0 else new if new >= 0 else d for d, new in zip(old, given, strict=True))
+    index = index_of(call.frame.code)
+    for instr in index.calls.get(call.pos, ()):
+        method = index.definitions.get(instr[2])
+        if method is not None and method[0] == Op.ATTR and method[3] == "set_shape":
+            held = call.frame.vals[method[2]] or BOTTOM
+            if t in held:
+                call.frame.vals[method[2]] = join(held - {t}, tensor(t.kind, t.dtype, merged).value)
     return NONE_V
 
 
