@@ -418,13 +418,13 @@ def _functional_inputs(call: Call) -> Value:
 
 def _from_config(call: Call) -> Value:
     """`cls.from_config(config)`: the class is called with what the dictionary holds."""
-    made = BOTTOM
-    for obj in call.arg(0, "config") if isinstance(call.receiver, Class) else BOTTOM:
-        if isinstance(obj, Container) and obj.kind == "dict":
+    made, cls = BOTTOM, call.receiver
+    for obj in call.arg(0, "config"):
+        if isinstance(cls, Class) and isinstance(obj, Container) and obj.kind == "dict":
             given = {str(key): call.engine.read(call.frame, cell) for key, cell in list(obj.fields.items())}
             if not call.engine.is_exact(call.frame, obj):
                 given["**"] = call.engine.read(call.frame, obj.rest_cell())
-            made = join(made, call.engine.call_value(call.frame, call.pos, call.receiver.value, [], given))
+            made = join(made, call.engine.call_value(call.frame, call.pos, cls.value, [], given))
     return made or _get_layer(call)
 
 

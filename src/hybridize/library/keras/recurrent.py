@@ -176,6 +176,7 @@ def _cells(it: LayerCall) -> list[Value]:
     """The cells of an `RNN`: one, or several on top of each other."""
     given = it.settings.value("cell")
     if len(given) == 1:
+        obj: Obj | None
         (obj,) = given
         if isinstance(obj, LibInst) and obj.cls.endswith("StackedRNNCells"):
             given = it.call.field(obj, "cells")
