@@ -100,12 +100,20 @@ def named(report: Report, names: Sequence[str] | None) -> frozenset[str] | None:
     from hybridize.report.lookup import find, parse_target
 
     chosen: set[str] = set()
-    for name in names:
+    for name in _split(names):
         target = parse_target(name)
         found = find(report, target)
         require(found, target, report)
         chosen.update(function.facts.id for function in found.functions)
     return frozenset(chosen)
+
+
+def _split(names: Sequence[str]) -> list[str]:
+    """Names with commas between are several; a path may have a comma itself."""
+    found: list[str] = []
+    for name in names:
+        found += [name] if "/" in name or ".py" in name else [part for part in name.split(",") if part]
+    return found or list(names)
 
 
 def _render(found: Found, report: Report, args: argparse.Namespace) -> str:

@@ -33,7 +33,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_paths(parser)
     parser.add_argument("--diff", action="store_true", help="show the changes and write nothing")
     parser.add_argument(
-        "--only", action="append", metavar="FUNCTION", help="only this function, by name, FILE or FILE:LINE; repeatable"
+        "--only",
+        action="append",
+        metavar="FUNCTION",
+        help="only this function, by name, FILE or FILE:LINE; repeatable, or names with commas between",
     )
     parser.add_argument("--unsafe-fixes", action="store_true", help="repairs that are not provably the same, too")
     parser.add_argument(
@@ -85,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     files = with_withheld(plan_fixes(final, functions, repaired.contents, lines), withheld, lines)
     if not args.diff:
         files = write_fixes(files, report.project.root)
-    deliver(render(final, files, repaired, args), args.output_file)
+    deliver(render(final, files, repaired, args, chosen if args.only or args.interactive else None), args.output_file)
     outcomes = [change.outcome for file in files for change in file.changes]
     if report.missing:
         return ERROR

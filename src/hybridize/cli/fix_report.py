@@ -10,21 +10,33 @@ from collections.abc import Callable, Sequence
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hybridize.cli.changes import Change, FileChanges
-    from hybridize.decide.model import Report
+    from hybridize.decide.model import FunctionReport, Report, Status
     from hybridize.repairing import Repaired
     from hybridize.repairs.model import Bundle
     from hybridize.report.style import Style
 
+#: So many kinds of reasons are counted by name.
+_REASONS = 6
 
-def render(report: Report, files: Sequence[FileChanges], repaired: Repaired, args: argparse.Namespace) -> str:
-    """The whole output; with --diff the text goes to stderr and the diff alone is returned."""
+
+def render(
+    report: Report,
+    files: Sequence[FileChanges],
+    repaired: Repaired,
+    args: argparse.Namespace,
+    chosen: frozenset[str] | None = None,
+) -> str:
+    """The whole output; with --diff the text goes to stderr and the diff alone is returned.
+
+    `chosen` are the ids of the functions that were asked for by name: each that stays as it is is told with its reason.
+    """
     from hybridize.cli.output import style_for, write
     from hybridize.report.paths import displayer
 
     if args.output_format == "json":
-        return _json(report, files, repaired, args.diff)
+        return _json(report, files, repaired, args.diff, chosen)
     style, display = style_for(args.output_file), displayer(report.project.root)
-    text = _text(report, files, repaired, args, style, display)
+    text = _text(report, files, repaired, args, style, display, chosen)
     if not args.diff:
         return text
     # The diff alone on stdout, so that `| git apply` works; the rest is for the person.
@@ -51,6 +63,7 @@ def _text(
     args: argparse.Namespace,
     style: Style,
     display: Callable[[str], str],
+    chosen: frozenset[str] | None,
 ) -> str:
     """What was done, what was not and why, then a line of counts."""
     from hybridize.cli.changes import Outcome
@@ -80,7 +93,10 @@ def _text(
         lines.append(f"{style.paint('error', 'red')}: {one_line(display(error.path))}{line}: {one_line(error.message)}")
     if not args.quiet:
         lines += _left(repaired, args, display)
+        kept = _kept(report, files, repaired, chosen)
+        lines += _kept_lines(kept, display) if chosen is not None else []
         lines.append(_counts(report, files, repaired, args.diff))
+        lines += _kept_counts(kept) if chosen is None else []
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -127,6 +143,47 @@ def _left(repaired: Repaired, args: argparse.Namespace, display: Callable[[str],
     return lines
 
 
+def _kept(
+    report: Report, files: Sequence[FileChanges], repaired: Repaired, chosen: frozenset[str] | None
+) -> list[tuple[FunctionReport, Status]]:
+    """The candidates (or functions asked for) that stay as they are, each with the first reason; none told already."""
+    told = {change.function.facts.id for file in files for change in file.changes}
+    told |= {bundle.function for bundle, _ in repaired.left if bundle.complete or bundle.hybrid}
+    mended = {(each.path, name) for each, names in repaired.done for name in names}
+    return [
+        (function, function.statuses[0])
+        for function in report.functions
+        if function.statuses
+        and function.facts.id not in told
+        and (function.facts.path, function.facts.qualname) not in mended
+        and (function.facts.candidate if chosen is None else function.facts.id in chosen)
+    ]
+
+
+def _kept_lines(kept: Sequence[tuple[FunctionReport, Status]], display: Callable[[str], str]) -> list[str]:
+    from hybridize.report.style import one_line
+
+    lines = ["left as they are:"] if kept else []
+    for function, why in kept:
+        place = f"{one_line(display(function.facts.path))}:{function.facts.line}"
+        lines.append(f"{'':6}  {function.facts.qualname} ({place}): {why.code} {why.name}: {one_line(why.message)}")
+    return lines
+
+
+def _kept_counts(kept: Sequence[tuple[FunctionReport, Status]]) -> list[str]:
+    from collections import Counter
+
+    from hybridize.report.words import counted
+
+    if not kept:
+        return []
+    reasons = Counter(f"{why.code} {why.name}" for _, why in kept).most_common()
+    shown = ", ".join(f"{count} {reason}" for reason, count in reasons[:_REASONS])
+    more = sum(count for _, count in reasons[_REASONS:])
+    rest = f", {more} for other reasons" if more else ""
+    return [f"{counted(len(kept), 'candidate')} left as they are: {shown}{rest} (`hybridize check` says why of each)"]
+
+
 def _sentence(change: Change, diff: bool, style: Style) -> str:
     from hybridize.cli.changes import Outcome
     from hybridize.report.style import one_line
@@ -141,7 +198,9 @@ def _sentence(change: Change, diff: bool, style: Style) -> str:
     return f"{style.paint(what, 'yellow')} {one_line(function.facts.qualname)}{reason}"
 
 
-def _json(report: Report, files: Sequence[FileChanges], repaired: Repaired, diff: bool) -> str:
+def _json(
+    report: Report, files: Sequence[FileChanges], repaired: Repaired, diff: bool, chosen: frozenset[str] | None
+) -> str:
     from hybridize.report.json_report import to_dict
     from hybridize.report.paths import relative_to_root
 
@@ -183,6 +242,10 @@ def _json(report: Report, files: Sequence[FileChanges], repaired: Repaired, diff
             for each, names in repaired.done
         ],
         "not_repaired": [_left_entry(bundle, reason) for bundle, reason in repaired.left],
+        "left": [
+            {"function": function.facts.id, "line": function.facts.line, "code": why.code, "reason": why.message}
+            for function, why in _kept(report, files, repaired, chosen)
+        ],
         "errors": to_dict(report)["errors"],
     }
     return json.dumps(data, indent=1) + "\n"
