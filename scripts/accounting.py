@@ -93,6 +93,7 @@ class Candidate:
     reached: bool
     safe: bool = False  # hybrid, or part of a graph, once the safe repairs are made
     unsafe: bool = False
+    p5: bool = False  # its `input_signature` rejects calls of the program: the repair HY813 replaces it
     class_: str = field(default="")
 
 
@@ -133,6 +134,9 @@ def candidates(subject: str, folder: Path, *, repairs: bool) -> list[Candidate]:
     """The candidates of one project."""
     report = analyze([folder], Config())
     found = {f.facts.id: _candidate(subject, f) for f in report.functions if f.facts.candidate}
+    for bundle in report.repairs:
+        if bundle.function in found and any(each.code == "HY813" for each in bundle.repairs):
+            found[bundle.function].p5 = True
     for unsafe in (False, True) if repairs and report.repairs else ():
         mended = _repaired(folder, report, unsafe=unsafe)
         for function in mended.functions:
@@ -221,7 +225,10 @@ def _by_subject(found: Sequence[Candidate], style: str) -> str:
                 len(mine),
                 sum(c.precondition is not None for c in mine),
                 len(changed),
-                *(sum(c.precondition == name for c in changed) for name in names),
+                *(
+                    sum(c.p5 if name == "P5" else c.precondition == name for c in (mine if name == "P5" else changed))
+                    for name in names
+                ),
                 classes["planned out"],
                 classes["in a graph"],
             ]

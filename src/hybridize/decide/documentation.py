@@ -50,6 +50,14 @@ PRECONDITION_DOCS: Final[Mapping[str, Doc]] = {
         "A hybrid function whose `input_signature` rejects calls of the program gets one that accepts them (unsafe).",
         details="It is the repair HY813: `hybridize fix --unsafe-fixes` makes it.",
     ),
+    "P6": Doc(
+        "convert-to-eager-no-computation",
+        "A hybrid function that takes tensors but computes nothing with TensorFlow, without side effect, is converted "
+        "to eager.",
+        details="Calling its graph costs what some ten small operations do, and hands back what it was given. Kept is "
+        "one whose result is used as the tensor that a graph makes of it (`.numpy()` of an array), or whose concrete "
+        "function is asked for (HY016).",
+    ),
     "P7": Doc(
         "convert-to-hybrid-variables",
         "An eager function that takes no tensor, but computes on variables and updates them, is converted to hybrid "

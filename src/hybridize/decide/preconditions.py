@@ -1,7 +1,8 @@
 """The preconditions as a table: for each, the facts that must hold and the action that follows.
 
-CONVERT EAGER FUNCTION TO HYBRID (P1) and OPTIMIZE HYBRID FUNCTION (P2, P3) of the paper, Tables I and II; P7 is P1 for
-functions that take no tensors, since they compute on variables. A condition is a fact, the answer that is asked for,
+CONVERT EAGER FUNCTION TO HYBRID (P1) and OPTIMIZE HYBRID FUNCTION (P2, P3) of the paper, Tables I and II; P6 is that
+of the reference tool for what computes nothing; P7 is P1 for functions that take no tensors, since they compute on
+variables. A condition is a fact, the answer that is asked for,
 and the status that says why it failed.
 """
 
@@ -32,7 +33,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A fact with the answer that a precondition asks for; `status` names the failure, `said` words it."""
+    """A fact with the answer that a precondition asks for; `status` names the failure, `said` words it.
+
+    Without a `status` its failure is nothing to tell.
+    """
 
     fact: FactOf
     wanted: Ternary
@@ -91,6 +95,7 @@ _NO_EFFECT: Final = Condition(_effects, NO, "python-side-effects", "has Python s
 _NO_TRACING_EFFECT: Final = Condition(_tracing_effects, NO, "python-side-effects", "has Python side effects")
 _NOT_RECURSIVE: Final = Condition(_recursive, NO, "recursive", "is recursive")
 _COMPUTES: Final = Condition(_computes, YES, "no-tensor-computation", "computes nothing with TensorFlow")
+_NOTHING: Final = Condition(_computes, NO, "", "computes with TensorFlow")
 
 
 def table(options: Options) -> tuple[Precondition, ...]:
@@ -113,6 +118,7 @@ def table(options: Options) -> tuple[Precondition, ...]:
         ),
         Precondition("P2", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_NO_TENSOR, _NO_EFFECT)),
         Precondition("P3", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_HAS_TENSOR, literals, _NO_EFFECT)),
+        Precondition("P6", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_HAS_TENSOR, _NOTHING, _NO_EFFECT)),
     )
 
 
@@ -128,7 +134,7 @@ def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ())
             if blocked:
                 return _report(facts, Decision(Action.KEEP), blocked)
             return _report(facts, Decision(row.action, row.name), [])
-        failures += [_failure(facts, condition) for condition in failed]
+        failures += [_failure(facts, condition) for condition in failed if condition.status]
     if facts.mode is Mode.EAGER:
         return _report(facts, Decision(Action.KEEP), failures + _hazards(facts) + _hit_statuses(facts, hits))
     return _report(facts, Decision(Action.KEEP), _hybrid_failures(failures))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hybridize.domain.objects import Bound, Func, Inst, Wrapper
+from hybridize.domain.objects import Inst
 from hybridize.facts.callgraph import Coverage
 from hybridize.facts.computation import Computation, hazards
+from hybridize.facts.dependants import exported, used_as_tensor
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import reset_guards
@@ -13,6 +14,7 @@ from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
 from hybridize.facts.parameters import Looker, Parameters
 from hybridize.facts.recursion import recursion
+from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.solve import Solution
 from hybridize.program.build import ModuleSource
@@ -43,7 +45,7 @@ class Collector:
         self.effects = SideEffects(solution, self.extents)
         self.computation = Computation(self.extents)
         self.hybrid = set(solution.world.hybrids)
-        self.exported = _exported(solution)
+        self.exported = exported(solution)
         self.coverage = Coverage(solution, self.hybrid)
 
     def facts(self, module: ModuleSource, code: Code) -> FunctionFacts:
@@ -94,35 +96,18 @@ class Collector:
             retraces=parameters.retracing_fact(),
             updates_variables=self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO),
             tracing_effects=harmful if frames and harmful != effects else None,
-            hazards=hazards(code) + self._dependants(code),
+            hazards=hazards(code) + (self._dependants(code, frames) if made_hybrid else ()),
             assumptions=tuple(parameters.assumptions + assumed) if tensor.value is Ternary.YES else (),
         )
 
     def _is_layer(self, inst: Inst) -> bool:
         return "tf.Module" in self.solution.engine.mro_names(inst)
 
-    def _dependants(self, code: Code) -> tuple[Hazard, ...]:
-        """Places that ask for the graph of a function."""
+    def _dependants(self, code: Code, frames: list[Frame]) -> tuple[Hazard, ...]:
+        """Places that need the graph of a hybrid function."""
         place = self.exported.get(code)
-        if place is None:
-            return ()
-        path, line = place
-        said = Evidence("its concrete function is asked for", path, line)
-        return (Hazard("graph-dependants", said.message, (said,)),)
-
-
-def _exported(solution: Solution) -> dict[Code, tuple[str, int]]:
-    """The functions whose concrete function some code asks for."""
-    found: dict[Code, tuple[str, int]] = {}
-    for frames in solution.frames.values():
-        for frame in frames:
-            for effect in frame.effects.values():
-                if effect.kind == "concrete_function" and isinstance(effect.target, Wrapper):
-                    for obj in effect.target.inner:
-                        inner = obj.func if isinstance(obj, Bound) else obj
-                        if isinstance(inner, Func):
-                            found.setdefault(inner.code, (frame.code.path, effect.position >> 16))
-    return found
+        said = used_as_tensor(frames) if place is None else Evidence("its concrete function is asked for", *place)
+        return () if said is None else (Hazard("graph-dependants", said.message, (said,)),)
 
 
 def identifier(code: Code) -> str:

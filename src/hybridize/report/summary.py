@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from hybridize.decide.model import Action, FunctionReport, Report, Severity, Status
 from hybridize.facts.model import Mode
@@ -19,6 +20,10 @@ class Count:
     code: str
     name: str
     number: int
+
+
+#: The repair that replaces an `input_signature` which rejects calls of the program.
+_P5: Final = "HY813"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,9 @@ def summarize(report: Report) -> Summary:
     candidates = [function for function in report.functions if is_candidate(function)]
     kept = [function for function in candidates if function.decision.action is Action.KEEP]
     passed = Counter((f.decision.precondition, "") for f in candidates if f.decision.precondition)
+    rejecting = {bundle.function for bundle in report.repairs if any(r.code == _P5 for r in bundle.repairs)}
+    if rejecting:  # the precondition of an unsafe change is a repair
+        passed["P5", ""] = len(rejecting)
     return Summary(
         files=report.project.files,
         lines=report.project.lines,
