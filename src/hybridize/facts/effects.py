@@ -22,6 +22,7 @@ from hybridize.domain.objects import (
     Tensor,
     Tup,
     Unknown,
+    Value,
 )
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import SET_UP, holds_plain_tensor, repeatable, set_up_once, stored
@@ -37,6 +38,7 @@ from hybridize.facts.origins import (
     roots,
     slots_of,
 )
+from hybridize.facts.restored import RESTORED, is_restored
 from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
@@ -76,7 +78,7 @@ class Reason:
     frame: Frame
     path: tuple[tuple[str, int, str], ...]
     roots: frozenset[Root] = frozenset()  # of a value without identity: where the frame of the summary had it from
-    once: str = ""  # `SET_UP` or `CONSTANT`: comes out the same whether it happens per trace or per call
+    once: str = ""  # `SET_UP`, `CONSTANT` or `RESTORED`: comes out the same whether it happens per trace or per call
 
 
 class SideEffects:
@@ -116,7 +118,7 @@ class SideEffects:
             return
         if effect.kind not in WORLD and effect.kind not in CHANGES and effect.kind not in OPAQUE:
             return
-        once = repeatable(frame, effect)
+        once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
         gathered.setdefault(_key(effect, once), Reason(effect, frame, (), origin, once))
 
     def _lift(
@@ -215,6 +217,14 @@ class SideEffects:
             return any(all(self._is_part(frame, o) for o in f.args[0]) for f in self.extents.frames(makers))
         return bool(makers)
 
+    def may_be_own(self, frame: Frame, reason: Reason) -> bool:
+        """Whether an object that counts as one from outside may have been made within the frame's extent.
+
+        Contexts that were merged have left objects behind of which nobody knows any more which call made them.
+        """
+        target = reason.effect.target
+        return isinstance(target, Heap) and target.frame in self._dead and self._runs(frame, target.site[0])
+
     def _is_part(self, frame: Frame, owner: Obj) -> bool:
         return isinstance(owner, Heap) and self._is_within(frame, owner)
 
@@ -266,13 +276,13 @@ class SideEffects:
     def fact(self, frames: list[Frame], speculate: bool, *, tracing: bool = False) -> tuple[Fact, list[Evidence]]:
         """Whether a function has Python side effects, and the assumptions that the answer rests on.
 
-        With `tracing`: whether it has any but state that is set up once, which tracing does too.
+        With `tracing`: whether it has any but state that is set up once, which tracing does too, or put back.
         """
         certain: dict[tuple[str, int], Reason] = {}
         opaque: list[Reason] = []
         for frame in frames:
             for reason in self.summaries.get(frame, {}).values():
-                if fills_own(frame, reason) or (tracing and reason.once == SET_UP):
+                if fills_own(frame, reason) or (tracing and reason.once in (SET_UP, RESTORED)):
                     continue
                 if reason.effect.kind in OPAQUE or is_unclear(reason):
                     opaque.append(reason)
@@ -341,10 +351,21 @@ class _Passed:
         passed = callee.incoming.get((frame, pos))
         self.others: frozenset[Obj] = BOTTOM
         if passed is not None and any(a is not b for a, b in zip(callee.args, passed, strict=True)):
-            self.others = BOTTOM.union(*callee.args).difference(*passed)
+            self.others = _objects(callee.args) - _objects(passed)
 
     def __contains__(self, target: Obj | None) -> bool:
         return target not in self.others
+
+
+def _objects(values: list[Value]) -> frozenset[Obj]:
+    """The objects in some arguments, those of `*args` included."""
+    found = set(BOTTOM.union(*values))
+    for obj in list(found):
+        if isinstance(obj, Tup):
+            found.update(*obj.items)
+        elif isinstance(obj, Stream) and obj.kind == "tuple":
+            found.update(obj.element)
+    return frozenset(found)
 
 
 def fills_own(frame: Frame, reason: Reason) -> bool:

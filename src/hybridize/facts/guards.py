@@ -31,6 +31,8 @@ _ENDS: Final = (Op.RETURN, Op.RAISE, Op.JUMP)
 _PRESENCE: Final = frozenset({"is", "is not", "in", "not in"})
 #: Methods that take away: they run again whenever there is something to take.
 _TAKES: Final = frozenset({"pop", "popleft", "popitem", "remove", "clear", "discard", "popright"})
+#: Effects on the outside world.
+_OUTSIDE: Final = frozenset({"print", "io", "random", "clock", "state"})
 _DEPTH: Final = 3
 _NO_VALUE: Final[Value] = frozenset()
 
@@ -99,12 +101,26 @@ def set_up_once(frame: Frame, position: int) -> bool:
     return False
 
 
+def _is_flagged(frame: Frame, position: int) -> bool:
+    """Whether code is set up once under a flag or field of its own, not under what is in a container: keys vary."""
+    for region in regions(frame.code).get(position, ()):
+        own = {i[3] if i[0] == Op.SET_ATTR else i[2] for i in region.block if i[0] in _ASSIGNMENTS}
+        if not region.tested.isdisjoint(own) and _leaves_only_state(frame, region):
+            return True
+    return False
+
+
+_ASSIGNMENTS: Final = frozenset({Op.SET_ATTR, Op.SET_GLOBAL, Op.SET_CELL})
+
+
 #: What a change of all the fields of an object is told as: to read it is part of the change.
 _NAMESPACE: Final = "__dict__"
 
 
 def repeatable(frame: Frame, effect: Effect) -> str:
     """Why a change of state comes out the same when it happens once per trace and not once per call; empty if not."""
+    if effect.kind in _OUTSIDE:
+        return SET_UP if _is_flagged(frame, effect.position) else ""
     if effect.kind not in ("attribute", "global", "closure", "item", "mutate"):
         return ""
     if effect.detail.rpartition(".")[2] in _TAKES:
@@ -370,8 +386,9 @@ def _is_tidy(frame: Frame, region: Region) -> bool:
     for instr in region.block:
         if instr[0] == Op.RETURN and not _is_object(frame.vals[instr[2]] or _NO_VALUE):
             return False
-    for instr in index_of(frame.code).of(Op.PHI):
-        if instr[1] not in region.slots:
+    index = index_of(frame.code)
+    for instr in index.of(Op.PHI):
+        if instr[1] not in region.slots and instr[1] in index.read:
             for _, slot in instr[2]:
                 if slot in region.slots and slot not in kept and not _is_object(frame.vals[slot] or _NO_VALUE):
                     return False

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
+from hybridize.program.operands import read_slots
 
 _NESTED = frozenset({Op.IF, Op.LOOP, Op.TRY})
 
@@ -69,6 +70,11 @@ class Index:
         for instr in self.of(Op.CALL):
             found[instr[-1]] = (*found.get(instr[-1], ()), instr)
         return found
+
+    @cached_property
+    def read(self) -> frozenset[int]:
+        """The slots that something other than a join reads in the end."""
+        return read_slots(self.flat)
 
     @cached_property
     def looped(self) -> frozenset[int]:

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.effects import CHANGES, OPAQUE, Reason, describe, fills_own, is_unclear, kind_of
 from hybridize.facts.guards import SET_UP
+from hybridize.facts.restored import RESTORED
 from hybridize.facts.model import Evidence, FunctionFacts, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
@@ -189,7 +190,7 @@ def _reasons(function: FunctionView) -> Iterator[Reason]:
         for reason in summaries.get(frame, {}).values():
             # What the analysis cannot see into it assumes harmless, or says so once the rest is repaired.
             unseen = reason.effect.kind in OPAQUE or is_unclear(reason)
-            if unseen or reason.once == SET_UP or fills_own(frame, reason):
+            if unseen or reason.once in (SET_UP, RESTORED) or fills_own(frame, reason):
                 continue
             yield reason
             if reason.effect.target is None:

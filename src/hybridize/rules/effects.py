@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Container, Obj, Stream, Tensor, Value
-from hybridize.facts.effects import CHANGES, Reason, describe, evidence_of, fills_own, kind_of
+from hybridize.facts.effects import CHANGES, Reason, describe, evidence_of, fills_own, is_unclear, kind_of
 from hybridize.facts.guards import holds_plain_tensor, parts, stored
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Hit, Level
@@ -17,12 +17,16 @@ _DEPTH = 3
 
 
 def reasons(function: FunctionView) -> Iterator[tuple[Frame, Reason]]:
-    """The side effects that tracing alters, of a function in each of its contexts, with the calls that lead to them."""
-    summaries = function.project.effects.summaries
+    """The side effects that tracing alters, of a function in each of its contexts, with the calls that lead to them.
+
+    What the analysis cannot be sure of keeps a function eager, but is no bug to report.
+    """
+    known = function.project.effects
     for frame in function.frames:
-        for reason in summaries.get(frame, {}).values():
-            if not reason.once and not fills_own(frame, reason):
-                yield frame, reason
+        for reason in known.summaries.get(frame, {}).values():
+            if reason.once or fills_own(frame, reason) or is_unclear(reason) or known.may_be_own(frame, reason):
+                continue
+            yield frame, reason
 
 
 def hit(reason: Reason, level: Level | None = None, said: str | None = None) -> Hit:

@@ -7,9 +7,10 @@ from typing import Final
 
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
+from hybridize.program.operands import operands
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.structure import Site, operands
+from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView
 
 _KEEPS: Final = frozenset("append extend insert add appendleft setdefault update".split())

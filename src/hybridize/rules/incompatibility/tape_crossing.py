@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import LibInst
+from hybridize.domain.objects import LibInst, Unknown
+from hybridize.facts.guards import holds_plain_tensor
+from hybridize.facts.symbolic import CLOSURE
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
@@ -29,7 +31,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         for each in sorted(extents.frames(extent & users), key=lambda f: f.uid):
             for instr, tapes in used[each]:
                 # A helper of several callers sees the tapes of all of them: the extent's own is the one meant.
-                if not any(extent & extents.with_code(tape.site[0]) for tape in tapes):
+                own = any(extent & extents.with_code(tape.site[0]) for tape in tapes)
+                if not own and _crosses(function.project, each, instr):
                     path = each.code.path if each.code is not function.code else None
                     yield Hit(instr[-1], "uses a gradient tape from outside, which records nothing in here", path=path)
 
@@ -68,6 +71,21 @@ def _tape_uses(frame: Frame, slots: list[tuple[Instr, int]]) -> Iterator[tuple[I
         tapes = [o for o in value if isinstance(o, LibInst) and o.cls == _TAPE and o.site[0] is not frame.code]
         if tapes:
             yield instr, tapes
+
+
+def _crosses(project: ProjectView, frame: Frame, instr: Instr) -> bool:
+    """Whether the tape meets tensors that it does not know: those that tracing puts in the place of arguments.
+
+    Tensors that are captured, like the tape, are the very ones that it has recorded.
+    """
+    slots = [*(slot for slot, _ in instr[3]), *(slot for _, slot in instr[4])]
+    for slot in slots:
+        value = frame.vals[slot] or frozenset()
+        if any(isinstance(o, Unknown) for o in value):
+            return True
+        if holds_plain_tensor(value) and project.symbolic.mask(frame, slot) & ~CLOSURE:
+            return True
+    return False
 
 
 RULE = Rule(
@@ -152,6 +170,26 @@ def other(x):
 r1 = target(tf.constant(3.0))
 r2 = other(tf.constant(3.0))
 """
+        ),
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(2.0)
+@tf.custom_gradient
+def cube(x):
+    with tf.GradientTape() as inner:
+        loss = v * v * v
+    @tf.function
+    def target(dy):
+        return dy * inner.gradient(loss, [v])[0]
+    return loss * x, target
+x = tf.constant(3.0)
+with tf.GradientTape() as tape:
+    tape.watch(x)
+    y = cube(x)
+r1 = tape.gradient(y, x)
+""",
+            target="cube.target",
         ),
     ),
     reference="semantics.md R11",
