@@ -118,7 +118,6 @@ def _functions(
     from hybridize.facts.collect import Collector, FactOptions
     from hybridize.flow.solve import FlowOptions, Solver
     from hybridize.rules.scan import Scanner
-    from hybridize.rules.views import FunctionView
 
     options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
     decisions = Options(config.strict_literals, variables=not config.all_safe)
@@ -141,7 +140,7 @@ def _functions(
         scanner = Scanner(solved, versions)
         scanner.project.effects = collector.effects
         views = {
-            i: FunctionView(scanner.project, code, solved.frames.get(code, []), collector.facts(module, code))
+            i: scanner.view(code, solved.frames.get(code, []), collector.facts(module, code))
             for i, (module, code) in enumerate(pairs)
             if (code in first.reached) == (solution is not None)
         }

@@ -59,3 +59,127 @@ class Sampler:
         self.scale = 2 * tf.ones(3)
 """
     assert lines(source, "HY602", tmp_path) == {13}
+
+
+def test_what_a_call_takes_back_is_no_change(tmp_path: Path) -> None:
+    source = """\
+import contextvars
+from contextlib import contextmanager
+import tensorflow as tf
+current = contextvars.ContextVar("current")
+@contextmanager
+def using(value):
+    token = current.set(value)
+    try:
+        yield
+    finally:
+        current.reset(token)
+class Model:
+    training = False
+    count = 0
+    @tf.function
+    def predict(self, x):
+        before = self.training
+        self.training = True
+        try:
+            with using(3):
+                y = x + 1
+        finally:
+            self.training = before
+        return y
+    @tf.function
+    def bad(self, x):
+        self.count = self.count + 1
+        current.set(4)
+        return x
+model = Model()
+model.predict(tf.ones(3)); model.bad(tf.ones(3))
+"""
+    assert lines(source, "HY206", tmp_path) == {27, 28}
+
+
+def test_what_happens_once_under_a_flag_happens_once_while_tracing(tmp_path: Path) -> None:
+    source = """\
+import functools, warnings
+import tensorflow as tf
+def experimental(func):
+    warned = False
+    @functools.wraps(func)
+    def wrapped(*args):
+        nonlocal warned
+        if not warned:
+            name = f"{func.__name__}"
+            warnings.warn(name)
+            warned = True
+        return func(*args)
+    return wrapped
+@tf.function
+@experimental
+def step(x):
+    return x + 1
+seen = set()
+@tf.function
+def bad(x, key):
+    if key not in seen:
+        print("new", key)
+        seen.add(key)
+    return x
+step(tf.ones(3)); bad(tf.ones(3), "a")
+"""
+    assert lines(source, "HY206", tmp_path) == set()
+    assert lines(source, "HY201", tmp_path) == {22}
+
+
+def test_only_calls_of_the_graph_are_traced(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+log = []
+def checked(func):
+    def wrapped(*args):
+        return func(*args)
+    return wrapped
+@checked
+def plain(x):
+    log.append(1)
+    return x
+@checked
+def pure(x):
+    return x + 1
+graph = tf.function(pure)
+graph(tf.ones(3)); plain(tf.ones(3)); pure(tf.ones(3))
+def scaled(x, k):
+    return x * k
+fixed = tf.function(scaled, input_signature=[tf.TensorSpec([2]), tf.TensorSpec([])])
+fixed(tf.ones(2), tf.constant(2.0))
+for i in range(9):
+    scaled(tf.ones(3), i + 0.5)
+fixed(tf.ones(3), tf.constant(2.0))
+"""
+    assert lines(source, "HY206", tmp_path) == set()
+    assert lines(source, "HY101", tmp_path) == set()
+    assert lines(source, "HY270", tmp_path) == {22}
+
+
+def test_code_that_a_call_switches_off_is_not_in_its_graph(tmp_path: Path) -> None:
+    calls = "\n".join(f"size(tf.constant({i}), verbose=True, scale={i}.5)" for i in range(30))
+    source = f"""\
+import tensorflow as tf
+def size(x, verbose=False, scale=None):
+    y = x * 2
+    if verbose:
+        print(y.numpy())
+    if scale is None:
+        return y
+    return y * tf.cast(scale, y.dtype) * int(y.numpy())
+@tf.function
+def graph(x):
+    return size(x)
+@tf.function
+def loud(x):
+    return size(x, verbose=True)
+graph(tf.constant(1)); loud(tf.constant(1))
+{calls}
+"""
+    (tmp_path / "main.py").write_text(source, "utf-8")
+    found = {(f.line, f.function) for f in analyze([tmp_path], Config()).findings if f.code == "HY301"}
+    assert found == {(5, "main:loud")}

@@ -13,6 +13,7 @@ from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, H
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
 from hybridize.facts.parameters import Looker, Parameters
+from hybridize.facts.pruned import reset_conditions
 from hybridize.facts.recursion import recursion
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
@@ -37,6 +38,7 @@ class Collector:
     def __init__(self, solution: Solution, options: FactOptions) -> None:
         reset_origins()
         reset_guards()
+        reset_conditions()
         self.solution = solution
         self.options = options
         self.hints = HintReader(solution.engine)
@@ -93,7 +95,7 @@ class Collector:
             recursive=recursion(frames, self.extents, self._is_layer),
             tensor_computation=computation,
             covered_by_hybrid_callers=self.coverage.fact(code),
-            retraces=parameters.retracing_fact(),
+            retraces=parameters.retracing_fact(made_hybrid),
             updates_variables=self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO),
             tracing_effects=harmful if frames and harmful != effects else None,
             hazards=hazards(code) + (self._dependants(code, frames) if made_hybrid else ()),

@@ -38,6 +38,7 @@ from hybridize.facts.origins import (
     roots,
     slots_of,
 )
+from hybridize.facts.pruned import Pruned
 from hybridize.facts.restored import RESTORED, is_restored
 from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
@@ -72,7 +73,7 @@ _VALUES: Final = (Tensor, Stream, Tup, Unknown)
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """An effect with the calls that lead to it: (caller's position, callee's name) steps, outermost first."""
+    """An effect with the calls that lead to it: (caller's file, position, callee's name) steps, outermost first."""
 
     effect: Effect
     frame: Frame
@@ -128,8 +129,11 @@ class SideEffects:
         count = 0
         once_here: bool | None = None
         passed = _Passed(frame, pos, callee)
+        pruned = Pruned(frame, pos, callee)
         for key, reason in self.summaries.get(callee, {}).items():
             effect = reason.effect
+            if (reason.path[0][:2] if reason.path else (reason.frame.code.path, effect.position)) in pruned:
+                continue
             once = reason.once
             if not once and effect.kind in CHANGES:
                 if once_here is None:
@@ -150,7 +154,7 @@ class SideEffects:
                     continue
                 if effect.target is None and effect.cell is None and effect.kind == "closure":
                     continue
-            step = (frame.code.path, pos >> 16, callee.code.name)
+            step = (frame.code.path, pos, callee.code.name)
             gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, once)
             count += 1
             if count > 4 * _MOST:
@@ -431,7 +435,7 @@ def _called_name(reason: Reason) -> str:
 
 def evidence_of(reason: Reason) -> tuple[Evidence, ...]:
     """The chain from the function to the effect."""
-    steps = [Evidence(f"calls `{name}`", path, line) for path, line, name in reason.path]
+    steps = [Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in reason.path]
     place = reason.frame.code.path
     return (*steps, Evidence(describe(reason.effect), place, reason.effect.position >> 16))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from hybridize.facts.model import Hybridization
+from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
 
@@ -21,6 +22,24 @@ def hybridization(solution: Solution, code: Code) -> Hybridization | None:
     (where, pos) = min(places, key=lambda p: (p[0].path, p[1]))
     del where
     return Hybridization(pos >> 16, (), False)
+
+
+def is_traced_call(caller: Frame, position: int, callee: Frame) -> bool:
+    """Whether a call goes to the graph that `tf.function(f)` gives, not to `f` itself."""
+    return caller.calls.get((position, callee)) == "hybrid"
+
+
+def traced_frames(frames: list[Frame], made: Hybridization | None) -> list[Frame]:
+    """The frames of a function that run as a graph.
+
+    A decorator stands before all calls. What `tf.function(f)` gives is another object than `f`, which other code may
+    call as it is: only the frames that are called by way of the graph are traced. Where no call is seen (the graph is
+    given away), any may be.
+    """
+    if made is None or made.is_decorator:
+        return frames
+    found = [f for f in frames if any(not c.gone and is_traced_call(c, p, f) for c, p in f.incoming if c is not None)]
+    return found or frames
 
 
 def _arguments(solution: Solution, code: Code, node: ast.expr) -> tuple[tuple[str, str], ...]:

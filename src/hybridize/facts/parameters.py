@@ -20,7 +20,8 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import SYMBOLIC, public_shape
 from hybridize.facts.causes import argument_slot, literal_field, origin
-from hybridize.facts.model import Evidence, Fact, ParameterFacts, Source, TensorType, Ternary
+from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary
+from hybridize.facts.modes import is_traced_call, traced_frames
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import SPECULATIVE_NAMES, HintReader, is_keras_call
 from hybridize.flow.solve import method_kind
@@ -287,18 +288,23 @@ class Parameters:
             return any(cell.value and all(self._is_literal(o, depth + 1) for o in cell.value) for cell in cells)
         return False
 
-    def retracing_fact(self) -> Fact:
+    def retracing_fact(self, made: Hybridization | None = None) -> Fact:
         """Whether literals that differ from call to call reach a parameter, without bound: one trace for each.
 
-        A few constants in the source (a mode, a flag, a size) are a few traces, and no more.
+        A few constants in the source (a mode, a flag, a size) are a few traces, and no more. `made` says how the
+        function is hybrid: what `tf.function(f)` gives is traced, `f` itself is not.
         """
+        traced = traced_frames(self.frames, made)
+        only = made is not None and not made.is_decorator and _is_called_as_graph(traced)
         for index, param in enumerate(self.code.params):
             if index == 0 and self.skip_first:
                 continue
             distinct: dict[Lit, Evidence] = {}
-            for frame in self.frames:
+            for frame in traced:
                 for (caller, pos), args in frame.incoming.items():
                     if caller is None or frame.started_by(caller, pos):
+                        continue
+                    if only and not is_traced_call(caller, pos, frame):
                         continue
                     place = (caller.code.path, pos >> 16)
                     varying = _varying(args[index])
@@ -312,6 +318,10 @@ class Parameters:
                 chosen = sorted(distinct.values(), key=lambda e: (e.path, e.line))
                 return Fact(Ternary.YES, tuple(chosen[:_MOST]))
         return Fact(Ternary.NO)
+
+
+def _is_called_as_graph(frames: list[Frame]) -> bool:
+    return any(is_traced_call(c, p, frame) for frame in frames for c, p in frame.incoming if c is not None)
 
 
 def _varying(value: Value, depth: int = 2) -> Prim | Lit | None:

@@ -8,8 +8,8 @@ from typing import Final
 from hybridize.facts.callgraph import reachable
 from hybridize.facts.effects import CHANGES, OPAQUE, Reason, describe, fills_own, is_unclear, kind_of
 from hybridize.facts.guards import SET_UP
-from hybridize.facts.restored import RESTORED
 from hybridize.facts.model import Evidence, FunctionFacts, Ternary
+from hybridize.facts.restored import RESTORED
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 from hybridize.regex import regex

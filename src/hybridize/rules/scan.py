@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from hybridize.facts.model import Evidence
+from hybridize.facts.model import Evidence, FunctionFacts
+from hybridize.facts.modes import traced_frames
+from hybridize.facts.pruned import Pruned
 from hybridize.facts.symbolic import OPERATION, Symbolic
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
-from hybridize.program.ir import Op
+from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass, replace
 from hybridize.rules.dispatch import Dispatch
 from hybridize.rules.model import Doubt, Hit, Level, Rule, RuleHit
@@ -33,6 +35,11 @@ class Carried:
     frame: Frame
     needs: int
     path: tuple[tuple[str, int, str], ...]
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where it is in the function whose extent holds it: the call that leads there, or the hit itself."""
+        return self.path[0][:2] if self.path else (self.hit.path or self.frame.code.path, self.hit.position)
 
 
 class _Gathered:
@@ -74,6 +81,10 @@ class Scanner:
         self.failures: list[str] = []  # rules that raised
         self._carried: dict[Frame, tuple[Carried, ...]] = {}
         self._ranks: dict[Frame, int] | None = None  # of the components that frames are in: callees before callers
+
+    def view(self, code: Code, frames: list[Frame], facts: FunctionFacts) -> FunctionView:
+        """A function with its live frames, or, where it is hybrid, those of them that are traced."""
+        return FunctionView(self.project, code, traced_frames(frames, facts.hybridization), facts)
 
     def hits(self, functions: Sequence[FunctionView], *, every: bool = True) -> list[list[RuleHit]]:
         """For each function the hits, were it the one that is decorated.
@@ -214,7 +225,11 @@ class Scanner:
                     yield Carried(rule, hit, frame, hit.needs, ())
 
     def _lifted(self, frame: Frame, pos: int, callee: Frame) -> Iterator[Carried]:
-        for carried in self._carried.get(callee, ()):
+        found = self._carried.get(callee)
+        pruned = Pruned(frame, pos, callee) if found else ()
+        for carried in found or ():
+            if carried.place in pruned:
+                continue
             passes = carried.rule.passes
             if passes is not None and not passes(FrameView(self.project, frame), pos, callee):
                 continue

@@ -262,12 +262,22 @@ class FunctionView:
         )
 
     def callers(self) -> Iterator[tuple[Frame, int, Frame, str]]:
-        """Its call sites: (caller, position, the frame that is called, how)."""
-        for frame in self.frames:
-            for caller in frame.callers:
-                if not caller.gone:
-                    for pos, how in self.project.sites(caller).get(frame, ()):
-                        yield caller, pos, frame, how
+        """Its call sites: (caller, position, the frame that is called, how).
+
+        Of a function that is hybrid by `tf.function(f)` those that call the graph, where any is seen to.
+        """
+        found = [
+            (caller, pos, frame, how)
+            for frame in self.frames
+            for caller in frame.callers
+            if not caller.gone
+            for pos, how in self.project.sites(caller).get(frame, ())
+        ]
+        made = self.facts.hybridization
+        if made is not None and not made.is_decorator:
+            yield from [each for each in found if each[3] == "hybrid"] or found
+        else:
+            yield from found
 
     def holds(self, frame: Frame, needs: int) -> bool:
         """Whether what a hit needs is symbolic when this function itself is what is traced, in one of its frames."""
