@@ -39,10 +39,11 @@ _NO_VALUE: Final[Value] = frozenset()
 
 @dataclass(eq=False)
 class Region:
-    """Code that runs under a condition: what the condition reads, and the code."""
+    """Code that runs under a condition: what the condition reads, the code, and the condition's slot (-1: none)."""
 
     tested: frozenset[str]
     code: Block
+    test: int = -1
     answers: dict[Frame, bool] = field(default_factory=dict)  # of `_sets_what_it_tests`
     tidy: dict[Frame, bool] = field(default_factory=dict)  # of `_leaves_only_state`
 
@@ -249,9 +250,9 @@ def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, 
         if op == Op.IF:
             tested = frozenset(_reads(code, instr[2]))
             for branch in (instr[3], instr[4]):
-                _walk(code, branch, (*stack, Region(tested, branch)), found)
+                _walk(code, branch, (*stack, Region(tested, branch, instr[2])), found)
             if any(branch and branch[-1][0] in _ENDS for branch in (instr[3], instr[4])):
-                stack = (*stack, Region(tested, block[i + 1 :]))
+                stack = (*stack, Region(tested, block[i + 1 :], instr[2]))
         elif op == Op.LOOP:
             loop: Loop = instr[2]
             for part in (loop.test, loop.body, loop.orelse):

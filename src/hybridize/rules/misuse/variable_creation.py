@@ -10,8 +10,9 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.creation import makes_queue, makes_variables, may_own_variables
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.views import FrameView, ProjectView
+from hybridize.rules.keyed import keys, varies
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 _OWN_WEIGHTS = frozenset({"add_weight", "add_variable"})
 
@@ -24,7 +25,12 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
         return
     if name is None:
         name = _layer_with_weights(view.project, view.value(slot))
-    if name is None or guarded(view.frame, pos) or is_cached(view.code):
+    if name is None or is_cached(view.code):
+        return
+    if guarded(view.frame, pos):
+        found = keys(view.code, pos)
+        if found:
+            _keyed(view.project)[view.frame, pos] = (name, found)
         return
     yield Hit(pos, f"makes a `{name}` at every call")
 
@@ -55,6 +61,22 @@ def _adds_weights(func: Func) -> bool:
     return any(i[0] == Op.ATTR and i[3] in _OWN_WEIGHTS for i in index_of(func.code).flat)
 
 
+def keyed(function: FunctionView) -> Iterator[Hit]:
+    """What is made once for each key, where the calls of the function bring several keys."""
+    known = _keyed(function.project)
+    extents = function.project.extents
+    own = extents.of_all(function.frames) if known else 0
+    for (frame, pos), (name, slots) in known.items():
+        if own & extents.set_of([frame]) and any(varies(frame, slot, function.frames) for slot in slots):
+            message = f"makes a `{name}` for each key: at a later call, which is too late"
+            yield Hit(pos, message, path=frame.code.path, level=Level.WARNING)
+
+
+def _keyed(project: ProjectView) -> dict[tuple[Frame, int], tuple[str, list[int]]]:
+    """The guarded creations that `scan` has seen whose guard looks up a key: the name of what is made, and the keys."""
+    return project.shared("keyed creations", dict)
+
+
 def passes(view: FrameView, pos: int, callee: Frame) -> bool:
     """Calls that run once, or keep what they made, make nothing at the later ones."""
     return not guarded(view.frame, pos) and not is_cached(callee.code)
@@ -72,6 +94,7 @@ random generators and (from Keras 3 on) dropout layers own variables; queues can
 outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
     triggers={Op.CALL: Where(scan, names=may_own_variables, values=_is_lazy)},
     passes=passes,
+    root=keyed,
     bad=(
         Example(
             """\
@@ -133,6 +156,22 @@ def target(x):
 r1 = target(tf.constant([1.0]))
 """,
             line=8,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+made = {}
+def scale(n):
+    if n not in made:
+        made[n] = tf.Variable(tf.ones([n]))
+    return made[n]
+def target(x):
+    return x * scale(x.shape[0])
+r1 = target(tf.constant([1.0]))
+r2 = target(tf.constant([1.0, 2.0]))
+""",
+            line=5,
             outcome=Outcome.RAISES,
         ),
     ),
@@ -209,6 +248,22 @@ def target(x):
     return layer(x)
 r1 = target(tf.constant([1.0]))
 r2 = target(tf.constant([2.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+made = {}
+def scale(name):
+    if name not in made:
+        made[name] = tf.Variable(2.0)
+    return made[name]
+def target(x):
+    for name in ("a", "b"):
+        x = x * scale(name)
+    return x
+r1 = target(tf.constant([1.0]))
+r2 = target(tf.constant([1.0, 2.0]))
 """
         ),
     ),

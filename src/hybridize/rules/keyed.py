@@ -1,0 +1,115 @@
+"""What is made once for each key (`if n not in made: made[n] = ...`), where later calls bring other keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hybridize.domain.objects import Lit, Prim, Tensor, Value
+from hybridize.facts.guards import regions
+from hybridize.facts.origins import definitions, passed_slots
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Code, Instr, Op
+
+_DEPTH: Final = 6
+_STATIC_SHAPE: Final = frozenset({"shape", "get_shape", "as_list"})
+
+
+def keys(code: Code, position: int) -> list[int]:
+    """The slots of the keys whose presence decides whether what is at a position runs."""
+    return [key for region in regions(code).get(position, ()) for key in _asked(code, region.test)]
+
+
+def _asked(code: Code, test: int) -> Iterator[int]:
+    """The keys that a condition looks up: `k not in d`, `d.get(k) is None`, `not d[k]`."""
+    known = definitions(code)
+    todo, seen = [test], set()
+    while todo:
+        slot = todo.pop()
+        instr = known.get(slot)
+        if instr is None or slot in seen:
+            continue
+        seen.add(slot)
+        match instr[0]:
+            case Op.COMPARE if instr[2] in ("in", "not in"):
+                yield instr[3]
+            case Op.COMPARE:
+                todo += [instr[3], instr[4]]
+            case Op.COPY | Op.REFINE:
+                todo.append(instr[2])
+            case Op.UNARY:
+                todo.append(instr[3])
+            case Op.BOOLOP:
+                todo += instr[2]
+            case Op.ITEM:
+                yield instr[3]
+            case Op.CALL if _is_get(known.get(instr[2])) and instr[3]:
+                yield instr[3][0][0]
+
+
+def _is_get(made: Instr | None) -> bool:
+    return made is not None and made[0] == Op.ATTR and made[3] == "get"
+
+
+def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) -> bool:
+    """Whether calls of a function (its frames are `roots`) bring different keys: numbers or strings that come from its
+    own parameters, or the static shapes of its tensors."""
+    if key < 0 or not depth:
+        return False
+    if frame in roots:
+        index = next((i for i, p in enumerate(frame.code.params) if p.slot == key), None)
+        if index is not None:
+            every: Value = frozenset(o for f in roots if index < len(f.args) for o in f.args[index])
+            return _several(every)
+    made = definitions(frame.code).get(key)
+    if made is None:
+        return _comes_in(frame, key, roots, depth)
+    match made[0]:
+        case Op.COPY | Op.REFINE:
+            return varies(frame, made[2], roots, depth - 1)
+        case Op.ITEM | Op.UNPACK if _is_shape(frame, made[2]):
+            every = frozenset(o for f in _same(frame, roots) for o in f.vals[key] or ())
+            return _several(every)
+        case Op.ITEM:
+            return varies(frame, made[3], roots, depth - 1)
+        case Op.TUPLE:
+            return any(varies(frame, slot, roots, depth - 1) for slot, _ in made[2])
+        case Op.CALL if len(made[3]) == 1:
+            return varies(frame, made[3][0][0], roots, depth - 1)
+    return False
+
+
+def _same(frame: Frame, roots: Sequence[Frame]) -> Sequence[Frame]:
+    return roots if frame in roots else [frame]
+
+
+def _comes_in(frame: Frame, slot: int, roots: Sequence[Frame], depth: int) -> bool:
+    """Whether a parameter gets what varies, from the callers that belong to the function."""
+    index = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), None)
+    if index is None:
+        return False
+    for caller in frame.callers:
+        for pos, callee in caller.calls:
+            if callee is frame and not caller.gone:
+                slots = passed_slots(caller, pos, frame, index) or ()
+                if any(varies(caller, each, roots, depth - 1) for each in slots):
+                    return True
+    return False
+
+
+def _is_shape(frame: Frame, slot: int) -> bool:
+    """Whether a slot holds the static shape of a tensor."""
+    made = definitions(frame.code).get(slot)
+    while made is not None and made[0] == Op.CALL:
+        made = definitions(frame.code).get(made[2])
+        if made is not None and made[0] == Op.ATTR and made[3] == "as_list":
+            made = definitions(frame.code).get(made[2])
+    if made is None or made[0] != Op.ATTR or made[3] not in _STATIC_SHAPE:
+        return False
+    return any(isinstance(o, Tensor) for o in frame.vals[made[2]] or ())
+
+
+def _several(value: Value) -> bool:
+    """Whether a value is now one number or string, now another."""
+    plain = [o for o in value if isinstance(o, Lit | Prim)]
+    return len(plain) > 1 or any(isinstance(o, Prim) for o in plain)
