@@ -8,6 +8,7 @@ from typing import Final
 
 from hybridize.domain.objects import NONE_V, Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, Shape
+from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
@@ -50,7 +51,15 @@ def scan(view: FrameView) -> Iterator[Hit]:
                 name = view.code.slot_names.get(phi[1], "a variable")
                 # What replaces None may be as good as zeros.
                 level = Level.WARNING if view.value(entry) == NONE_V else Level.ERROR
-                yield Hit(position, f"`{name}` changes in a loop of the graph: {why}", mask, level=level)
+                message = f"`{name}` changes in a loop of the graph: {why}"
+                yield Hit(position, message, mask, _places(flow, site, phi[1], message, position), level=level)
+
+
+def _places(flow: Control, site: Site, head: int, message: str, position: int) -> tuple[Evidence, ...]:
+    """The hit, and where the loop asks whether the variable is None."""
+    path = flow.view.code.path
+    lines = {instr[-1] >> 16 for instr in _questions(flow, site, head)} - {position >> 16}
+    return (Evidence(message, path, position >> 16), *(Evidence("is asked here", path, n) for n in sorted(lines)))
 
 
 def _has_signature(view: FrameView) -> bool:
@@ -78,13 +87,17 @@ def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], in
 
 def _asked(flow: Control, site: Site, head: int) -> bool:
     """Whether the loop compares a variable with None while it may still be what it was before the loop."""
+    return any(not _starts_as_zeros(flow, site, instr[1]) for instr in list(_questions(flow, site, head))[:1])
+
+
+def _questions(flow: Control, site: Site, head: int) -> Iterator[Instr]:
+    """The comparisons in a loop of a variable, as it is at the loop's head, with None."""
     for inner in flow.structure.within(site):
         instr = inner.instr
         if instr[0] == Op.COMPARE and instr[2] in ("is", "is not", "==", "!="):
             sides = (instr[3], instr[4])
             if any(_is(flow, slot, head, 0) for slot in sides) and any(flow.view.value(s) == NONE_V for s in sides):
-                return not _starts_as_zeros(flow, site, instr[1])
-    return False
+                yield instr
 
 
 def _starts_as_zeros(flow: Control, site: Site, condition: int) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Inst, LibInst, Obj
+from hybridize.domain.objects import Container, Inst, LibInst, Obj
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
+from hybridize.rules.keyed import varies
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.tensorflow.unbuilt_call import is_built
 from hybridize.rules.views import FunctionView, ProjectView
@@ -34,6 +36,29 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 called = [Evidence("called here", *place) for place in calls[:3]]
                 yield Hit(function.code.position, said, evidence=(here, used, *called))
                 break
+
+    yield from _by_key(function)
+
+
+def _by_key(function: FunctionView) -> Iterator[Hit]:
+    """`optimizers[name].apply_gradients(...)`, where the calls of the function bring several names."""
+    project, extents = function.project, function.project.extents
+    for frame in sorted(extents.frames(extents.of_all(function.frames) & _stepping(project)), key=_number):
+        for instr in index_of(frame.code).of(Op.ATTR):
+            made = definitions(frame.code).get(instr[2]) if instr[3] in _STEPS else None
+            if made is None or made[0] != Op.ITEM:
+                continue
+            found = [o for o in frame.vals[made[2]] or () if isinstance(o, Container) and _has_several(project, o)]
+            if found and varies(frame, made[3], function.frames):
+                said = "takes a step of an optimizer that the arguments choose: the second one makes its variables late"
+                yield Hit(instr[-1], said, path=frame.code.path)
+
+
+def _has_several(project: ProjectView, container: Container) -> bool:
+    """Whether a list or dictionary holds optimizers that have no variables yet, and more than one."""
+    held = [o for cell in container.fields.values() for o in cell.value]
+    lazy = [o for o in held if _is_optimizer(project, o) and isinstance(o, Inst | LibInst) and not is_built(project, o)]
+    return bool(lazy) and (len(container.fields) > 1 or container.rest is not None)
 
 
 def _number(frame: Frame) -> int:
@@ -107,6 +132,22 @@ r1 = target(tf.keras.optimizers.Adam(0.1), tf.constant(1.0))
 r2 = target(tf.keras.optimizers.SGD(0.1, momentum=0.5), tf.constant(1.0))
 """,
             line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+opts = {"fast": tf.keras.optimizers.Adam(0.1), "slow": tf.keras.optimizers.Adam(0.01)}
+def target(x, which):
+    with tf.GradientTape() as tape:
+        loss = (v * x) ** 2
+    opts[which].apply_gradients([(tape.gradient(loss, v), v)])
+    return loss
+r1 = target(tf.constant(1.0), "fast")
+r2 = target(tf.constant(1.0), "slow")
+""",
+            line=7,
             outcome=Outcome.RAISES,
         ),
     ),
