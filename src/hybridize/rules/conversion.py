@@ -12,9 +12,11 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Func
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.control import Control, control
+from hybridize.rules.values import own as owned
 from hybridize.rules.views import FrameView, ProjectView
 
 #: Library functions that convert the functions they are given; all others call them as they are.
@@ -30,6 +32,8 @@ _UNCONVERTED: Final = frozenset({"do_not_convert", "custom_gradient", "lru_cache
 #: The first TensorFlow release whose AutoGraph refuses `:=`.
 _WALRUS: Final = (2, 16)
 _MOST: Final = 6
+#: Built-in functions that only AutoGraph turns into operations.
+_ASKING: Final = frozenset(f"builtins.{name}" for name in "int float range".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
     decorator = _unconverting(callee.code)
     if decorator is not None:
         return f"`{decorator}` switches AutoGraph off"
+    if _is_within(callee.code, view.code):
+        return None  # its text is converted with that of the function around it, whoever calls it
     if how == "keras":
         return "Keras 3 calls it as it is" if view.project.versions.keras >= 3 else None
     if how in ("operator", "construction"):
@@ -121,6 +127,15 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
     if known and not any(n in CONVERTS or n.startswith(("tf.data.", "tf.distribute.")) for n in known):
         return f"`{known[0].removeprefix('builtins.')}` calls it as it is"
     return None
+
+
+def _is_within(code: Code, outer: Code) -> bool:
+    """Whether a function or lambda stands in the text of another function, not of a class in it."""
+    while code.parent is not None and code.kind in ("function", "lambda"):
+        if code.parent is outer:
+            return outer.kind in ("function", "lambda")
+        code = code.parent
+    return False
 
 
 def _calls_at(view: FrameView, pos: int) -> list[Instr]:
@@ -187,3 +202,8 @@ def own(view: FrameView, flow: Control) -> Iterator[Plain]:
             mask = flow.tensor(site.instr[3])
             if mask:
                 yield Plain(path, site.instr[-1], "`not` of a symbolic tensor", mask)
+    for call in index_of(view.code).of(Op.CALL):
+        asking = next((n for n in view.names(call[2]) if n in _ASKING), None) if len(call[3]) == 1 else None
+        mask = owned(view, call[3][0][0]) if asking is not None else 0
+        if mask:
+            yield Plain(path, call[-1], f"`{str(asking)[9:]}` of a symbolic tensor", mask)

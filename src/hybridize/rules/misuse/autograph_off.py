@@ -14,7 +14,7 @@ from hybridize.rules.values import argument, own
 from hybridize.rules.views import FrameView, FunctionView
 
 #: Built-in functions that only AutoGraph turns into operations.
-_ASKING: Final = frozenset(f"builtins.{name}" for name in "int float bool len range".split())
+_ASKING: Final = frozenset(f"builtins.{name}" for name in "bool len".split())
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
