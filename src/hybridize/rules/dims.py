@@ -1,0 +1,219 @@
+"""Dims of tensors that a graph does not know: they depend on values, and only a run knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from hybridize.domain.objects import Container, Stream, Tensor, Tup
+from hybridize.domain.tensors import NDARRAY, VARIABLE, is_dynamic
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.values import elements, has_tensor, own, uses
+from hybridize.rules.views import FrameView
+
+#: Places of dims from the start; none: every dim, the rank included.
+Dims: TypeAlias = tuple[int, ...]
+
+#: Operations whose results have a first dim, or dims, that depend on values.
+_SIZES: Final = frozenset(
+    "tf.boolean_mask tf.unique tf.unique_with_counts tf.dynamic_partition tf.image.non_max_suppression "
+    "tf.image.non_max_suppression_with_scores tf.ragged.boolean_mask tf.strings.unicode_decode "
+    "tf.io.decode_raw tf.sets.difference tf.raw_ops.Unique".split()
+)
+_IMAGES: Final = frozenset(f"tf.io.decode_{k}" for k in "png jpeg image bmp gif jpeg".split()) | frozenset(
+    f"tf.image.decode_{k}" for k in "png jpeg image bmp gif jpeg".split()
+)
+#: Operations that are given a shape.
+_SHAPED: Final = frozenset("tf.zeros tf.ones tf.fill tf.random.normal tf.random.uniform".split())
+#: Functions of the host: nothing is known of the shapes of their results.
+_HOST: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func"})
+#: Operations whose results have the shape of their first argument.
+_SAME: Final = frozenset(
+    "tf.cast tf.identity tf.nn.relu tf.abs tf.square tf.sqrt tf.exp tf.math.log tf.stop_gradient tf.sort tf.sigmoid "
+    "tf.tanh tf.convert_to_tensor tf.sin tf.cos tf.clip_by_value tf.nn.softmax tf.round tf.floor tf.sign".split()
+)
+_DEPTH: Final = 6
+ALL: Final[Dims] = ()
+FIRST: Final[Dims] = (0,)
+
+
+def unknown_dims(view: FrameView, slot: int, depth: int = _DEPTH) -> Dims | None:
+    """Which dims of a tensor a graph does not know; None where it knows them, so far as we know."""
+    found = _from_operation(view, slot, depth)
+    return found if found is not None else _from_types(view, slot, depth)
+
+
+def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
+    """What the operation that makes a tensor is known to leave open."""
+    made = view.definition(slot)
+    if made is None or not depth or _is_set(view, slot):
+        return None
+    op = made[0]
+    if op in (Op.COPY, Op.REFINE):
+        return unknown_dims(view, made[2], depth - 1)
+    if op == Op.PHI:  # of a loop or branch: one way to an unknown dim is enough
+        found = [unknown_dims(view, s, depth - 1) for _, s in made[2]]
+        return next((f for f in found if f is not None), None)
+    if op in (Op.BINARY, Op.UNARY, Op.INPLACE):
+        found = [unknown_dims(view, s, depth - 1) for s in made[3 : 5 if op != Op.UNARY else 4]]
+        return next((f for f in found if f is not None), None)
+    if op == Op.CALL:
+        return _called(view, made, depth)
+    if op == Op.ITEM:
+        return FIRST if _is_mask(view, made) or _is_cut(view, made) else None
+    if op in (Op.UNPACK, Op.ITER):
+        return _element(view, made, depth)
+    return None
+
+
+def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
+    for name in view.names(made[2]):
+        if name in _HOST:
+            return ALL
+        if name in _IMAGES or name in _SIZES:
+            return FIRST
+        if name == "tf.where":
+            return FIRST if len(made[3]) + len(made[4]) == 1 else None
+        if name in _SHAPED:
+            shape = view.definition(made[3][0][0]) if made[3] else None
+            first = shape[2][0][0] if shape is not None and shape[0] in (Op.LIST, Op.TUPLE) and shape[2] else -1
+            return FIRST if own(view, first, arrays=False) and not _folded(view, first) else None
+        if name in ("tf.tile", "tf.repeat"):
+            return FIRST if any(_counts(view, s) for s, _ in made[3][1:2]) else None
+        if name == "tf.range":
+            return FIRST if any(own(view, s, arrays=False) for s, _ in made[3]) else None
+        if name in _SAME and made[3]:
+            return unknown_dims(view, made[3][0][0], depth - 1)
+        if name == "builtins.next" and made[3]:
+            return _batch(view, made[3][0][0], made[1])
+    return None
+
+
+def _counts(view: FrameView, slot: int) -> bool:
+    """Whether an argument is a tensor, or a list that holds one."""
+    return bool(own(view, slot, arrays=False)) or has_tensor(elements(view.value(slot)), arrays=False)
+
+
+def _folded(view: FrameView, slot: int) -> bool:
+    """Dims of `tf.shape(x)`: TensorFlow folds them where they are known."""
+    made = view.definition(slot)
+    if made is None or made[0] not in (Op.ITEM, Op.UNPACK):
+        return False
+    inner = view.definition(made[2])
+    return inner is not None and inner[0] == Op.CALL and "tf.shape" in view.names(inner[2])
+
+
+def _is_mask(view: FrameView, made: Instr) -> bool:
+    """`x[mask]`."""
+    tensor = any(isinstance(o, Tensor) and o.kind != NDARRAY for o in view.value(made[2]))
+    index = view.value(made[3])
+    return tensor and bool(index) and all(isinstance(o, Tensor) and o.dtype == "bool" and o.shape for o in index)
+
+
+def _is_cut(view: FrameView, made: Instr) -> bool:
+    """`x[:n]` with a tensor n."""
+    index = view.definition(made[3])
+    if index is None or index[0] != Op.SLICE or not has_tensor(view.value(made[2]), arrays=False):
+        return False
+    return any(own(view, part, arrays=False) for part in index[2:5] if part >= 0)
+
+
+def _element(view: FrameView, made: Instr, depth: int) -> Dims | None:
+    """Parts of tuples of results, and elements of datasets."""
+    if made[0] == Op.ITER:
+        return _batch(view, made[2], made[1])
+    inner = view.definition(made[2])
+    if inner is not None and inner[0] == Op.ITER:
+        return _batch(view, inner[2], made[1][0]) if depth else None
+    if inner is not None and inner[0] == Op.CALL and any(n in _SIZES or n in _HOST for n in view.names(inner[2])):
+        return _called(view, inner, depth - 1)
+    return None
+
+
+def _batch(view: FrameView, stream: int, slot: int) -> Dims | None:
+    """The first dim of batches whose last one may be smaller."""
+    if not any(isinstance(o, Stream) and o.kind.startswith("tf.data.") for o in view.value(stream)):
+        return None
+    tensors = [o for o in view.value(slot) if isinstance(o, Tensor) and o.kind != VARIABLE]
+    return FIRST if any(t.shape and is_dynamic(t.shape[0]) for t in tensors) else None
+
+
+def _is_set(view: FrameView, slot: int) -> bool:
+    """Whether the program says the shape itself (`t.set_shape(...)`)."""
+    return any(use[0] == Op.ATTR and use[3] == "set_shape" for use in uses(view, slot))
+
+
+def _from_types(view: FrameView, slot: int, depth: int) -> Dims | None:
+    """Dims that only a run knows of what an operation gives, where those of its operands are known or left open here.
+
+    A dim that comes from an argument is no matter: each trace knows the shapes of its arguments.
+    """
+    tensors = [o for o in view.value(slot) if isinstance(o, Tensor)]
+    if not depth or not tensors or any(o.kind in (NDARRAY, VARIABLE) or not o.shape for o in tensors):
+        return None
+    open_dims = {i for o in tensors for i, dim in enumerate(o.shape or ()) if is_dynamic(dim)}
+    made = _maker(view, slot)
+    if not open_dims or made is None or _is_set(view, slot):
+        return None
+    for operand in _operands(view, made):
+        if _measured(view, operand):
+            return None
+        shapes = [o.shape for o in view.value(operand) if isinstance(o, Tensor)]
+        some = any(shape is None or any(map(is_dynamic, shape)) for shape in shapes)
+        if some and unknown_dims(view, operand, depth - 1) is None:
+            return None
+    return tuple(sorted(open_dims))
+
+
+def _maker(view: FrameView, slot: int) -> Instr | None:
+    """The operation of TensorFlow that makes what is in a slot, or in the tuple that it is taken from."""
+    made = view.definition(slot)
+    if made is not None and made[0] in (Op.UNPACK, Op.ITEM):
+        inner = view.definition(made[2])
+        if inner is not None and inner[0] == Op.CALL and any(isinstance(o, Tup) for o in view.value(made[2])):
+            made = inner
+    if made is None or made[0] not in (Op.CALL, Op.ITEM, Op.BINARY, Op.INPLACE):
+        return None
+    if made[0] == Op.CALL and not any(n.startswith(("tf.", "tensor.")) for n in view.names(made[2])):
+        return None
+    return made
+
+
+def _operands(view: FrameView, made: Instr) -> Iterator[int]:
+    """The slots of the tensors that an operation takes, those in displays of lists included."""
+    if made[0] == Op.CALL:
+        todo = [*(s for s, _ in made[3]), *(s for _, s in made[4])]
+        if view.receiver(made[2]) >= 0:
+            todo.append(view.receiver(made[2]))
+    elif made[0] == Op.ITEM:
+        todo = [made[2], made[3]]
+    else:
+        todo = [made[3], made[4]]
+    while todo:
+        slot = todo.pop()
+        value = view.value(slot)
+        if any(isinstance(o, Tensor) for o in value):
+            yield slot
+        inner = view.definition(slot) if any(isinstance(o, Tup | Container) for o in value) else None
+        if inner is not None and inner[0] in (Op.LIST, Op.TUPLE):
+            todo += [s for s, _ in inner[2]]
+        elif inner is not None and inner[0] == Op.SLICE:
+            todo += [s for s in inner[2:5] if s >= 0]
+
+
+def _measured(view: FrameView, slot: int, depth: int = _DEPTH) -> bool:
+    """Whether a number comes from `tf.shape(x)` or `tf.size(x)`: TensorFlow folds what it knows of them."""
+    made = view.definition(slot)
+    if made is None or not depth:
+        return False
+    if made[0] in (Op.ITEM, Op.UNPACK, Op.COPY, Op.REFINE):
+        return _measured(view, made[2], depth - 1)
+    if made[0] in (Op.BINARY, Op.INPLACE):
+        tensors = [s for s in made[3:5] if has_tensor(view.value(s))]
+        return bool(tensors) and all(_measured(view, s, depth - 1) for s in tensors)
+    if made[0] == Op.CALL:
+        names = view.names(made[2])
+        if any(n in ("tf.shape", "tf.size") for n in names):
+            return True
+        return len(made[3]) == 1 and _measured(view, made[3][0][0], depth - 1)
+    return False
