@@ -13,9 +13,11 @@ from hybridize.repairs.parts import lines_of_causes, runs, total_work, work_by_l
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.rules.views import FunctionView
 
-#: The share of a function's operations that its part must hold, and how many these are at least.
-_MOST_OF_IT = 0.5
-_LEAST = 3
+#: The share of a function's operations that its part must hold, and how many these are at least (loops counted).
+_MOST_OF_IT = 0.75
+_LEAST = 6.0
+#: Functions with fewer operations than this in their text are not looked at.
+_FEW = 3
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -26,7 +28,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
 def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Change:
     """The statements in a row that no cause stands in, if they are most of what the function computes."""
     work = work_by_line(bench, function.code)
-    if sum(work.values()) < _LEAST:
+    if sum(work.values()) < _FEW:
         raise NotOffered("it computes next to nothing")
     if function.facts.covered_by_hybrid_callers.value is Ternary.YES:
         raise NotOffered("it runs inside of graphs")

@@ -5,13 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from hybridize.domain.objects import Tensor
+from hybridize.domain.tensors import NDARRAY
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
+from hybridize.records import replace
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.extraction import extract, in_front
+from hybridize.repairs.extraction import Part, extract, in_front
+from hybridize.repairs.flow_of_names import reads
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
+from hybridize.repairs.names import bound_in
 from hybridize.repairs.parts import eager_lines, lines_of_effects, runs, work_by_line
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+
+#: The kinds of tensors that are data.
+_DATA = ("dense", NDARRAY)
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -32,7 +40,10 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         raise NotOffered(f"`{scope.name}` is called again and again: each call would trace anew")
     block = _block(bench, file, cause.function, loop, first, last)
     name = file.fresh("train_step")
-    made = extract(in_front(file, scope, block), name)
+    part = in_front(file, scope, block)
+    if isinstance(scope, ast.Module):
+        part = replace(part, fixed=part.fixed - _data(bench, cause.function, part))
+    made = extract(part, name)
     doubt = "the step moves out of its loop, and what only it needs is no longer a variable around it"
     spans = ((file.path, start(loop), end(loop)),)
     yield Change(made.edits, f"`{name}` holds the training step of the loop", doubt, spans=spans, makes=made.qualname)
@@ -46,6 +57,20 @@ def _loop(file: SourceFile, first: int, last: int) -> ast.For | ast.While | None
             if any(a == first for a, _ in lines) and any(b == last for _, b in lines):
                 return node
     return None
+
+
+def _data(bench: Bench, code: Code, part: Part) -> set[str]:
+    """The tensors and arrays of the module that the step reads, where no loop gives it any: a whole data set, say."""
+    needed = reads(part.block).needed
+    if needed & bound_in(part.scope) - part.fixed:
+        return set()
+    found: set[str] = set()
+    for frame in bench.frames(code):
+        for name in needed & part.fixed:
+            cell = frame.module.fields.get(name)
+            if cell is not None and cell.value and all(isinstance(o, Tensor) and o.kind in _DATA for o in cell.value):
+                found.add(name)
+    return found
 
 
 def _is_repeated(bench: Bench, code: Code) -> bool:
