@@ -2,10 +2,11 @@
 
     python scripts/repairs_table.py --python PATH [--only HY801 ...] [--rounds N] [--markdown FILE]
 
-Each program is repaired and converted in memory, as `fix --unsafe-fixes` does. Both versions then run in one process with
-TensorFlow: what defines things once, what drives them again and again, the two in turn, until each has run for long
-enough. Time is processor time of the process per round of the driver, the least of the rounds; traces are those of all hybrid
-functions over four rounds. A driver that makes its functions anew at each call (`main()`) counts the traces of that, too.
+Each program is repaired and converted in memory, as `fix --unsafe-fixes` does. Both versions then run in one process
+with TensorFlow: what defines things once, what drives them again and again, the two in turn, until each has run for long
+enough. Time is processor time of the process per round of the driver, the least of the rounds; traces are those of all
+hybrid functions over four rounds. A driver that makes its functions anew at each call (`main()`) counts the traces of
+that, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from statistics import geometric_mean
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
-from tests.repairs.support import Case, cases, fixed
+from tests.repairs.support import Case, cases, fixed  # noqa: E402
 
 #: Runs both versions of each program: a list of [name, before, after] on stdin, a JSON object for each on stdout.
 GUEST = """
@@ -89,7 +90,7 @@ for number, (name, before, after) in enumerate(programs):
 
 
 def split(text: str) -> tuple[str, str]:
-    """A program as what defines and what drives: from the first statement behind all definitions that runs something."""
+    """A program as what defines and what drives: that begins behind all definitions, where something is run."""
     body = ast.parse(text).body
     last = max((i for i, s in enumerate(body) if isinstance(s, ast.FunctionDef | ast.ClassDef)), default=-1)
     drives = ast.For | ast.While | ast.If | ast.Try | ast.With | ast.Assert
@@ -140,7 +141,7 @@ def show(answer: dict[str, object]) -> None:
 
 def table(answers: list[dict[str, object]], codes: list[str]) -> Iterator[str]:
     """A row for each repair: programs, how many are faster, retrace less, or neither, and the ratio of the times."""
-    yield "| repair | programs | faster | fewer traces | neither | times as fast (least to most; mean) | traces before, after |"
+    yield "| repair | programs | faster | fewer traces | neither | times as fast: range; mean | traces before, after |"
     yield "|---|---|---|---|---|---|---|"
     for code in dict.fromkeys(codes):
         rows = [a for a, c in zip(answers, codes, strict=True) if c == code and "seconds" in a]
@@ -155,6 +156,7 @@ def table(answers: list[dict[str, object]], codes: list[str]) -> Iterator[str]:
 
 
 def main() -> int:
+    """Measures, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--python", required=True, help="an interpreter that has TensorFlow")
     parser.add_argument("--only", nargs="*", default=[], help="codes of repairs")

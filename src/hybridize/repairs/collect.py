@@ -68,7 +68,10 @@ class Repairs:
             for cause, why in open_
             if not any(_answers(*each, cause) for each in chosen)
         ]
+        # Best is what leaves all causes where they are; else those that have repairs of their own can go along.
         part = None if hybrid else self._part(function, causes)
+        if part is None and rest and chosen:
+            part = self._part(function, [cause for cause, _ in open_])
         if not chosen or (rest and part is not None):
             return part
         repairs = tuple(_proposed(*chosen[i], found) for i, found in sorted(proposed.items()))

@@ -9,6 +9,7 @@ from hybridize.records import dataclass
 from hybridize.repairs.flow_of_names import bound_by, forbidden, reads, used_later
 from hybridize.repairs.model import NotOffered, TextEdit
 from hybridize.repairs.names import bound_in, scopes_around
+from hybridize.repairs.printing import laid_out
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 
 _MOST = 12  # parameters
@@ -158,8 +159,7 @@ def _written(part: Part, name: str, docstring: str, takes: tuple[str, ...], give
     text = f"{lead}{outer}def {name}({parameters}):\n{said}" + "".join(f"{line}\n" for line in body) + result + gap
     line = min((start(d)[0] for d in getattr(part.before, "decorator_list", [])), default=part.before.lineno)
     called = f"{part.receiver}.{name}" if part.receiver else name
-    call = f"{called}({', '.join(takes)})"
-    call = f"{', '.join(gives)} = {call}" if gives else call
+    call = laid_out(f"{', '.join(gives)} = {called}" if gives else called, list(takes), indent)
     edits = (
         TextEdit(file.path, (line, 0), (line, 0), text),
         TextEdit(file.path, (first, 0), (last, len(file.lines[last - 1])), f"{indent}{call}"),
@@ -186,10 +186,13 @@ def _moved(file: SourceFile, block: Sequence[ast.stmt], first: int, last: int) -
 
 
 def _shifted(line: str, indent: str, wanted: str) -> str:
-    """A line with another indentation; one with less than the block has (a comment, say) gets that of the block."""
-    if not line.strip():
-        return ""
-    return f"{wanted}{line[len(indent) :] if line.startswith(indent) else line.lstrip()}".rstrip()
+    """A line with another indentation; one with less than the block has (a comment, say) gets that of the block.
+
+    Blank lines stay as they are.
+    """
+    if indent == wanted or not line.strip():
+        return line
+    return f"{wanted}{line[len(indent) :] if line.startswith(indent) else line.lstrip()}"
 
 
 def _lead(file: SourceFile, before: ast.stmt) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Tensor
 from hybridize.program.ir import Code, Param
 from hybridize.repairs.bench import NOTHING, Bench, numbers
+from hybridize.repairs.log_setup import LEVELS
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import FunctionNode, SourceFile
 
@@ -86,6 +87,8 @@ def _taken(bench: Bench, file: SourceFile, use: ast.Name, *, whole: bool) -> set
             return set()
         if tf is not None and any(name.startswith(f"{tf}.{taker}") for taker in _TAKERS):
             return set()
+        if name.rpartition(".")[2] in LEVELS and any("logging." in each for each in bench.names(file, parent)):
+            return set()  # a message becomes `tf.print`
     if isinstance(parent, ast.keyword) and parent.arg == "step":
         return set()
     raise refused
