@@ -111,6 +111,7 @@ def _external() -> frozenset[str]:
 def _functions(
     program: Program, config: Config, root: Path, progress: Progress | None, *, repairs: bool
 ) -> tuple[list[FunctionReport], list[Finding], list[Bundle]]:
+    from hybridize.decide.compilation import Compilation
     from hybridize.decide.plan import Basis, plan
     from hybridize.decide.preconditions import Options, decide, finding, findings
     from hybridize.decide.signatures import Signatures
@@ -164,6 +165,8 @@ def _functions(
     planned = plan(codes, [reports[i] for i in sorted(reports)], basis, all_safe=config.all_safe)
     signatures = Signatures(scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures)
     configured = [signatures.configure(code, report) for code, report in zip(codes, planned.reports, strict=True)]
+    compilation = Compilation(scanner.project, basis, asked=config.jit_compile)
+    configured = [compilation.configure(code, report) for code, report in zip(codes, configured, strict=True)]
     functions = [suppressions.apply(report) for report in configured]
     found += suppressions.unused()
     found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]

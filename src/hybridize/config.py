@@ -42,6 +42,7 @@ class Config:
     strict_literals: bool = False
     test_entry_points: bool = True
     infer_input_signatures: bool = False
+    jit_compile: bool = False
     all_safe: bool = False
     jobs: int = 0
     cache_dir: str = ".hybridize_cache"
@@ -80,6 +81,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("strict-literals", "boolean", "Block conversion on any literal argument, even one that never changes."),
     Option("test-entry-points", "boolean", "Treat tests as calls of the project's functions."),
     Option("infer-input-signatures", "boolean", "Propose an input_signature where all calls agree."),
+    Option(
+        "jit-compile", "boolean", "Propose jit_compile=True where it is likely faster (unsafe: last digits differ)."
+    ),
     Option("all-safe", "boolean", "Convert every function that is safe to convert, not only those that are worth it."),
     Option("jobs", "count", "Processes to use; 0 means as many as there are processors."),
     Option("cache-dir", "path", "Where results are kept for the next run."),

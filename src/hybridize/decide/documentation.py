@@ -139,6 +139,15 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "one form, no Python values but defaults that no call overrides. It is withheld where a size that it would "
         "leave open (None) is read while the function is traced: `x.shape[0]`, the input size of a layer.",
     ),
+    "HY023": Doc(
+        "may-be-compiled",
+        "XLA can compile the graph of this function, and is likely to run it faster: `jit_compile=True` (unsafe).",
+        Severity.INFO,
+        "Said of functions that become or are hybrid, of many operations on small tensors of known shapes, without "
+        "convolutions and recurrent layers (which XLA runs slower on CPU), and without what XLA refuses or changes: "
+        "strings, files, `tf.print`, tables, datasets, random numbers, checks that it drops. Sums come out in another "
+        "order, so last digits may differ. `hybridize fix --jit-compile` writes the argument into new decorators.",
+    ),
     "HY016": Doc(
         "graph-dependants",
         "Something depends on the graph (a concrete function, `jit_compile`, `input_signature`, an export).",

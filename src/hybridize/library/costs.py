@@ -21,6 +21,10 @@ FUSED: Final = 0.55
 #: For each multiplication and addition of a contraction (matrix products, convolutions): between the small products of
 #: the figures and the training steps measured there.
 FLOP: Final = 4e-6
+#: The same of a graph that XLA has compiled.
+COMPILED_CALL: Final = 170.0
+COMPILED_OPERATION: Final = 0.5
+COMPILED_FLOP: Final = 1e-5
 
 #: What an optimizer does once and for each variable: eagerly (between gradient descent and Adam), and in a graph.
 APPLY: Final = 20.0
@@ -251,6 +255,11 @@ def graph_time(count: float, elements: float, flops: float) -> float:
     """Microseconds of one call as a graph of so many operations, once it is traced."""
     fused = FUSED + (1 - FUSED) / max(count, 1.0)
     return GRAPH_CALL + GRAPH_OPERATION * count + ELEMENT * fused * elements + FLOP * flops
+
+
+def compiled_time(count: float, elements: float, flops: float) -> float:
+    """Microseconds of one call that XLA has compiled: little per operation, more for contractions (on this CPU)."""
+    return COMPILED_CALL + COMPILED_OPERATION * count + ELEMENT * elements + COMPILED_FLOP * flops
 
 
 def trace_time(nodes: float, updated: float) -> float:

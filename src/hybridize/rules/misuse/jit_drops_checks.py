@@ -32,13 +32,14 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     found: dict[tuple[str, int], tuple[str, Level]] = {}
     for frame in extent(function.frames, NOT_TRACED):
-        for pos, message, level in _places(frame):
+        for pos, message, level in drops(frame):
             found.setdefault((frame.code.path, pos), (message, level))
     for (path, pos), (message, level) in sorted(found.items())[:_MOST]:
         yield Hit(pos, message, path=path, level=level)
 
 
-def _places(frame: Frame) -> Iterator[tuple[int, str, Level]]:
+def drops(frame: Frame) -> Iterator[tuple[int, str, Level]]:
+    """What a frame runs that XLA drops or changes: position, sentence, and how bad it is."""
     for pos, name in frame.ops.items():
         for beginning, text in _SAYS.items():
             if name == beginning or (beginning.endswith((".", "_")) and name.startswith(beginning)):

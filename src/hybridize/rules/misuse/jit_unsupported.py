@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.objects import Stream
 from hybridize.facts.callgraph import extent
+from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.control import is_dataset
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 #: Names of operations, or their beginnings, that have no XLA kernel.
 UNSUPPORTED: Final = (
@@ -39,14 +40,20 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.is_hybrid or not is_true(option(function, "jit_compile")):
         return
     found: dict[tuple[str, int], str] = {}
-    for frame in extent(function.frames, NOT_TRACED):
-        for pos, name in frame.ops.items():
-            if name.startswith(UNSUPPORTED):
-                found.setdefault((frame.code.path, pos), name)
-        for pos, name in _hidden(FrameView(function.project, frame)):
-            found.setdefault((frame.code.path, pos), name)
+    for path, pos, name in unsupported(function.project, extent(function.frames, NOT_TRACED)):
+        found.setdefault((path, pos), name)
     for (path, pos), name in sorted(found.items())[:_MOST]:
         yield Hit(pos, f"XLA cannot compile {name if ' ' in name else f'`{name}`'}", path=path)
+
+
+def unsupported(project: ProjectView, frames: Iterable[Frame]) -> Iterator[tuple[str, int, str]]:
+    """What some traced frames run that XLA has no kernel for: path, position, and name."""
+    for frame in frames:
+        for pos, name in frame.ops.items():
+            if name.startswith(UNSUPPORTED):
+                yield frame.code.path, pos, name
+        for pos, name in _hidden(FrameView(project, frame)):
+            yield frame.code.path, pos, name
 
 
 def _hidden(view: FrameView) -> Iterator[tuple[int, str]]:

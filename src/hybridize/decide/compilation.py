@@ -1,0 +1,113 @@
+"""`jit_compile=True` where XLA can compile a graph, and is likely to run it faster (never provably the same)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.decide.documentation import CODES, STATUS_DOCS
+from hybridize.decide.model import Action, FunctionReport, Severity, Status
+from hybridize.decide.plan import Basis
+from hybridize.domain.objects import Tensor
+from hybridize.domain.tensors import DENSE, VARIABLE, arrived
+from hybridize.facts.benefit import Work
+from hybridize.facts.callgraph import extent
+from hybridize.facts.model import Mode
+from hybridize.flow.frames import Frame
+from hybridize.library import costs
+from hybridize.program.ir import Code
+from hybridize.records import replace
+from hybridize.rules.misuse.jit_drops_checks import drops
+from hybridize.rules.misuse.jit_unsupported import unsupported
+from hybridize.rules.scan import NOT_TRACED
+from hybridize.rules.views import ProjectView
+
+#: XLA is to be so many times as fast as the plain graph; below, the figures do not tell.
+_LEAST: Final = 1.2
+#: Graphs of fewer operations are calls and little else; for larger tensors the figures go either way.
+_FEWEST: Final = 14
+_MOST_ELEMENTS: Final = 200_000
+#: Random numbers come out otherwise; the sizes of these results are known when they run only.
+_OTHERWISE: Final = (
+    "tf.random.",
+    "keras.random.",
+    "keras.layers.Dropout",
+    "tf.nn.dropout",
+    "tf.boolean_mask",
+    "tf.unique",
+    "tf.ragged.",
+    "tf.sparse.",
+    "tf.distribute.",
+)
+_CONFIGURED: Final = frozenset({"jit_compile", "experimental_compile", "reduce_retracing", "experimental_relax_shapes"})
+
+
+class Compilation:
+    """Suggestions over one plan; with `asked` new decorators get the argument."""
+
+    def __init__(self, project: ProjectView, basis: Basis, *, asked: bool) -> None:
+        self.project = project
+        self.basis = basis
+        self.asked = asked
+
+    def configure(self, code: Code, report: FunctionReport) -> FunctionReport:
+        """The report with the suggestion, or with the argument."""
+        facts, decision = report.facts, report.decision
+        converts = decision.action is Action.CONVERT_TO_HYBRID
+        made = facts.hybridization
+        kept = facts.mode is Mode.HYBRID and decision.action is not Action.CONVERT_TO_EAGER
+        if not converts and (not kept or made is None or not made.is_decorator):
+            return report
+        given = decision.arguments or (made.arguments if made is not None else ())
+        if any(name in _CONFIGURED or "None" in value for name, value in given):
+            return report
+        frames = self.basis.frames.get(code, [])
+        work = self.basis.benefits.work(frames)
+        gain = _gain(work) if work is not None else 0.0
+        if gain < _LEAST or not frames or not self._compiles(frames):
+            return report
+        if self.asked and converts:
+            decided = replace(decision, arguments=(*decision.arguments, ("jit_compile", "True")))
+            return replace(report, decision=decided)
+        message = (
+            f"`jit_compile=True` may make the graph about {gain:.1f} times as fast; last digits of floats may differ"
+        )
+        status = Status(
+            CODES["may-be-compiled"],
+            "may-be-compiled",
+            STATUS_DOCS[CODES["may-be-compiled"]].severity or Severity.INFO,
+            message,
+            facts.path,
+            facts.line,
+            facts.column,
+        )
+        return replace(report, statuses=(*report.statuses, status))
+
+    def _compiles(self, frames: list[Frame]) -> bool:
+        """Whether nothing in the traced code is what XLA refuses, changes, or is slow at; shapes are known."""
+        if any(not _is_fixed(frame) for frame in frames):
+            return False
+        inside = list(extent(frames, NOT_TRACED))
+        if any(True for _ in unsupported(self.project, inside)) or any(True for f in inside for _ in drops(f)):
+            return False
+        names = {name for frame in inside for name in frame.ops.values()}
+        return not any(
+            name.startswith(_OTHERWISE) or costs.contraction(name) > 1 or costs.per_step(name) for name in names
+        )
+
+
+def _gain(work: Work) -> float:
+    """The graph's time divided by that of XLA; 0 where the figures say nothing."""
+    if work.operations < _FEWEST or work.elements > _MOST_ELEMENTS:
+        return 0.0
+    return work.graph / costs.compiled_time(work.operations, work.elements, work.flops)
+
+
+def _is_fixed(frame: Frame) -> bool:
+    """Whether all tensors that arrive have one shape: XLA compiles anew for each."""
+    for value in frame.args:
+        shapes = {arrived(o.shape) for o in value if isinstance(o, Tensor) and o.kind != VARIABLE}
+        if len(shapes) > 1 or any(shape is None or any(dim < 0 for dim in shape) for shape in shapes):
+            return False
+        if any(isinstance(o, Tensor) and o.kind not in (DENSE, VARIABLE, "ndarray") for o in value):
+            return False
+    return True
