@@ -14,6 +14,7 @@ from hybridize.program.ir import Op
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
+from hybridize.rules.values import argument
 from hybridize.rules.views import FunctionView
 
 _SAYS: Final = {
@@ -42,7 +43,8 @@ def drops(frame: Frame) -> Iterator[tuple[int, str, Level]]:
     """What a frame runs that XLA drops or changes: position, sentence, and how bad it is."""
     for pos, name in frame.ops.items():
         for beginning, text in _SAYS.items():
-            if name == beginning or (beginning.endswith((".", "_")) and name.startswith(beginning)):
+            matches = name == beginning or (beginning.endswith((".", "_")) and name.startswith(beginning))
+            if matches and not _is_settled(frame, pos, name):
                 yield pos, text.format(name), Level.WARNING
 
     for instr in index_of(frame.code).flat:
@@ -52,6 +54,68 @@ def drops(frame: Frame) -> Iterator[tuple[int, str, Level]]:
                 yield instr[-1], "under XLA an integer division by zero does not fail", Level.WARNING
         elif instr[0] == Op.CALL and _is_dynamic_array(frame, instr[-1]):
             yield instr[-1], "XLA loses what is written to a `TensorArray` of dynamic size", Level.ERROR
+
+
+def _is_settled(frame: Frame, pos: int, name: str) -> bool:
+    """Whether tracing checks by itself what a run then cannot miss, or an index is in range by its making."""
+    call = call_at(frame.code, pos)
+    if call is None:
+        return False
+    if name.startswith("tf.debugging."):
+        check = name.rpartition(".")[2]
+        compares = check.startswith("assert_") and check != "assert_near"
+        return check in _OF_TYPES or (compares and all(_is_known(frame, slot) for slot, _ in call[3]))
+    indices = argument(call, 1, "indices")
+    return name in ("tf.gather", "tf.gather_nd") and indices >= 0 and _is_in_range(frame, indices)
+
+
+def _is_known(frame: Frame, slot: int) -> bool:
+    """Whether a value is no tensor, or one that tracing folds."""
+    made = index_of(frame.code).definitions.get(slot)
+    if made is not None and made[0] == Op.CALL and frame.ops.get(made[-1]) in _FOLDED:
+        return True
+    return not any(isinstance(o, Tensor) for o in frame.vals[slot] or ())
+
+
+def _is_in_range(frame: Frame, slot: int) -> bool:
+    """Whether an index was made by what orders, finds or clips positions."""
+    known = index_of(frame.code).definitions
+    for _ in range(_FAR):
+        made = known.get(slot)
+        if made is None:
+            return False
+        if made[0] in (Op.COPY, Op.REFINE, Op.ITEM, Op.UNPACK, Op.ATTR):
+            slot = made[2]
+            continue
+        if made[0] != Op.CALL:
+            return False
+        function = known.get(made[2])
+        method = function[3] if function is not None and function[0] == Op.ATTR else ""
+        name = frame.ops.get(made[-1], "")
+        if name in _POSITIONS or method in _ROWS:
+            return True
+        if name not in _PASSES_ON or not made[3]:
+            return False
+        slot = made[3][0][0]
+    return False
+
+
+#: Assertions on what tracing knows: they fail then, under XLA too.
+_OF_TYPES: Final = frozenset(
+    "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_type assert_shapes assert_same_float_dtype "
+    "assert_proper_iterable assert_integer".split()
+)
+_FOLDED: Final = frozenset({"tf.rank", "tf.constant"})
+#: Operations whose results are positions in what they are given, or bounded.
+_POSITIONS: Final = frozenset(
+    "tf.argsort tf.math.top_k tf.nn.top_k tf.argmax tf.argmin tf.math.argmax tf.math.argmin tf.where tf.clip_by_value "
+    "tf.image.non_max_suppression".split()
+)
+_ROWS: Final = frozenset({"value_rowids", "nested_value_rowids"})
+_PASSES_ON: Final = frozenset(
+    "tf.cast tf.reshape tf.squeeze tf.expand_dims tf.identity tf.transpose tf.tile tf.reverse".split()
+)
+_FAR: Final = 8
 
 
 def _is_dynamic_array(frame: Frame, pos: int) -> bool:
@@ -110,6 +174,19 @@ except tf.errors.InvalidArgumentError:
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=True)
+def target(x, axis=0):
+    tf.debugging.assert_rank(x, 2)
+    tf.debugging.assert_less(axis, 2)
+    tf.debugging.assert_greater(tf.rank(x), axis)
+    best = tf.argmax(x, axis=1)
+    return tf.gather(x, tf.argsort(x[:, 0])) + tf.gather(x, tf.cast(best, tf.int32), axis=1)
+r1 = target(tf.constant([[2.0, 1.0], [0.0, 3.0]]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.objects import LibInst
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.records import dataclass
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, ProjectView
 
@@ -29,23 +30,62 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, tuple[Evidence, ...]]]:
     """The summaries of functions that are called under more than one writer, and set none themselves."""
-    places = _every(project.solution)
-    set_by = project.extents.without_bodies(project.extents.set_of(frame for frame, _, _ in places))
-    writers: dict[LibInst, Evidence] = {}
-    for frame, writer, line in places:
-        writers.setdefault(writer, Evidence("another writer is in force here", frame.code.path, line))
-    shown = tuple(writers.values())[:3]
+    places = list(_every(project))
+    set_by = project.extents.without_bodies(project.extents.set_of(place.frame for place in places))
     answers: list[dict[Hit, tuple[Evidence, ...]]] = []
     for doubt in doubts:
         sets = set_by & project.extents.of_all(doubt.function.frames)
-        answers.append(dict.fromkeys(doubt.hits, shown) if len(writers) > 1 and not sets else {})
+        shown = () if sets else _writers(project, doubt, places)
+        answers.append(dict.fromkeys(doubt.hits, shown) if shown else {})
     return answers
 
 
-def _every(solution: Solution) -> list[tuple[Frame, LibInst, int]]:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place that makes a writer the default; `last`: the last line for which it does, None: from then on."""
+
+    frame: Frame
+    writer: LibInst
+    line: int
+    last: int | None
+
+
+def _writers(project: ProjectView, doubt: Doubt, places: list[_Place]) -> tuple[Evidence, ...]:
+    """Where the writers are set that are in force when a function is called; empty where there is only one."""
+    goal = project.extents.set_of(doubt.function.frames)
+    called = any(how != "root" for _, _, _, how in doubt.function.callers())
+    found: dict[LibInst, Evidence] = {}
+    for place in places:
+        if not called or place.last is None or _reaches(project, place, goal):
+            said = Evidence("another writer is in force here", place.frame.code.path, place.line)
+            found.setdefault(place.writer, said)
+    return tuple(found.values())[:3] if len(found) > 1 else ()
+
+
+def _reaches(project: ProjectView, place: _Place, goal: int) -> bool:
+    """Whether what is called under a writer may run one of some frames."""
+    assert place.last is not None
+    for pos, callee, _ in project.extents.calls(place.frame):
+        if place.line <= pos >> 16 <= place.last and project.extents.of(callee) & goal:
+            return True
+    return False
+
+
+def _every(project: ProjectView) -> Iterator[_Place]:
     """The places where some frame makes a writer the default."""
-    frames = [frame for frames in solution.frames.values() for frame in frames]
-    return [(frame, writer, line) for frame in frames for writer, line in _set(frame)]
+    for frames in project.solution.frames.values():
+        for frame in frames:
+            for writer, line in _set(frame):
+                yield _Place(frame, writer, line, _last_line(project, frame.code.path, line))
+
+
+def _last_line(project: ProjectView, path: str, line: int) -> int | None:
+    """The last line of the `with` statement whose head stands at a line; None where there is none."""
+    module = project.module(path)
+    for node in ast.walk(module) if module is not None else ():
+        if isinstance(node, ast.With) and any(i.context_expr.lineno == line for i in node.items):
+            return node.end_lineno
+    return None
 
 
 def _set(frame: Frame) -> Iterator[tuple[LibInst, int]]:
@@ -123,6 +163,27 @@ same = _size(_d1) == _size(_d2)
         ),
     ),
     good=(
+        Example(
+            """\
+import glob, tempfile
+import tensorflow as tf
+_d1, _d2 = tempfile.mkdtemp(), tempfile.mkdtemp()
+_w1 = tf.summary.create_file_writer(_d1)
+_w2 = tf.summary.create_file_writer(_d2)
+def target(x):
+    tf.summary.write("x", x, step=1)
+    return x + 1
+def train():
+    return [target(tf.constant(1.0)), target(tf.constant(2.0))]
+with _w1.as_default():
+    r1 = train()
+with _w2.as_default():
+    tf.summary.write("done", tf.constant(1.0), step=1)
+_w1.close()
+_w2.close()
+same = len(glob.glob(_d1 + "/*")) == len(glob.glob(_d2 + "/*"))
+"""
+        ),
         Example(
             """\
 import tempfile
