@@ -183,3 +183,29 @@ graph(tf.constant(1)); loud(tf.constant(1))
     (tmp_path / "main.py").write_text(source, "utf-8")
     found = {(f.line, f.function) for f in analyze([tmp_path], Config()).findings if f.code == "HY301"}
     assert found == {(5, "main:loud")}
+
+
+def test_a_parameter_that_a_lambda_captures_is_of_its_own_call(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+from somewhere import normalize
+def pyramid(image, model):
+    image = normalize(image)
+    def scaled(i):
+        return model(tf.image.resize(image, [8, 8]))
+    return tf.map_fn(scaled, tf.range(2), fn_output_signature=tf.float32)
+class Extract(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = tf.keras.layers.Conv2D(4, 3)
+    @tf.function(input_signature=[tf.TensorSpec([1, None, None, 3])])
+    def features(self, image):
+        return pyramid(image, lambda x: self.conv(x))
+    @tf.function(input_signature=[tf.TensorSpec([1, None, None, 3])])
+    def fixed(self, image):
+        return self.features(image)
+one, other = Extract(), Extract()
+one.features(tf.ones([1, 9, 9, 3])); other.fixed(tf.ones([1, 9, 9, 3])); one.fixed(tf.ones([1, 5, 5, 3]))
+"""
+    assert lines(source, "HY602", tmp_path) == set()
+    assert lines(source, "HY274", tmp_path) == set()

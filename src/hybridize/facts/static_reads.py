@@ -20,6 +20,7 @@ _NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
 _SHAPELESS: Final = ("Dropout", "Activation", "ReLU", "LeakyReLU", "Flatten", "Softmax", "Lambda", "Concatenate", "Add")
 _STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
 _LAYERS: Final = ("keras.layers.", "keras.Sequential", "keras.Model")
+_LAST: Final = (-1,)
 _RANK: Final = frozenset({"rank", "ndims"})
 
 
@@ -30,11 +31,14 @@ class StaticReads:
         self.symbolic = symbolic
         self._places: dict[Code, list[Instr]] = {}
 
-    def conflict(self, frames: Sequence[Frame], *, any_rank: bool, any_batch: bool = False) -> Evidence | None:
+    def conflict(
+        self, frames: Sequence[Frame], *, any_rank: bool, any_batch: bool = False, last_known: bool = False
+    ) -> Evidence | None:
         """A read of a size that differs from call to call; None where there is none.
 
         What is the same constant in every context does not depend on a size that the signature leaves open. With
-        `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis.
+        `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis. With `last_known`
+        the signature gives every last axis: what layers need of a tensor of which the analysis knows less is there.
         """
         known: dict[tuple[Code, int, Dim], Dim] = {}
         for frame in extent(frames, _NOT_TRACED):
@@ -45,6 +49,8 @@ class StaticReads:
                     here = Evidence(said, frame.code.path, instr[-1] >> 16)
                     if any_rank:
                         return here
+                    if last_known and axes == _LAST:
+                        continue
                     for axis, dim in _dims(frame, slot, axes):
                         if (
                             (any_batch and axis == 0)
@@ -78,9 +84,9 @@ def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...
                 yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
             elif isinstance(obj, LibInst) and obj.cls.startswith(_LAYERS):
                 free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
-                yield f"`{obj.cls}` needs the size of the last axis", first, () if free else (-1,)
+                yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _LAST
         if any(how == "build" and pos == instr[-1] for (pos, _), how in frame.calls.items()):
-            yield "builds a layer for the size of the last axis", first, (-1,)
+            yield "builds a layer for the size of the last axis", first, _LAST
     if op == Op.CALL:
         for obj in frame.vals[instr[2]] or ():
             if isinstance(obj, Bound) and obj.func in ("get_shape", ":get_shape"):

@@ -266,4 +266,11 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
 
 
 def _is_early(frame: Frame, pos: int) -> bool:
-    return frame.code.name in CONSTRUCTORS or guarded(frame, pos)
+    return frame.code.name in CONSTRUCTORS or guarded(frame, pos) or _is_parameter(frame, pos)
+
+
+def _is_parameter(frame: Frame, pos: int) -> bool:
+    """Whether a write only gives a captured variable its argument: each call has a variable of its own."""
+    writes = [instr for instr in index_of(frame.code).at(pos) if instr[0] == Op.SET_CELL]
+    slots = {param.slot for param in frame.code.params}
+    return bool(writes) and all(instr[3] in slots and instr[2] in frame.code.cells for instr in writes)

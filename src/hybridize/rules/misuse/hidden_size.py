@@ -23,6 +23,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         function.frames,
         any_rank=None in shapes,
         any_batch=any(shape and shape[0] < 0 for shape in shapes),
+        last_known=not relaxed and all(shape and (len(shape) < 2 or shape[-1] >= 0) for shape in shapes),
     )
     if found is not None:
         what = "the signature leaves open" if shapes else "relaxed retracing makes unknown"
