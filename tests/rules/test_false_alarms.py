@@ -209,3 +209,38 @@ one.features(tf.ones([1, 9, 9, 3])); other.fixed(tf.ones([1, 9, 9, 3])); one.fix
 """
     assert lines(source, "HY602", tmp_path) == set()
     assert lines(source, "HY274", tmp_path) == set()
+
+
+def test_what_one_of_several_functions_does_is_told_of_none(tmp_path: Path) -> None:
+    tasks = "\n".join(f"class Task{i}:\n    def __call__(self, x):\n        return x + {i}" for i in range(70))
+    fillers = "\n".join(f"def filler{i}(x):\n    return x" for i in range(70))
+    made = ", ".join(f"Task{i}()" for i in range(70))
+    source = f"""\
+import tensorflow as tf
+class Plot:
+    def __call__(self, x):
+        print(x.numpy())
+        return x
+class Monitor:
+    def __init__(self, tasks):
+        self.tasks = list(tasks)
+    def __call__(self, x):
+        for task in self.tasks:
+            x = task(x)
+        return x
+{tasks}
+{fillers}
+quick = Monitor([{made}])
+slow = Monitor([Plot()])
+@tf.function
+def step(x):
+    return quick(x)
+@tf.function
+def bad(x):
+    return Plot()(x)
+step(tf.ones(3)); slow(tf.ones(3)); bad(tf.ones(3))
+"""
+    (tmp_path / "main.py").write_text(source, "utf-8")
+    found = {(f.code, f.line, f.function) for f in analyze([tmp_path], Config()).findings}
+    assert found >= {("HY301", 4, "main:bad"), ("HY201", 4, "main:bad")}
+    assert not any(function == "main:step" for _, _, function in found)

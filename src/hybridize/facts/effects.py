@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     Unknown,
     Value,
 )
+from hybridize.facts.dispatch import is_either
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import SET_UP, holds_plain_tensor, repeatable, set_up_once, stored
 from hybridize.facts.model import Evidence, Fact, Ternary
@@ -57,6 +58,8 @@ WORLD: Final = {
 }
 #: Effects that change an object or variable.
 CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "iterator"})
+#: Effects that rules report.
+_TOLD: Final = CHANGES | WORLD.keys()
 #: Calls that the analysis cannot see into.
 OPAQUE: Final = frozenset({"unknown_call", "foreign_call", "unfollowed"})
 #: Ways of being called whose effects are not the caller's: Keras builds once; host functions run at every step.
@@ -79,6 +82,7 @@ class Reason:
     frame: Frame
     path: tuple[tuple[str, int, str], ...]
     roots: frozenset[Root] = frozenset()  # of a value without identity: where the frame of the summary had it from
+    sure: bool = True  # no call on the way may run something else instead
     once: str = ""  # `SET_UP`, `CONSTANT` or `RESTORED`: comes out the same whether it happens per trace or per call
 
 
@@ -120,7 +124,7 @@ class SideEffects:
         if effect.kind not in WORLD and effect.kind not in CHANGES and effect.kind not in OPAQUE:
             return
         once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
-        gathered.setdefault(_key(effect, once), Reason(effect, frame, (), origin, once))
+        gathered.setdefault(_key(effect, once), Reason(effect, frame, (), origin, once=once))
 
     def _lift(
         self, gathered: dict[tuple[str, Obj | str | None], Reason], frame: Frame, pos: int, callee: Frame
@@ -155,7 +159,8 @@ class SideEffects:
                 if effect.target is None and effect.cell is None and effect.kind == "closure":
                     continue
             step = (frame.code.path, pos, callee.code.name)
-            gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, once)
+            sure = reason.sure and not (effect.kind in _TOLD and is_either(frame, pos))
+            gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, sure, once)
             count += 1
             if count > 4 * _MOST:
                 break

@@ -22,11 +22,13 @@ def reasons(function: FunctionView) -> Iterator[tuple[Frame, Reason]]:
     What the analysis cannot be sure of keeps a function eager, but is no bug to report.
     """
     known = function.project.effects
+    exact = function.project.solution.world.is_small
     for frame in function.frames:
         for reason in known.summaries.get(frame, {}).values():
             if reason.once or fills_own(frame, reason) or is_unclear(reason) or known.may_be_own(frame, reason):
                 continue
-            yield frame, reason
+            if reason.sure or exact:
+                yield frame, reason
 
 
 def hit(reason: Reason, level: Level | None = None, said: str | None = None) -> Hit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from hybridize.facts.dispatch import is_either
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.facts.modes import traced_frames
 from hybridize.facts.pruned import Pruned
@@ -28,13 +29,17 @@ _MOST: Final = 8
 
 @dataclass(slots=True, eq=False)
 class Carried:
-    """A hit in the extent of a frame: `needs` in terms of that frame, `path` the calls (file, position, name)."""
+    """A hit in the extent of a frame: `needs` in terms of that frame, `path` the calls (file, position, name).
+
+    `sure`: no call on the way may run something else instead.
+    """
 
     rule: Rule
     hit: Hit
     frame: Frame
     needs: int
     path: tuple[tuple[str, int, str], ...]
+    sure: bool = True
 
     @property
     def place(self) -> tuple[str, int]:
@@ -114,9 +119,11 @@ class Scanner:
     def _gathered(self, function: FunctionView) -> _Gathered:
         """What the extent of a function carries."""
         gathered = _Gathered()
+        # What may happen keeps a function eager; of a hybrid one it is told where the program is followed in detail.
+        doubtful = not function.is_hybrid or self.solution.world.is_small
         for frame in function.frames:
             for carried in self._carried.get(frame, ()):
-                if not function.holds(frame, carried.needs):
+                if not function.holds(frame, carried.needs) or not (carried.sure or doubtful):
                     continue
                 if carried.rule.confirm is None:
                     gathered.add(_result(carried))
@@ -192,7 +199,7 @@ class Scanner:
                     gathered += self._lifted(frame, pos, callee)
         if len(component) > 1:
             # Functions that call each other share their hits; whose parameter it was is no longer told apart.
-            gathered = [Carried(c.rule, c.hit, c.frame, OPERATION, c.path) for c in gathered]
+            gathered = [Carried(c.rule, c.hit, c.frame, OPERATION, c.path, c.sure) for c in gathered]
         kept = _nearest(gathered)
         for frame in component:
             self._carried[frame] = kept
@@ -227,6 +234,7 @@ class Scanner:
     def _lifted(self, frame: Frame, pos: int, callee: Frame) -> Iterator[Carried]:
         found = self._carried.get(callee)
         pruned = Pruned(frame, pos, callee) if found else ()
+        either = bool(found) and is_either(frame, pos)
         for carried in found or ():
             if carried.place in pruned:
                 continue
@@ -238,7 +246,8 @@ class Scanner:
                 needs = self.project.symbolic.lift(frame, pos, callee, carried.needs)
             if needs:
                 step = (frame.code.path, pos, callee.code.name)
-                yield Carried(carried.rule, carried.hit, carried.frame, needs, (step, *carried.path))
+                sure = carried.sure and not either
+                yield Carried(carried.rule, carried.hit, carried.frame, needs, (step, *carried.path), sure)
 
 
 def _nearest(gathered: list[Carried]) -> tuple[Carried, ...]:
@@ -250,15 +259,19 @@ def _nearest(gathered: list[Carried]) -> tuple[Carried, ...]:
         if old is None:
             merged[key] = carried
         else:
-            best = min(old, carried, key=lambda c: len(c.path))
-            merged[key] = Carried(best.rule, best.hit, best.frame, old.needs | carried.needs, best.path)
+            best = min(old, carried, key=lambda c: (not c.sure, len(c.path)))
+            merged[key] = Carried(best.rule, best.hit, best.frame, old.needs | carried.needs, best.path, best.sure)
     counts: dict[str, int] = {}
     kept = []
-    for carried in sorted(merged.values(), key=lambda c: (c.rule.code, len(c.path), c.frame.code.path, c.hit.position)):
+    for carried in sorted(merged.values(), key=_rank):
         counts[carried.rule.code] = counts.get(carried.rule.code, 0) + 1
         if counts[carried.rule.code] <= (_MOST if carried.rule.confirm is None else 8 * _MOST):
             kept.append(carried)
     return tuple(kept)
+
+
+def _rank(carried: Carried) -> tuple[str, bool, int, str, int]:
+    return carried.rule.code, not carried.sure, len(carried.path), carried.frame.code.path, carried.hit.position
 
 
 def _result(carried: Carried) -> RuleHit:

@@ -81,9 +81,8 @@ def _crosses(project: ProjectView, frame: Frame, instr: Instr) -> bool:
     slots = [*(slot for slot, _ in instr[3]), *(slot for _, slot in instr[4])]
     for slot in slots:
         value = frame.vals[slot] or frozenset()
-        if any(isinstance(o, Unknown) for o in value):
-            return True
-        if holds_plain_tensor(value) and project.symbolic.mask(frame, slot) & ~CLOSURE:
+        may_be = holds_plain_tensor(value) or any(isinstance(o, Unknown) for o in value)
+        if may_be and project.symbolic.mask(frame, slot) & ~CLOSURE:
             return True
     return False
 
