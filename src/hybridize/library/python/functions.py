@@ -275,6 +275,14 @@ def _iter(call: Call) -> Value:
     return result
 
 
+def _is_no_iterator(obj: Obj) -> bool:
+    """Whether `next` raises on an object, which only merged calls bring there."""
+    return isinstance(obj, Tup | Tensor | Lit | Prim) or (isinstance(obj, Container) and obj.kind in _SEQUENCES)
+
+
+_SEQUENCES: Final = frozenset({"list", "dict", "set", "frozenset"})
+
+
 def _next(call: Call) -> Value:
     result = call.arg(1)
     for obj in call.arg(0):
@@ -283,7 +291,7 @@ def _next(call: Call) -> Value:
             if method:
                 result = join(result, call.call(method, how="operator"))
                 continue
-        if not (isinstance(obj, Stream) and obj.kind == "tf.data.Iterator"):
+        if not (isinstance(obj, Stream) and obj.kind == "tf.data.Iterator") and not _is_no_iterator(obj):
             call.effect("iterator", "next()", obj)
         result = join(result, call.elements(obj.value))
     return result
