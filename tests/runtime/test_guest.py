@@ -1,19 +1,32 @@
 """The parts of the child that need no TensorFlow: state put back and told, signatures, texts, values compared."""
 
+import array
 import asyncio
+import contextvars
 import inspect
+import io
 import itertools
+import os
+import queue
 import random
+import sqlite3
+import subprocess
 import sys
+import textwrap
+import threading
 import types
 from collections import OrderedDict, deque
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hybridize.runtime.guest.differ import Comparison, leaves
+from hybridize.runtime.guest.handlers import reads_text
 from hybridize.runtime.guest.heap import Heap, Snapshot
+from hybridize.runtime.guest.novelty import Novelty
+from hybridize.runtime.guest.outside import Journal
 from hybridize.runtime.guest.record import Record
 from hybridize.runtime.guest.signatures import Signatures, difference
 from hybridize.runtime.guest.streams import Streams, same_text
@@ -122,17 +135,95 @@ def test_random_numbers_of_objects_are_put_back() -> None:
     assert [holders.python.random(), holders.numpy.random(), holders.old.rand()] == first
 
 
-def test_a_library_is_put_back_but_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = types.ModuleType("other_library")
-    monkeypatch.setitem(sys.modules, "other_library", module)
-    kind = type("Thing", (), {"__module__": "other_library"})
+@pytest.mark.parametrize(("library", "compared"), [("keras.x", []), ("other_library", [("thing.state", 1, 2)])])
+def test_a_library_is_put_back_and_compared_but_for_machinery(library: str, compared: list[Any]) -> None:
+    kind = type("Thing", (), {"__module__": library})
     thing: Any = kind()
-    thing.state = 1
+    thing.state = thing._hidden = 1
     before = snapshot(("thing", thing))
-    thing.state = 2
-    assert list(before.changes()) == []
+    thing.state = thing._hidden = 2
+    assert list(before.changes()) == compared
     before.restore()
-    assert thing.state == 1
+    assert (thing.state, thing._hidden) == (1, 1)
+
+
+def test_state_that_is_in_no_attribute_is_told_and_put_back() -> None:
+    depth = contextvars.ContextVar("depth", default=0)
+    local = threading.local()
+    local.n = 0
+    module: Any = types.ModuleType("made")
+    module.n = 0
+    base = sqlite3.connect(":memory:")
+    base.execute("create table t (n int)")
+    things: list[Any] = [array.array("i"), bytearray(), io.StringIO(), queue.Queue(), np.array([None, {}], object)]
+    numbers, flags, text, waiting, objects = things
+    before = snapshot(("all", [depth, local, module, base, *things]))
+    numbers.append(1)
+    flags.append(1)
+    text.write("line")
+    waiting.put(1)
+    objects[1]["k"] = 1
+    depth.set(1)
+    local.n += 1
+    module.n += 1
+    base.execute("insert into t values (1)")
+    os.environ["HYBRIDIZE_TEST"] = "1"
+    told = {path.partition("[")[0] + path.partition("]")[2] for path, _, _ in before.changes()}
+    assert {"os.environ", "made.n", "all", "all.n", "all.total_changes"} <= told
+    assert sum(path.startswith("all[") for path, _, _ in before.changes()) >= 7
+    before.restore()
+    assert (list(numbers), bytes(flags), text.getvalue(), waiting.qsize(), objects[1]) == ([], b"", "", 0, {})
+    assert (depth.get(), local.n, module.n, "HYBRIDIZE_TEST" in os.environ) == (0, 0, 0, False)
+    assert list(before.changes()) == []
+
+
+def test_a_changed_value_is_new_and_a_counter_soon_is_not() -> None:
+    novelty = Novelty()
+    novelty.learn(1)
+    assert not novelty.new(1)
+    assert novelty.new(2)
+    assert sum(novelty.new(n) for n in range(3, 103)) < 40
+
+
+def test_files_and_folders_are_put_back(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("before")
+    (tmp_path / "gone").mkdir()
+    with Journal(undo=True) as journal:
+        (tmp_path / "a" / "b").mkdir(parents=True)
+        (tmp_path / "a" / "b" / "new").write_text("new")
+        (tmp_path / "old").rename(tmp_path / "moved")
+        (tmp_path / "gone").rmdir()
+        subprocess.run([sys.executable, "-c", ""], check=True)
+    assert journal.calls == ["a process is started"]
+    assert {Path(path).name for path in journal.files} == {"a", "b", "new", "old", "moved", "gone"}
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["gone", "old"]
+    assert (tmp_path / "old").read_text() == "before"
+
+
+def test_who_reads_the_text_of_an_exception(tmp_path: Path) -> None:
+    """A graph's message has the story of its tracing in it."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        textwrap.dedent("""
+        def shows(call):
+            try:
+                return call()
+            except (KeyError, ValueError) as e:
+                return str(e)
+        def counts(call):
+            try:
+                try:
+                    return call()
+                except OSError as e:
+                    print(e)
+            except ValueError as e:
+                return type(e).__name__
+        """)
+    )
+    names: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    asked = [names[name](lambda: reads_text(ValueError, sys._getframe(1))) for name in ("shows", "counts")]
+    assert asked == [True, False]
 
 
 def test_generators_can_not_be_put_back() -> None:

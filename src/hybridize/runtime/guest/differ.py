@@ -57,13 +57,15 @@ class Comparison:
         elif kind == "py":
             yield from self._python(where, eager, graph)
         elif kind in ("list", "tuple", "set"):
+            if eager[2] != graph[2]:
+                yield Difference(f"type({where})", eager[2], graph[2])
             if len(eager[1]) != len(graph[1]):
                 yield Difference(f"len({where})", str(len(eager[1])), str(len(graph[1])))
             for i, (a, b) in enumerate(zip(eager[1], graph[1])):
                 yield from self.compare(f"{where}[{i}]", a, b)
         elif kind == "dict":
-            if isinstance(eager[2], str) and eager[2] != graph[2]:
-                yield Difference(f"type({where})", eager[2], str(graph[2]))
+            if eager[2] != graph[2]:
+                yield Difference(f"type({where})", eager[2], graph[2])
             yield from self._named(where, eager[1], graph[1], "{}[{}]")
         elif kind == "object" and eager[1] == graph[1]:
             yield from self._named(where, eager[2], graph[2], "{}.{}")

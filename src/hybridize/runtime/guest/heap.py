@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .holders import Cell, Change, Class_, Mapped, Position, Sequence_, Whole
-from .resources import guarded_tape, is_variable, kind_name, special
+from .resources import guarded_tape, is_variable, kind_name, settings, special
 from .values import BOOKKEEPING
 
 #: Objects that are looked at for one call.
@@ -32,7 +32,12 @@ _TENSORFLOW = (
     "tensorflow.python.ops.stateful_random_ops",
 )  # fmt: skip
 #: Parts of the standard library whose objects are data.
-_STANDARD = frozenset("types argparse collections functools queue weakref contextlib _thread _threading_local".split())
+_STANDARD = frozenset(
+    "types argparse collections functools queue _queue weakref _weakrefset contextlib _thread _threading_local string"
+    " configparser unittest".split()
+)
+#: Packages whose objects are machinery to the program: their state is put back, but not compared.
+_MACHINERY = ("tensorflow", "keras", "tf_keras", "google", "absl", "numpy")
 #: What Keras keeps outside of objects: (module, name).
 _KERAS = (
     ("keras.src.backend.common.global_state", "GLOBAL_STATE_TRACKER"),
@@ -71,8 +76,13 @@ class Heap:
             found = self._names[code] = frozenset(names)
         return found
 
+    def is_pure(self, kind: type) -> bool:
+        """Whether all attributes of a class's instances are the program's: no library keeps books in them."""
+        mro = (c.__module__ for c in kind.__mro__ if c is not object)
+        return all(self.is_own(m) or m.partition(".")[0] in _STANDARD for m in mro)
+
     def descends(self, kind: type) -> int:
-        """How the attributes of a class's instances count: 2 the program's own, 1 state of a library, 0 not at all."""
+        """How the attributes of a class's instances count: 2 compared, 1 put back alone (machinery), 0 not at all."""
         found = self._descends.get(kind)
         if found is None:
             found = self._descends[kind] = self._descend(kind)
@@ -86,8 +96,10 @@ class Heap:
         if root in ("tensorflow", "numpy"):
             return int(module.startswith(_TENSORFLOW))
         if root in sys.stdlib_module_names:
-            return int(root in _STANDARD)
-        return int(not module.startswith("_hybridize"))
+            return 2 * int(root in _STANDARD)
+        if module.startswith("_hybridize"):
+            return 0
+        return 1 if root.startswith(_MACHINERY) else 2
 
 
 class Snapshot:
@@ -118,6 +130,7 @@ class Snapshot:
         for value in heap.globals():
             self._later("keras", value, False)
         self._walk()
+        self._holders += settings(heap.np)
         for mapping, prefix, names in self._globals.values():
             self._holders.append(Mapped(prefix, "{}{}", mapping, sorted(names), lambda n: not n.startswith("__")))
 
@@ -130,6 +143,11 @@ class Snapshot:
         """What is not as it was and is compared between runs: path, before, now."""
         for holder in self._holders:
             yield from holder.changes()
+
+    def atoms(self) -> Iterator[Any]:
+        """The numbers, texts and identities that are compared, by holder."""
+        for holder in self._holders:
+            yield holder.path, *holder.atoms()
 
     def stand_in(self) -> dict[int, Any]:
         """Copies of iterators take their places until `restore`; by the identity of the original."""
@@ -254,7 +272,8 @@ class Snapshot:
             self._later(path, base, True)
 
     def _module(self, value: Any) -> None:
-        if not self._heap.is_own(value.__name__):
+        made = sys.modules.get(value.__name__) is not value and getattr(value, "__file__", None) is None
+        if not (made or self._heap.is_own(value.__name__)):
             return
         names = vars(value)
         known = self._globals.setdefault(id(names), (names, f"{value.__name__}.", set()))[2]
@@ -289,10 +308,14 @@ class Snapshot:
     def _array(self, path: str, value: Any, loud: bool) -> None:
         np = self._heap.np
         self._bytes += value.nbytes
-        if value.flags.writeable and value.dtype != object:
+        if value.flags.writeable:
+            same = _equal if value.dtype != object else _identical
             self._holders.append(
-                Whole(path, value.copy, lambda saved: np.copyto(value, saved), lambda a, b: _equal(np, a, b), loud)
+                Whole(path, value.copy, lambda saved: np.copyto(value, saved), lambda a, b: same(np, a, b), loud)
             )
+        if value.dtype == object:
+            for i, each in enumerate(value.reshape(-1).tolist()):
+                self._later(f"{path}[{i}]", each, loud)
 
     def _variable(self, path: str, value: Any) -> None:
         self.variables[id(value)] = (path, value)
@@ -309,20 +332,33 @@ class Snapshot:
             return
         if isinstance(value, io.IOBase):
             return
-        shadowed = getattr(value, "__hybridize_function__", None) if type(value).__module__.startswith("_hyb") else None
-        if shadowed is not None:
-            self._later(path, shadowed, loud)
+        if type(value).__module__.startswith("_hyb"):
+            self._watched(path, value, loud)
             return
         how = self._heap.descends(type(value))
         if how:
             self._attributes(path, value, loud and how == 2)
         elif hasattr(value, "python_function"):  # a hybrid function: what it wraps
             self._later(path, value.python_function, loud)
+        elif callable(value) and "__wrapped__" in getattr(value, "__dict__", ()):  # a custom gradient's, say
+            self._later(path, value.__wrapped__, loud)
+
+    def _watched(self, path: str, value: Any, loud: bool) -> None:
+        """A watched function, or one that is bound to something: attributes that the program gave it, and these."""
+        self._later(path, getattr(value, "__hybridize_function__", None), loud)
+        names = getattr(value, "__dict__", {})
+        if "__hybridize__" in names:
+            self._holders.append(Mapped(path, "{}.{}", names, None, lambda n: not str(n).startswith("_")))
+            for name, each in list(names.items()):
+                if not name.startswith("_"):
+                    self._later(f"{path}.{name}", each, loud)
+        else:
+            self._later(path, getattr(value, "__self__", None), loud)
 
     def _attributes(self, path: str, value: Any, loud: bool) -> None:
         kind = type(value)
         own = self._heap.is_own
-        pure = loud and all(c is object or own(c.__module__) for c in kind.__mro__)
+        pure = loud and self._heap.is_pure(kind)
 
         def counts(name: Any) -> bool:
             return pure or (loud and not (str(name).startswith("_") or name in BOOKKEEPING))
@@ -367,6 +403,10 @@ def _refill(value: set[Any], content: set[Any]) -> None:
 
 def _same_set(a: set[Any], b: set[Any]) -> bool:
     return len(a) == len(b) and {id(v) for v in a} == {id(v) for v in b}
+
+
+def _identical(np: Any, a: Any, b: Any) -> bool:
+    return a.shape == b.shape and all(x is y for x, y in zip(a.reshape(-1).tolist(), b.reshape(-1).tolist()))
 
 
 def _equal(np: Any, a: Any, b: Any) -> bool:

@@ -9,7 +9,13 @@ from typing import Any
 
 MISSING = object()
 _ITEMS = 300  # changed items of one holder that are told
+_ATOMS = (bool, int, float, complex, str, bytes, type(None))
 Change = tuple[str, Any, Any]  # path, value before, value now (MISSING: none)
+
+
+def atom(value: Any) -> Any:
+    """What tells a value from others: a number or a text itself, of any other object its identity."""
+    return (type(value), value) if isinstance(value, _ATOMS) else id(value)
 
 
 class Mapped:
@@ -63,6 +69,12 @@ class Mapped:
         for key, each in self.saved.items():
             if each is value:
                 self._mapping[key] = other
+
+    def atoms(self) -> Iterator[Any]:
+        """What is compared, as hashable values."""
+        for key, value in self.saved.items():
+            if self._loud(key):
+                yield atom(key), atom(value)
 
 
 class Class_(Mapped):
@@ -137,6 +149,11 @@ class Sequence_:
             if each is value:
                 self._value[i] = other
 
+    def atoms(self) -> Iterator[Any]:
+        """What is compared, as hashable values."""
+        if self._loud:
+            yield from map(atom, self.saved)
+
 
 class Whole:
     """Something with a state that is read and written as a whole: a set, an array, a generator of random numbers.
@@ -170,6 +187,10 @@ class Whole:
     def stand_in(self, value: Any, other: Any) -> None:
         """Nothing is inside."""
 
+    def atoms(self) -> Iterator[Any]:
+        """Nothing: states as a whole are others at every call."""
+        return iter(())
+
 
 class Cell(Whole):
     """A variable of an enclosing function."""
@@ -194,6 +215,9 @@ class Cell(Whole):
         if self.saved is value:
             self._cell.cell_contents = other
 
+    def atoms(self) -> Iterator[Any]:
+        yield atom(self.saved)
+
 
 class Position:
     """An iterator: it can't be put back, but a copy can run in its place."""
@@ -214,3 +238,7 @@ class Position:
 
     def stand_in(self, value: Any, other: Any) -> None:
         """Nothing is inside."""
+
+    def atoms(self) -> Iterator[Any]:
+        """Nothing: it is somewhere else at every call."""
+        return iter(())

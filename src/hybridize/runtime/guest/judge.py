@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .differ import Comparison, Difference, leaves
-from .resources import AlignedSeeds, untaped
-from .streams import Written, put_file
+from .outside import Written, put_file
+from .resources import AlignedSeeds, no_tapes, untaped
 from .trial import Arguments, Outcome, State, Trials
 from .values import ARRAYS, Described, shown
 
@@ -30,7 +30,7 @@ class Judge:
     Args:
         tensorflow, numpy: the imported modules.
         trials: of the present call.
-        eager, graph: make the function's forms for one more run; the graph's is traced anew.
+        forms: the eager one, the graph, and what makes a graph that is traced anew.
         arguments: of the call.
         gradients: as in the runs that are judged.
     """
@@ -40,12 +40,12 @@ class Judge:
         tensorflow: Any,
         numpy: Any,
         trials: Trials,
-        forms: tuple[Callable[..., Any], Callable[[], Callable[..., Any]]],
+        forms: tuple[Callable[..., Any], Callable[..., Any], Callable[[], Callable[..., Any]]],
         arguments: Arguments,
         gradients: bool,
     ) -> None:
         self._tf, self._np, self._trials = tensorflow, numpy, trials
-        self._eager, self._fresh = forms
+        self._eager, self._graph, self._fresh = forms
         self._arguments, self._gradients = arguments, gradients
         self._files: dict[str, Written] = {}
         self.rounding = 0.0
@@ -61,9 +61,25 @@ class Judge:
         if random and (left or self.noise):
             return self._aligned(left, eager, graph)
         left += self._unlike(eager, graph)
+        if any(d.path.startswith("gradient ") for d in left) and not self._trials.touched:
+            left = self._alone(left)
         if any(d.error is not None for d in left):
             left = self._sensible(left, eager)
         return left
+
+    def _alone(self, left: list[Difference]) -> list[Difference]:
+        """Without gradients that are equal where no tape but ours is open.
+
+        Under others nothing records while gradients are computed, which one that a tape computes anew needs.
+        """
+        self._trials.recording = True
+        try:
+            with no_tapes():
+                eager, graph = self._again(self._eager), self._again(self._graph)
+        finally:
+            self._trials.recording = False
+        wrong = {d.path for d in self._trials.differences(eager, graph)}
+        return [d for d in left if not d.path.startswith("gradient ") or d.path in wrong]
 
     def with_tapes(self) -> list[Difference]:
         """Differences in what tapes that the function can reach are told to watch: others stand in for them."""

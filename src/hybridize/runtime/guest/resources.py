@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import array
 import contextlib
+import contextvars
 import copy
+import gc
 import importlib
 import io
 import os
@@ -38,6 +41,19 @@ def untaped(tf: Any) -> Iterator[None]:
                 yield
             return
     yield
+
+
+@contextlib.contextmanager
+def no_tapes() -> Iterator[None]:
+    """The tapes that are open are put away meanwhile; others may be opened. Slow: all objects are looked through."""
+    tapes = [o for o in gc.get_objects() if type(o).__name__ == "GradientTape" and getattr(o, "_recording", False)]
+    for tape in reversed(tapes):
+        tape._pop_tape()
+    try:
+        yield
+    finally:
+        for tape in tapes:
+            tape._push_tape()
 
 
 def taped() -> bool:
@@ -89,6 +105,14 @@ def special(tf: Any, np: Any, path: str, value: Any, loud: bool) -> Any:
     if isinstance(value, np.random.Generator):
         bits = value.bit_generator
         return Whole(path, lambda: copy.deepcopy(bits.state), lambda s: setattr(bits, "state", s), _same_repr, loud)
+    if isinstance(value, (array.array, bytearray)):
+        return Whole(path, lambda: value[:], lambda s: value.__setitem__(slice(None), s), lambda a, b: a == b, loud)
+    if isinstance(value, contextvars.ContextVar):
+        return _context_variable(path, value, loud)
+    if type(value).__module__ == "sqlite3" and hasattr(value, "total_changes"):
+        return _database(path, value, loud)
+    if isinstance(value, (io.StringIO, io.BytesIO)):
+        return _memory_file(path, value, loud)
     name = type(value).__name__
     if name in ("MutableHashTable", "DenseHashTable"):
         return Whole(
@@ -114,6 +138,38 @@ def guarded_tape(tf: Any, tape: Any) -> Any:
     other = object.__new__(kind)
     other.__dict__ = tape.__dict__
     return other
+
+
+def _context_variable(path: str, value: Any, loud: bool) -> Any:
+    try:
+        value.get()
+    except LookupError:  # there is no way to take a value away again
+        return None
+    return Whole(path, value.get, value.set, lambda a, b: a is b, loud)
+
+
+def _database(path: str, value: Any, loud: bool) -> Any:
+    """How many rows were changed since the state was last put back, which the rows themselves are not."""
+    base = [value.total_changes]
+
+    def back(count: int) -> None:
+        base[0] = value.total_changes - count
+
+    return Whole(f"{path}.total_changes", lambda: value.total_changes - base[0], back, lambda a, b: a == b, loud)
+
+
+def _memory_file(path: str, value: Any, loud: bool) -> Any:
+    """A text or bytes that are written like a file."""
+    if value.closed:
+        return None
+
+    def put(state: Any) -> None:
+        value.seek(0)
+        value.truncate()
+        value.write(state[0])
+        value.seek(state[1])
+
+    return Whole(path, lambda: (value.getvalue(), value.tell()), put, lambda a, b: a == b, loud)
 
 
 def _retape(tape: Any, state: Any) -> None:
@@ -176,6 +232,32 @@ def _file(path: str, value: Any, loud: bool) -> Any:
         return Whole(path, get, put, lambda a, b: a == b, loud)
     except (OSError, ValueError, TypeError, AttributeError):
         return None
+
+
+def settings(np: Any) -> list[Whole]:
+    """Holders of what is one for the whole process, and reached by no name."""
+    found = [
+        Whole("os.environ", lambda: dict(os.environ), _set_environment, _equals),
+        Whole("numpy.geterr()", np.geterr, lambda s: np.seterr(**s), _equals),
+    ]
+    with contextlib.suppress(OSError):  # the folder was removed
+        found.append(Whole("os.getcwd()", os.getcwd, os.chdir, _equals))
+    backend: Any = sys.modules.get("keras.src.backend.config") or sys.modules.get("keras.src.backend")
+    if hasattr(backend, "floatx") and hasattr(backend, "set_floatx"):
+        found.append(Whole("keras.backend.floatx()", backend.floatx, backend.set_floatx, _equals))
+    return found
+
+
+def _set_environment(saved: dict[str, str]) -> None:
+    for name in [n for n in os.environ if n not in saved]:
+        del os.environ[name]
+    for name, value in saved.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+
+
+def _equals(a: Any, b: Any) -> bool:
+    return bool(a == b)
 
 
 class Randomness:

@@ -8,25 +8,29 @@ import importlib
 import os
 import sys
 import threading
-import time
 import types
 from collections.abc import Iterator
+from time import perf_counter  # the clock itself: the one of `time` is watched during runs
 from typing import Any
 from weakref import WeakSet
 
+from . import traces
 from .differ import Comparison, Difference
 from .heap import Heap
 from .judge import Judge, is_random, state_kept
+from .novelty import Lookout, Novelty
 from .record import Record
 from .resources import taped
-from .signatures import difference
 from .subject import Call, Shadow, Subject
 from .suspended import suspends, watched
 from .trial import Outcome, State, TooLong, Trials, same_kind
 from .values import Describer
 
-#: Calls by which, after the first ones of a signature, the next one is compared; seconds between two reports.
-SAMPLED, PERIOD = frozenset(2**n for n in range(3, 24)), 1.0
+#: Calls that are compared after the first ones of a signature: programs do something else at every round number.
+SAMPLED = frozenset(
+    {2**n for n in range(3, 24)} | {k * 10**n + more for n in range(1, 7) for k in (1, 2, 5) for more in (0, 1)}
+)
+PERIOD = 1.0  # seconds between two reports
 #: Calls that are timed eagerly and as a graph in turn once the comparison is done.
 TIMED = 8
 
@@ -52,7 +56,7 @@ class Watcher:
         self._lock = threading.RLock()
         self._tracing: list[Record] = []  # whose graphs run at the moment
         self._plain = 0
-        self._started = self._told = time.perf_counter()
+        self._started = self._told = perf_counter()
         self._spent = 0.0
         self.tf: Any = None
         atexit.register(self.finish)
@@ -88,6 +92,7 @@ class Watcher:
             self.heap = Heap(self.tf, numpy, self._is_own, self._memory)
             self._describer = Describer(self.tf, numpy, lambda cls: self._is_own(cls.__module__))
             self._comparison = Comparison(numpy, self._tolerances)
+            self._lookout = Lookout(self.heap)
 
     def _is_own(self, module: str) -> bool:
         """Whether a module is the program's."""
@@ -106,7 +111,7 @@ class Watcher:
             self._reporter.tell("function", **record.as_json())
 
     def _tick(self) -> None:
-        now = time.perf_counter()
+        now = perf_counter()
         if now - self._told > PERIOD:
             self._told = now
             self.finish()
@@ -159,19 +164,26 @@ class Watcher:
         parts = subject.signatures.parts(bound)
         key = (call.receiver, tuple(parts.items()))
         number = subject.seen[key] = subject.seen.get(key, 0) + 1
-        if self._full or self._due(record, number):
+        due = self._full or self._due(record, number)
+        state = self._lookout.state(call.holders(), getattr(subject.function, "__globals__", None))
+        if state is not None:
+            novelty = subject.novelties.setdefault(call.receiver, Novelty())
+            due = due or (self._affordable() and novelty.new(state))
+            if due:
+                novelty.learn(state)
+        if due:
             return self._compare(call, bound, parts, key)
         eager, graph = len(record.eager_times), len(record.graph_times)
         if record.verdict is None and record.skipped:
             return call.reference()(*call.arguments[0], **call.arguments[1])
         if eager <= graph and eager < TIMED + self._max_calls and key in subject.known:
-            started = time.perf_counter()
+            started = perf_counter()
             try:
                 value = call.reference()(*call.arguments[0], **call.arguments[1])
             except Exception as problem:
                 self._after(call, bound, problem)
                 raise
-            record.timed(eager=time.perf_counter() - started)
+            record.timed(eager=perf_counter() - started)
             return value
         return self._alone(call, bound, parts, key)
 
@@ -179,20 +191,24 @@ class Watcher:
         """Whether the call is compared: the first of each signature, and a few later ones, if there is time for it."""
         if number <= min(2, self._max_calls) and record.compared < 8 * self._max_calls:
             return True
-        elapsed = time.perf_counter() - self._started
-        if self._spent > self._share * (elapsed - self._spent) + 2.0:
+        if not self._affordable():
             return False
         if number <= self._max_calls and record.compared < 16 * self._max_calls:
             return True
         return record.calls in SAMPLED
+
+    def _affordable(self) -> bool:
+        """Whether comparing has not yet taken its share of the time."""
+        elapsed = perf_counter() - self._started
+        return self._spent <= self._share * (elapsed - self._spent) + 2.0
 
     def _alone(self, call: Call, bound: Any, parts: Any, key: Any) -> Any:
         """The graph, and nothing else."""
         record = call.subject.record
         args, keywords = call.arguments
         record.alone += 1
-        before = self._count(call)
-        started = time.perf_counter()
+        before = traces.count(call)
+        started = perf_counter()
         try:
             value = call.candidate()(*args, **keywords)
         except Exception as problem:
@@ -204,8 +220,8 @@ class Watcher:
                 raise
             record.differ("raised", [], problem)
             return value
-        seconds = time.perf_counter() - started
-        if not self._note(call, before, bound, parts, key):
+        seconds = perf_counter() - started
+        if not traces.note(call, before, bound, parts, key):
             record.timed(graph=seconds)
         return value
 
@@ -214,7 +230,7 @@ class Watcher:
         record = call.subject.record
         roots = [*bound, (call.subject.function.__name__, call.subject.function)]
         trials = self._trials(call, roots, None)
-        form = self._form(call)
+        form = traces.form(call)
         if form is None or trials.state.snapshot.truncated:
             return
         with self._graph_runs(record):
@@ -224,68 +240,6 @@ class Watcher:
         trials.state.restore()
         if graph.error is not None and not same_kind(problem, graph.error):
             record.differ("raised", [], graph.error)
-
-    def _count(self, call: Call) -> int:
-        try:
-            return int(call.candidate().experimental_get_tracing_count())
-        except Exception:
-            return 0
-
-    def _note(self, call: Call, before: int, bound: Any, parts: Any, key: Any) -> int:
-        """Counts new traces and names their causes."""
-        subject, record = call.subject, call.subject.record
-        new = self._count(call) - before
-        specs = (call.receiver, subject.signatures.specs(bound))
-        if specs not in record.specs:
-            record.specs.add(specs)
-        if new <= 0:
-            subject.known.add(key)
-            return 0
-        if subject.renewed and key in subject.known:
-            return new
-        created = self._created(call)
-        if created and subject.noted is not created:
-            subject.noted = created
-            if subject.creates(call.instance):
-                record.again = True
-            else:
-                record.creators += 1
-        record.traces += new
-        self._cause(call, parts)
-        subject.known.add(key)
-        return new
-
-    def _cause(self, call: Call, parts: Any) -> None:
-        subject, record = call.subject, call.subject.record
-        known = record.parts.get((id(subject), call.receiver))
-        if known is None:
-            if record.parts:
-                first = next(iter(record.parts))
-                what = "another receiver" if first[0] == id(subject) else "defined anew"
-                record.cause("self" if first[0] == id(subject) else "", what, type(call.instance).__name__)
-            record.parts[id(subject), call.receiver] = {name: [part] for name, part in parts.items()}
-            return
-        blamed = False
-        for name, part in parts.items():
-            old = known.setdefault(name, [])
-            if part not in old:
-                if old:
-                    kind, example = difference(old[-1], part)
-                    record.cause(name, kind, example)
-                    blamed = True
-                old.append(part)
-        if not blamed and not subject.renewed:
-            record.cause("", "something else than the arguments", "")
-
-    def _form(self, call: Call) -> Any:
-        """The hybrid function, bound; None if it can't be."""
-        try:
-            return call.candidate()
-        except Exception:
-            return None
-
-    def _created(self, call: Call) -> Any:
-        return getattr(self._form(call), "_created_variables", None)
 
     def _in_graph(self, call: Call) -> Any:
         """A call while a graph is traced: the hybrid function becomes part of it."""
@@ -324,7 +278,7 @@ class Watcher:
     def _compare(self, call: Call, bound: Any, parts: Any, key: Any) -> Any:
         """Both forms from the same state; the eager one is what the program sees."""
         subject, record = call.subject, call.subject.record
-        started = time.perf_counter()
+        started = perf_counter()
         if any(isinstance(value, types.GeneratorType) for _, value in bound):
             record.skip("a generator is among the arguments: it can't be read twice")
             return call.reference()(*call.arguments[0], **call.arguments[1])
@@ -337,16 +291,17 @@ class Watcher:
         record.compared += 1
         self._reporter.tell("graph", function=record.number, runs=True)
         gradients = taped()
-        before = self._count(call)
+        before = traces.count(call)
         graph, new, form = self._run_graph(call, trials, gradients, before, bound, parts, key)
         eager = trials.run(call.reference(), call.arguments, real=True, gradients=gradients)
+        subject.touched = bool(trials.touched)
         self._verdict(call, trials, (roots, home), (eager, graph), form, gradients)
         if not new and eager.error is None and graph.error is None:
             record.timed(eager.seconds, graph.seconds)
         elif not record.first_graph:
             record.first_graph = graph.seconds
         self._reporter.tell("graph", function=record.number, runs=False)
-        self._spent += time.perf_counter() - started - eager.seconds
+        self._spent += perf_counter() - started - eager.seconds
         if eager.error is not None:
             raise eager.error
         return eager.value
@@ -357,11 +312,11 @@ class Watcher:
         """The graph's run, the state put back; the number of new traces; the hybrid function."""
         with self._graph_runs(call.subject.record):
             graph = self._trial(trials, lambda *a, **k: call.candidate()(*a, **k), call.arguments, gradients)
-        new = self._note(call, before, bound, parts, key)
+        new = traces.note(call, before, bound, parts, key)
         moved = trials.state.snapshot.moved()
         if moved is not None:
             call.subject.record.skip(f"`{moved}` is a generator: it can't be read twice")
-        form = self._form(call)
+        form = traces.form(call)
         trials.state.restore()
         record = call.subject.record
         inner = [s for n in {record.number, *record.callees} for s in self._subjects.get(n, ())]
@@ -372,8 +327,21 @@ class Watcher:
         return graph, new, form
 
     def _trials(self, call: Call, roots: Any, home: Any) -> Trials:
-        identity = call.subject.record.number in self._identity
-        return Trials(self.heap, self._describer, self._comparison, State(self.heap, roots, home), identity)
+        trials = Trials(self.heap, self._describer, self._comparison, State(self.heap, roots, home))
+        trials.identity = call.subject.record.number in self._identity
+        trials.touched, trials.plainly = call.subject.touched, self._plainly
+        return trials
+
+    @contextlib.contextmanager
+    def _plainly(self) -> Iterator[None]:
+        """Watched functions that eager code calls in here are called as they were defined."""
+        tracing, self._tracing = self._tracing, []
+        self._plain += 1
+        try:
+            yield
+        finally:
+            self._plain -= 1
+            self._tracing = tracing
 
     def _trial(self, trials: Trials, form: Any, arguments: Any, gradients: bool) -> Outcome:
         """A run of the hybrid form that the program does not see."""
@@ -424,7 +392,7 @@ class Watcher:
             self._plain += 1
             try:
                 with state_kept(State(self.heap, *where)):
-                    forms = (call.reference(), self._fresh(call))
+                    forms = (call.reference(), call.candidate(), self._fresh(call))
                     random = is_random(call.reference() if record.reverse else form)
                     judge = Judge(self.tf, self.heap.np, trials, forms, call.arguments, gradients)
                     left, level = self._judged(judge, left, eager, graph, record, random)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import io
 import logging
@@ -14,14 +13,15 @@ import time
 import warnings
 from typing import Any
 
+from .outside import Journal, Written
+
 #: What the libraries write to standard error about themselves.
 CHATTER = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d:|[IWEF]\d{4} |[IWEF]0000|(WARNING|INFO|ERROR|DEBUG):(tensorflow|absl)|WARNING: All log"
     r"|To enable the following"
 )
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)")
-TEXT = 100_000  # bytes of output, and 16 MB of a written file, that are kept
-FILE = 16 << 20
+TEXT = 100_000  # bytes of output that are kept
 
 
 class _Recorder(io.StringIO):
@@ -38,24 +38,10 @@ class _Recorder(io.StringIO):
         return int(self.original.fileno())
 
 
-class Written:
-    """A file that was opened for writing, before and after (None: there was none)."""
-
-    __slots__ = ("after", "before")
-
-    def __init__(self, before: bytes | None, after: bytes | None) -> None:
-        self.before, self.after = before, after
-
-    @property
-    def text(self) -> str:
-        """What was written, for a comparison."""
-        return "nothing" if self.after is None else self.after[:TEXT].decode("utf-8", "replace")
-
-
 class Streams:
     """A context: what is printed in it, by Python or by native code, is in `text`; with `real` it is passed on.
 
-    Files that Python code opens for writing are in `files`; unless `real`, they are afterwards as they were.
+    Files and folders that Python code changes are in `files`; unless `real`, they are afterwards as they were.
     """
 
     def __init__(self, *, real: bool) -> None:
@@ -63,13 +49,12 @@ class Streams:
         self.text: dict[str, str] = {}
         self.files: dict[str, Written] = {}
         self.notes: list[str] = []
-        self._opened: dict[str, bytes | None] = {}
         self.calls: list[str] = []
         self._undo = contextlib.ExitStack()
 
     def __enter__(self) -> Streams:
         self._redirect()
-        self._watch_files()
+        self._journal = self._undo.enter_context(Journal(undo=not self._real))
         self._watch_calls()
         if not self._real:
             self._watch_log()
@@ -77,6 +62,8 @@ class Streams:
 
     def __exit__(self, *_: object) -> None:
         self._undo.close()
+        self.files = self._journal.files
+        self.calls += self._journal.calls
 
     def _redirect(self) -> None:
         _flush(sys.__stdout__, sys.__stderr__, sys.stdout, sys.stderr)
@@ -109,35 +96,6 @@ class Streams:
             for name, stream, recorder in zip(("stdout", "stderr"), original, recorders):
                 if getattr(sys, name) is recorder:
                     setattr(sys, name, stream)
-
-        self._undo.callback(undo)
-
-    def _watch_files(self) -> None:
-        original = builtins.open
-
-        def watched(file: Any, mode: str = "r", *args: Any, **keywords: Any) -> Any:
-            if isinstance(mode, str) and set(mode) & set("wax+") and isinstance(file, (str, bytes, os.PathLike)):
-                path = os.path.abspath(os.fsdecode(file))
-                passing = "opener" in keywords or path.startswith("/dev/") or "__autograph_generated" in path
-                if path not in self._opened and not passing:
-                    self._opened[path] = _content(path)
-            return original(file, mode, *args, **keywords)
-
-        builtins.open = watched
-        io_open, io.open = io.open, watched
-
-        def undo() -> None:
-            if builtins.open is watched:
-                builtins.open = original
-            if io.open is watched:
-                io.open = io_open
-            for path, before in self._opened.items():
-                now = _content(path)
-                if now is None and before is None:
-                    continue  # temporary
-                self.files[path] = Written(before, now)
-                if not self._real and now != before:
-                    put_file(path, before)
 
         self._undo.callback(undo)
 
@@ -237,29 +195,6 @@ def _pass_on(stream: Any, written: str, number: int, native: bytes) -> None:
     with contextlib.suppress(OSError):
         while native and number >= 0:
             native = native[os.write(number, native) :]
-
-
-def _content(path: str) -> bytes | None:
-    try:
-        if not os.path.isfile(path) or os.path.getsize(path) > FILE:
-            return None
-        handle = os.open(path, os.O_RDONLY)
-        with os.fdopen(handle, "rb") as stream:
-            return stream.read()
-    except OSError:
-        return None
-
-
-def put_file(path: str, content: bytes | None) -> None:
-    """Gives a file this content; None: there is no such file."""
-    with contextlib.suppress(OSError):
-        if content is None:
-            if os.path.isfile(path) and os.path.getsize(path) <= FILE:
-                os.unlink(path)
-            return
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
 
 
 def same_text(a: str, b: str, tolerance: float = 1e-3) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from .novelty import Novelty
 from .signatures import Signatures
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -140,7 +141,9 @@ class Subject:
         self.parts: dict[Any, dict[str, list[Any]]] = {}  # by receiver: what each parameter got
         self.counts: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self.known: set[Any] = set()  # signatures that were traced
+        self.novelties: dict[int, Novelty] = {}  # by receiver
         self.renewed = False
+        self.touched: bool | None = None  # whether computing gradients through it changes state
         self.noted: Any = None  # the variables that were last noted as made by a graph
         self._makers: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()  # receivers whose graphs made variables
 
@@ -206,6 +209,11 @@ class Call:
     def _hybrid(self) -> Any:
         hybrid = self.subject.hybrid
         return hybrid if self.instance is None else hybrid.__get__(self.instance, self.owner)
+
+    def holders(self) -> list[tuple[str, Any]]:
+        """What leads to state that is not among the arguments: the receiver and the function."""
+        function = (getattr(self.subject.function, "__name__", "function"), self.subject.function)
+        return [function] if self.instance is None else [("self", self.instance), function]
 
     def bound(self) -> list[tuple[str, Any]]:
         """Parameters with their arguments."""

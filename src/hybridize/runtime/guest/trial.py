@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
+from time import perf_counter
 from typing import Any
 
 from .differ import Comparison, Difference
+from .handlers import reads_text
 from .heap import Heap, Snapshot
 from .holders import MISSING
+from .outside import Written
 from .resources import Randomness, Variables, untaped
-from .streams import Streams, Written, same_text
+from .streams import Streams, same_text
 from .values import MISSING as NOTHING
 from .values import Described, Describer
 
@@ -61,6 +64,7 @@ class State:
             self.variables = Variables(heap.tf, self.snapshot.variables)
             self.randomness = Randomness(heap.np)
         self._tf = heap.tf
+        self.origin = heap, roots, home
 
     def restore(self) -> None:
         """As it was."""
@@ -73,13 +77,19 @@ class State:
 class Trials:
     """Runs a function from one state, in several ways, and compares what came out.
 
-    With `identity` callers ask whether a tensor that they get is one that they gave.
+    Attributes:
+        identity: callers ask whether a tensor that they get is one that they gave.
+        plainly: makes a context in which watched functions are called as they were defined.
+        touched: computing gradients changes state, as a custom gradient's Python code may; None: not known yet.
+        recording: tapes record while gradients are computed.
     """
 
-    def __init__(self, heap: Heap, describer: Describer, comparison: Comparison, state: State, identity: bool) -> None:
+    def __init__(self, heap: Heap, describer: Describer, comparison: Comparison, state: State) -> None:
         self._tf, self._np = heap.tf, heap.np
         self._describer, self._comparison, self.state = describer, comparison, state
-        self.identity = identity
+        self.identity = self.recording = False
+        self.touched: bool | None = None
+        self.plainly: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self._exact = Comparison(heap.np, {"default": 0.0, "python": 0.0})
 
     def run(
@@ -123,9 +133,9 @@ class Trials:
                         sources = self._sources(args, keywords)
                         for source in () if tapes else sources:
                             tape.watch(source)
-                    started = time.perf_counter()
+                    started = perf_counter()
                     outcome.value = call(*args, **keywords)
-                    outcome.seconds = time.perf_counter() - started
+                    outcome.seconds = perf_counter() - started
             except KeyboardInterrupt:
                 raise
             except BaseException as problem:
@@ -134,12 +144,31 @@ class Trials:
                 outcome.error = problem
         outcome.text, outcome.files, outcome.notes = streams.text, streams.files, streams.notes
         outcome.calls = streams.calls
+        kept = None
+        if tape is not None and outcome.error is None:
+            kept = State(*self.state.origin) if real and self.touched is not False else None
+            self._backwards(outcome, tape, sources)
+        del tape
         with untaped(self._tf):
-            if tape is not None and outcome.error is None:
-                outcome.gradients = self._gradients(tape, sources, outcome.value)
-            del tape
             self._describe(outcome)
+        if kept is not None:  # the program asks for gradients itself, if it wants to
+            kept.restore()
         return outcome
+
+    def _backwards(self, outcome: Outcome, tape: Any, sources: list[Any]) -> None:
+        """The gradients, and what the program's own code does on the way back."""
+        before = self._marks()
+        quiet = contextlib.nullcontext() if self.recording else untaped(self._tf)
+        with self.plainly(), Streams(real=False) as streams, quiet:
+            outcome.gradients = self._gradients(tape, sources, outcome.value)
+        for name, text in streams.text.items():
+            outcome.text[name] = outcome.text.get(name, "") + text
+        outcome.calls += streams.calls
+        if self._marks() != before:
+            self.touched = True
+
+    def _marks(self) -> list[tuple[str, int]]:
+        return [(path, id(now)) for path, _, now in self.state.snapshot.changes()]
 
     def _describe(self, outcome: Outcome) -> None:
         describe = self._describer.describe
@@ -259,6 +288,8 @@ def _errors(eager: Outcome, graph: Outcome) -> list[Difference]:
     if mine is None and theirs is None:
         return []
     if mine is not None and theirs is not None and same_kind(mine, theirs):
+        if str(mine) != str(theirs) and reads_text(type(mine), sys._getframe(1)):
+            return [Difference("text of the exception", _line(str(mine)), _line(str(theirs)))]
         return []
     return [Difference("exception", said(mine), said(theirs))]
 

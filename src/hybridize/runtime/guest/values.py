@@ -6,6 +6,7 @@ value; others have nothing to compare but their type.
 
 from __future__ import annotations
 
+import array
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -21,6 +22,12 @@ BOOKKEEPING = frozenset(
     "built history train_function test_function predict_function compiled_loss compiled_metrics stop_training"
     " distribute_strategy".split()
 )
+
+#: What TensorFlow and Keras put in the place of containers, to track what is in them.
+_WRAPPERS = {
+    "ListWrapper": "list", "_DictWrapper": "dict", "_TupleWrapper": "tuple",
+    "TrackedList": "list", "TrackedDict": "dict", "TrackedSet": "set",
+}  # fmt: skip
 
 Described = Any  # nested tuples
 
@@ -73,6 +80,8 @@ class Describer:
             return self._tensor(value)
         if isinstance(value, (str, bytes, int, float, complex)):
             return ("py", type(value).__name__, value)
+        if isinstance(value, (bytearray, array.array)):
+            return ("py", type(value).__name__, bytes(value))
         if isinstance(value, tf.TensorShape):
             return ("shape", None if value.rank is None else tuple(value.as_list()))
         if isinstance(value, tf.DType):
@@ -95,16 +104,17 @@ class Describer:
         return self.array("T", value.numpy(), value.dtype.name)
 
     def _container(self, value: Any, depth: int) -> Described:
+        name = _WRAPPERS.get(type(value).__name__, type(value).__name__)
         if isinstance(value, (set, frozenset)):
-            return ("set", tuple(sorted((self.describe(v, depth) for v in value), key=repr)))
+            return ("set", tuple(sorted((self.describe(v, depth) for v in value), key=repr)), name)
         if hasattr(value, "items"):
             pairs = [(_key(k), self.describe(v, depth)) for k, v in list(value.items())[:ITEMS]]
-            return ("dict", dict(pairs), len(value))
+            return ("dict", dict(pairs), name)
         fields = getattr(value, "_fields", None)
         items = [self.describe(v, depth) for v in list(value)[:ITEMS]]
         if fields is not None:
-            return ("dict", dict(zip(map(str, fields), items)), type(value).__name__)
-        return ("tuple" if isinstance(value, tuple) else "list", tuple(items), len(value))
+            return ("dict", dict(zip(map(str, fields), items)), name)
+        return ("tuple" if isinstance(value, tuple) else "list", tuple(items), name)
 
     def _object(self, value: Any, depth: int) -> Described:
         tf, cls = self._tf, type(value)
@@ -173,10 +183,8 @@ def shown(value: Described) -> str:
         text = f"{value[1]} {value[2]!r}" if value[2] is not None else "None"
     elif kind == "symbolic":
         text = "a symbolic tensor"
-    elif kind in ("list", "tuple"):
-        text = f"{kind} of {value[2]}"
-    elif kind in ("dict", "set"):
-        text = f"{kind} of {len(value[1])}"
+    elif kind in ("list", "tuple", "dict", "set"):
+        text = f"{value[2]} of {len(value[1])}"
     else:
         text = " ".join(str(part) for part in value[:2] if isinstance(part, str))
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
