@@ -101,7 +101,7 @@ def test_the_report_for_people(project: Path, capsys: pytest.CaptureFixture[str]
     shown = capsys.readouterr()
     assert "round 1 of 1, refactored" in shown.err
     assert "too few runs" in shown.out
-    assert "1 metrics are the same" in shown.out
+    assert "1 metric is the same" in shown.out
     assert "step" in shown.out
 
 

@@ -200,6 +200,18 @@ def test_files_and_folders_are_put_back(tmp_path: Path) -> None:
     assert (tmp_path / "old").read_text() == "before"
 
 
+def test_what_a_run_reads_is_there_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one\ntwo\nthree\n"))
+    with Streams(real=False):
+        assert (input(), sys.stdin.read(2)) == ("one", "tw")
+    with Streams(real=True):
+        assert input() == "one"
+        with Streams(real=False):
+            assert input() == "two"
+    assert input() == "two"
+    assert list(sys.stdin) == ["three\n"]
+
+
 def test_who_reads_the_text_of_an_exception(tmp_path: Path) -> None:
     """A graph's message has the story of its tracing in it."""
     path = tmp_path / "program.py"

@@ -210,7 +210,8 @@ def measure(settings: Settings, variants: Sequence[Variant], progress: Progress)
     try:
         for measured in result.variants:
             measured.warm_up = _run(settings, measured.variant, timed=True)
-            progress(f"warm-up, {_told(measured, measured.warm_up)}")
+            if measured.warm_up.reason != "missing":
+                progress(f"warm-up, {_told(measured, measured.warm_up)}")
             if measured is result.original and measured.failure:
                 return result
         for number in range(settings.runs):

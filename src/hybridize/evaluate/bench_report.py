@@ -11,6 +11,7 @@ from hybridize.evaluate import metrics
 from hybridize.evaluate.bench import Measured, Result, Run, Timing, breaks_even
 from hybridize.evaluate.statistics import Verdict
 from hybridize.evaluate.tables import Column, render
+from hybridize.report.words import counted
 
 _SHOWN_METRICS: Final = 12
 
@@ -106,13 +107,17 @@ def functions_table(result: Result, style: str) -> str:
         Column("pays after"),
     ]
     rows: list[list[object]] = []
+    called = set()
     for number, function in enumerate(result.settings.functions):
         before = result.original.timings().get(number)
         for measured in result.variants[1:]:
             after = measured.timings().get(number)
-            if before is not None and after is not None:
+            if before is not None and after is not None and after.calls + after.inner:
+                called.add(number)
                 rows.append([f"{function['qualname']}", measured.variant.name, *_function_row(before, after)])
-    return render(columns, rows, style) if rows else ""
+    left = len(result.settings.functions) - len(called)
+    told = f"{counted(left, 'changed function')} not called by this program\n" if left else ""
+    return (render(columns, rows, style) if rows else "") + (told if style == "text" else "")
 
 
 def _function_row(before: Timing, after: Timing) -> list[object]:
@@ -163,7 +168,11 @@ def _metrics_sentence(result: Result, measured: Measured) -> str:
         return "no loss or accuracy was printed or returned by `fit`: nothing to compare"
     if result.same(measured):
         largest = max(d.largest for d in differences)
-        return f"{len(differences)} metrics are the same (largest difference {largest:.2%}, tolerance {tolerance:.0%})"
+        beyond = ", no more than between runs of the original" if largest > tolerance else ""
+        same = "metric is" if len(differences) == 1 else "metrics are"
+        return (
+            f"{len(differences)} {same} the same (largest difference {largest:.2%}, tolerance {tolerance:.0%}{beyond})"
+        )
     names = [d.name for d in differences if not d.equal(tolerance)] + result.only_one(measured)
     return (
         f"metrics differ by more than {tolerance:.0%}, and more than between runs of the original: {', '.join(names)}"

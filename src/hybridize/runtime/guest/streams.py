@@ -14,6 +14,7 @@ import warnings
 from typing import Any
 
 from .outside import Journal, Written
+from .typed import Typed
 
 #: What the libraries write to standard error about themselves.
 CHATTER = re.compile(
@@ -54,6 +55,7 @@ class Streams:
 
     def __enter__(self) -> Streams:
         self._redirect()
+        self._undo.enter_context(Typed(real=self._real))
         self._journal = self._undo.enter_context(Journal(undo=not self._real))
         self._watch_calls()
         if not self._real:
