@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .holders import Cell, Change, Class_, Mapped, Position, Sequence_, Whole
+from .holders import Cell, Change, Class_, Mapped, Position, Sequence_, Traces, Whole
 from .resources import guarded_tape, is_variable, kind_name, settings, special
 from .values import BOOKKEEPING
 
@@ -124,6 +124,7 @@ class Snapshot:
         self.variables: dict[int, tuple[str, Any]] = {}
         self.paths: dict[int, str] = {}  # of lists, dictionaries and tensors
         self.tapes: list[Any] = []
+        self.traces: list[Traces] = []
         self.truncated = False
         for path, value in roots:
             self._later(path, value, True)
@@ -338,10 +339,22 @@ class Snapshot:
         how = self._heap.descends(type(value))
         if how:
             self._attributes(path, value, loud and how == 2)
-        elif hasattr(value, "python_function"):  # a hybrid function: what it wraps
-            self._later(path, value.python_function, loud)
+        elif hasattr(value, "python_function"):
+            self._hybrid(path, value, loud)
         elif callable(value) and "__wrapped__" in getattr(value, "__dict__", ()):  # a custom gradient's, say
             self._later(path, value.__wrapped__, loud)
+
+    def _hybrid(self, path: str, value: Any, loud: bool) -> None:
+        """A hybrid function of the program's own: its traces, and what it wraps."""
+        self._later(path, value.python_function, loud)
+        try:
+            holder = Traces(path, value)
+        except AttributeError:  # another TensorFlow's
+            return
+        self.traces.append(holder)
+        self._holders.append(holder)
+        for each in list(value._descriptor_cache.values()):
+            self._later(path, each, loud)
 
     def _watched(self, path: str, value: Any, loud: bool) -> None:
         """A watched function, or one that is bound to something: attributes that the program gave it, and these."""

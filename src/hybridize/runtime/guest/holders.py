@@ -242,3 +242,56 @@ class Position:
     def atoms(self) -> Iterator[Any]:
         """Nothing: it is somewhere else at every call."""
         return iter(())
+
+
+class Traces:
+    """The traces of a hybrid function of the program's own: what happens as one is made happens again without it.
+
+    `made` tells of variables that were made meanwhile: who holds them holds others than the program will have.
+    """
+
+    def __init__(self, path: str, function: Any) -> None:
+        self.path, self._function = path, function
+        self.saved = self._now()
+
+    def _now(self) -> tuple[Any, ...]:
+        function = self._function
+        cache, captures = function._function_cache, function._function_captures
+        tables = {k: (t, t._dispatch_table.copy(), t._dispatch_cache.copy()) for k, t in cache._dispatch_dict.items()}
+        kept = {n: v.copy() if isinstance(v, (dict, list)) else v for n, v in vars(captures).items()}
+        bound = dict(function._descriptor_cache.data)
+        return dict(vars(function)), cache._primary.copy(), tables, kept, bound
+
+    def restore(self) -> None:
+        """As it was."""
+        function = self._function
+        fields, primary, tables, kept, bound = self.saved
+        vars(function).clear()
+        vars(function).update(fields)
+        cache = function._function_cache
+        cache._primary = primary.copy()
+        cache._dispatch_dict = {k: t for k, (t, _, _) in tables.items()}
+        for table, entries, recent in tables.values():
+            table._dispatch_table, table._dispatch_cache = entries.copy(), recent.copy()
+        vars(function._function_captures).update(
+            {n: v.copy() if isinstance(v, (dict, list)) else v for n, v in kept.items()}
+        )
+        function._descriptor_cache.data.clear()
+        function._descriptor_cache.data.update(bound)
+
+    def made(self) -> bool:
+        """Whether a trace made variables since."""
+        forms = (self._function, *self._function._descriptor_cache.values())
+        now = any(getattr(form, "_created_variables", None) for form in forms)
+        return now and not self.saved[0].get("_created_variables")
+
+    def changes(self) -> Iterator[Change]:
+        """None: traces are no result."""
+        return iter(())
+
+    def stand_in(self, value: Any, other: Any) -> None:
+        """Nothing is inside."""
+
+    def atoms(self) -> Iterator[Any]:
+        """Nothing."""
+        return iter(())

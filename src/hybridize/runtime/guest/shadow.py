@@ -301,6 +301,8 @@ class Watcher:
         elif not record.first_graph:
             record.first_graph = graph.seconds
         self._reporter.tell("graph", function=record.number, runs=False)
+        if record.compared <= 2 * self._max_calls:  # whatever ends the process soon
+            self._reporter.tell("function", **record.as_json())
         self._spent += perf_counter() - started - eager.seconds
         if eager.error is not None:
             raise eager.error
@@ -317,10 +319,11 @@ class Watcher:
         if moved is not None:
             call.subject.record.skip(f"`{moved}` is a generator: it can't be read twice")
         form = traces.form(call)
+        made = any(holder.made() for holder in trials.state.snapshot.traces)
         trials.state.restore()
         record = call.subject.record
         inner = [s for n in {record.number, *record.callees} for s in self._subjects.get(n, ())]
-        if any(subject.made() for subject in inner):
+        if made or any(subject.made() for subject in inner):
             # These traces hold variables that the eager run will make again: from now on others must be made.
             for subject in inner:
                 subject.renew()
