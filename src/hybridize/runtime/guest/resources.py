@@ -12,7 +12,7 @@ import io
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .holders import Whole
@@ -110,7 +110,7 @@ def special(tf: Any, np: Any, path: str, value: Any, loud: bool) -> Any:
     if isinstance(value, contextvars.ContextVar):
         return _context_variable(path, value, loud)
     if type(value).__module__ == "sqlite3" and hasattr(value, "total_changes"):
-        return _database(path, value, loud)
+        return _counted(f"{path}.total_changes", lambda: int(value.total_changes), loud)
     if isinstance(value, (io.StringIO, io.BytesIO)):
         return _memory_file(path, value, loud)
     name = type(value).__name__
@@ -148,14 +148,14 @@ def _context_variable(path: str, value: Any, loud: bool) -> Any:
     return Whole(path, value.get, value.set, lambda a, b: a is b, loud)
 
 
-def _database(path: str, value: Any, loud: bool) -> Any:
-    """How many rows were changed since the state was last put back, which the rows themselves are not."""
-    base = [value.total_changes]
+def _counted(path: str, count: Callable[[], int], loud: bool) -> Whole:
+    """What only grows: how much it did since the state was last put back, which the thing itself is not."""
+    base = [count()]
 
-    def back(count: int) -> None:
-        base[0] = value.total_changes - count
+    def back(grown: int) -> None:
+        base[0] = count() - grown
 
-    return Whole(f"{path}.total_changes", lambda: value.total_changes - base[0], back, lambda a, b: a == b, loud)
+    return Whole(path, lambda: count() - base[0], back, _equals, loud)
 
 
 def _memory_file(path: str, value: Any, loud: bool) -> Any:

@@ -168,7 +168,7 @@ class Watcher:
         state = self._lookout.state(call.holders(), getattr(subject.function, "__globals__", None))
         if state is not None:
             novelty = subject.novelties.setdefault(call.receiver, Novelty())
-            due = due or (self._affordable() and novelty.new(state))
+            due = due or (self._affordable() and record.compared < 16 * self._max_calls and novelty.new(state))
             if due:
                 novelty.learn(state)
         if due:
@@ -193,9 +193,7 @@ class Watcher:
             return True
         if not self._affordable():
             return False
-        if number <= self._max_calls and record.compared < 16 * self._max_calls:
-            return True
-        return record.calls in SAMPLED
+        return record.compared < 16 * self._max_calls and (number <= self._max_calls or record.calls in SAMPLED)
 
     def _affordable(self) -> bool:
         """Whether comparing has not yet taken its share of the time."""
