@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
+from hybridize.cli.errors import ERROR, INTERRUPTED, NOTHING, SOMETHING, UsageError
 from hybridize.cli.options import add_config_options, add_interpreter, add_output_options, add_program
 from hybridize.records import dataclass, replace
 
@@ -208,6 +208,8 @@ def _plot(result: Result, file: str) -> None:
 
 def _code(result: Result) -> int:
     """0 if the refactored program computes the same and is not significantly slower."""
+    if result.interrupted:
+        return INTERRUPTED
     original, refactored = result.variants[:2]
     if original.failure or not original.runs:
         return ERROR

@@ -142,11 +142,15 @@ class Measured:
 
 @dataclass(slots=True)
 class Result:
-    """All that was measured; `variants` begins with the original; `load_before`: processes for each processor."""
+    """All that was measured; `variants` begins with the original; `load_before`: processes for each processor.
+
+    `interrupted`: the user ended it before all was measured.
+    """
 
     settings: Settings
     variants: list[Measured]
     load_before: float | None = None
+    interrupted: bool = False
 
     @property
     def original(self) -> Measured:
@@ -221,6 +225,7 @@ def measure(settings: Settings, variants: Sequence[Variant], progress: Progress)
                     measured.runs.append(_run(settings, measured.variant, timed=False))
                     progress(f"round {number + 1} of {settings.runs}, {_told(measured, measured.runs[-1])}")
     except KeyboardInterrupt:
+        result.interrupted = True
         progress("interrupted: what follows rests on the runs before")
     return result
 
