@@ -20,12 +20,14 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import SYMBOLIC, public_shape
 from hybridize.facts.causes import argument_slot, literal_field, origin
+from hybridize.facts.growing import is_growing_dim
 from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary
 from hybridize.facts.modes import is_traced_call, traced_frames
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import SPECULATIVE_NAMES, HintReader, is_keras_call
 from hybridize.flow.solve import method_kind
-from hybridize.program.ir import Code, Param
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op, Param
 from hybridize.records import dataclass, field
 
 _DEPTH: Final = 3
@@ -288,6 +290,15 @@ class Parameters:
             return any(cell.value and all(self._is_literal(o, depth + 1) for o in cell.value) for cell in cells)
         return False
 
+    def _growing(self, caller: Frame, pos: int, index: int, value: Value) -> Prim | Lit | None:
+        """An int among the arguments that is a dim of a tensor which a loop makes longer."""
+        ints = [o for o in value if isinstance(o, Prim | Lit) and o.kind == "int"]
+        if not ints or not index_of(caller.code).of(Op.LOOP):
+            return None
+        bound = self.kind in ("method", "classmethod")
+        slot = argument_slot(caller, pos, index, self.code.params[index].name, bound=bound)
+        return ints[0] if slot >= 0 and is_growing_dim(caller, slot) else None
+
     def retracing_fact(self, made: Hybridization | None = None) -> Fact:
         """Whether literals that differ from call to call reach a parameter, without bound: one trace for each.
 
@@ -307,7 +318,7 @@ class Parameters:
                     if only and not is_traced_call(caller, pos, frame):
                         continue
                     place = (caller.code.path, pos >> 16)
-                    varying = _varying(args[index])
+                    varying = _varying(args[index]) or self._growing(caller, pos, index, args[index])
                     if varying is not None:
                         said = f"`{param.name}` receives a Python {varying.kind} that differs from call to call"
                         return Fact(Ternary.YES, (Evidence(said, *place),))
