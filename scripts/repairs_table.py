@@ -2,11 +2,11 @@
 
     python scripts/repairs_table.py --python PATH [--only HY801 ...] [--rounds N] [--markdown FILE]
 
-Each program is repaired and converted in memory, as `fix --unsafe-fixes` does. Both versions run in one process
-with TensorFlow: what defines things once, what drives them again and again, the two in turn, until each has run
-for long enough. Time is processor time of the process per round of the driver, the least of the rounds; traces are those of all
-hybrid functions over four rounds. A driver that makes its functions anew at each call (`main()`) counts the traces of
-that, too.
+Each program is repaired and converted in memory, as `fix --unsafe-fixes` does. Both versions run in one process with
+TensorFlow: what defines things once, what drives them again and again, the two in turn, until each has run for long
+enough. Time is processor time of the process per round of the driver, the least of the rounds; traces are those of
+all hybrid functions over four rounds. A driver that makes its functions anew at each call (`main()`) counts the
+traces of that, too.
 """
 
 from __future__ import annotations
