@@ -40,14 +40,15 @@ class Obj(float):
 class Cell:
     """A place of the heap: a field, an element, a global, a captured variable. Its value only grows.
 
-    `readers` are the frames to run again when it does; `writes` the (path, line) places that wrote it.
+    `readers` are the frames to run again when it does, each with the number of the run that read it last: a frame that
+    has run again since does not depend on it any more. `writes` are the (path, line) places that wrote it.
     """
 
     __slots__ = ("readers", "value", "writes")
 
     def __init__(self, value: Value = frozenset()) -> None:
         self.value = value
-        self.readers: dict[Any, None] = {}
+        self.readers: dict[Any, int] = {}
         self.writes: dict[tuple[Any, int], None] = {}
 
 
@@ -158,10 +159,20 @@ def _extent(parts: Iterable[Any], level: float = 1) -> tuple[float, int]:
     return depth + level, size
 
 
-class Heap(Obj):
-    """An object with a site: `site` is (code, position), `frame` the number of the frame that allocated it."""
+#: The fields of an object that are not constant names, and all of its fields, as names of what is awaited.
+REST: Final = "<rest>", 0
+EVERY: Final = "<every>", 0
+_NOTHING: Final[dict[Any, Cell]] = {}
 
-    __slots__ = ("fields", "frame", "rest", "site")
+
+class Heap(Obj):
+    """An object with a site: `site` is (code, position), `frame` the number of the frame that allocated it.
+
+    `awaited` are the fields that were read before there were any, as cells that nobody writes: who reads them is to run
+    again once the field is there.
+    """
+
+    __slots__ = ("awaited", "fields", "frame", "rest", "site")
 
     def __init__(self, site: tuple[Any, int], frame: int) -> None:
         super().__init__()
@@ -169,19 +180,42 @@ class Heap(Obj):
         self.frame = frame
         self.fields: dict[Any, Cell] = {}
         self.rest: Cell | None = None
+        self.awaited = _NOTHING
 
     def cell(self, name: Any) -> Cell:
         """The cell of a field or a constant key, made when first asked for."""
         cell = self.fields.get(name)
         if cell is None:
-            cell = self.fields[name] = Cell()
+            cell = self.fields[name] = self._made(name)
         return cell
 
     def rest_cell(self) -> Cell:
         """The cell that stands for every field or key that is not a constant."""
         if self.rest is None:
-            self.rest = Cell()
+            self.rest = self._made(REST)
         return self.rest
+
+    def absent(self, name: Any) -> Cell:
+        """What to read where a field is not there, so as to run again when it is."""
+        cell = self.awaited.get(name)
+        if cell is None:
+            if self.awaited is _NOTHING:
+                self.awaited = {}
+            cell = self.awaited[name] = Cell()
+        return cell
+
+    def _made(self, name: Any) -> Cell:
+        """A new cell. Its readers are those who would have read it before: they run again when it is written."""
+        cell = Cell()
+        if self.awaited:
+            self._tell(name, cell)
+        return cell
+
+    def _tell(self, name: Any, cell: Cell) -> None:
+        for key in (name, EVERY):
+            awaited = self.awaited.get(key)
+            if awaited is not None:
+                cell.readers.update(awaited.readers)
 
 
 class Container(Heap):
@@ -199,7 +233,15 @@ class Container(Heap):
         self.exact = True
         self.count: int | None = None
         self.order: dict[Any, Any] = {}
-        self.reshaped: dict[Any, None] = {}  # frames to run again when `exact` or `count` is lost
+        self.reshaped: dict[Any, int] = {}  # frames to run again when `exact` or `count` is lost, as of cells
+
+    def _made(self, name: Any) -> Cell:
+        """A new cell. Who has looked at all of the elements, or for one that was not there, has read `rest`."""
+        cell = super()._made(name)
+        cell.readers.update(self.reshaped)
+        if self.rest is not None:
+            cell.readers.update(self.rest.readers)
+        return cell
 
     def __repr__(self) -> str:
         return f"<{self.kind} at {self.site[1] >> 16}>"
@@ -251,7 +293,18 @@ class Func(Heap):
 class Class(Heap):
     """A class of the project: `bases` in order, `mro` once they are known (project and library classes)."""
 
-    __slots__ = ("bases", "code", "derives_container", "foreign", "metaclass", "module", "mro", "name", "subclasses")
+    __slots__ = (
+        "bases",
+        "code",
+        "derives_container",
+        "foreign",
+        "line",
+        "metaclass",
+        "module",
+        "mro",
+        "name",
+        "subclasses",
+    )
 
     def __init__(self, code: Any, module: Mod, site: tuple[Any, int], frame: int) -> None:
         super().__init__(site, frame)
@@ -260,10 +313,18 @@ class Class(Heap):
         self.name = code.name
         self.bases: tuple[Obj, ...] = ()
         self.mro: tuple[Obj, ...] = (self,)
+        self.line: tuple[Class, ...] = (self,)  # the classes of the project in it
         self.derives_container: bool | None = None
         self.metaclass: Class | None = None  # of the project
         self.foreign = False  # some base is unknown
         self.subclasses: list[Class] = []
+
+    def _made(self, name: Any) -> Cell:
+        """A new cell. Who has looked for the name in vain, here or in a class that derives from this, gets to know."""
+        cell = Cell()
+        for cls in (self, *self.subclasses):
+            cls._tell(name, cell)
+        return cell
 
     def __repr__(self) -> str:
         return f"<class {self.name}>"

@@ -159,7 +159,7 @@ class Calls(FunctionCalls):
         inst = self.world.allocated.get(key)
         if inst is None:
             inst = self.world.allocated[key] = Inst(cls, (frame.code, pos), uid_of(key, frame))
-            self.world.note_instance(cls, inst)
+            self.note_instance(cls, inst)
         assert isinstance(inst, Inst)
         self._initialize(frame, pos, inst, args, kwargs, rest)
         return inst.value

@@ -28,6 +28,7 @@ def linearize(cls: Class) -> None:
             merged += [obj for obj in sequence if obj not in merged]
     bottom = lib(OBJECT)
     cls.mro = (cls, *[obj for obj in merged if obj is not bottom and obj is not cls], bottom)
+    cls.line = tuple([obj for obj in cls.mro if isinstance(obj, Class)])
 
 
 def _merge(sequences: list[list[Obj]]) -> list[Obj] | None:

@@ -9,6 +9,7 @@ from typing import Any
 from hybridize.domain.lattice import join, widen
 from hybridize.domain.objects import (
     BOTTOM,
+    EVERY,
     NONE,
     STR_V,
     Bound,
@@ -35,7 +36,7 @@ from hybridize.domain.objects import (
 from hybridize.flow.classes import linearize
 from hybridize.flow.contexts import ALLOWANCE
 from hybridize.flow.execute import Executor
-from hybridize.flow.frames import PATIENCE, ExhaustedError, Frame
+from hybridize.flow.frames import IGNORES, INSTANCES, PATIENCE, ExhaustedError, Frame
 from hybridize.flow.narrowing import matches
 from hybridize.flow.world import World
 from hybridize.library.builtin_names import BUILTINS
@@ -72,6 +73,12 @@ class Engine(Executor):
             frame.queued = True
             heapq.heappush(self._queue, (frame.rank, -frame.uid, frame))
 
+    def wake(self, readers: Mapping[Frame, int]) -> None:
+        """Marks frames to be run again that have read what has changed: those that did so in their last run."""
+        for reader, run in readers.items():
+            if run == reader.runs:
+                self.enqueue(reader)
+
     def solve(self) -> None:
         """Runs queued frames, callees before callers, until none is left; then those that wait for
         a value that never comes go on with an unknown one."""
@@ -97,14 +104,15 @@ class Engine(Executor):
                             caller.lenient = True
                             self.enqueue(caller)
 
-    def run(self, frame: Frame) -> None:
-        """Executes a frame with its present arguments."""
+    def run(self, frame: Frame, waiting: Frame | None = None) -> None:
+        """Executes a frame with its present arguments; `waiting` is the caller that goes on with what it gives now."""
         contexts = self.world.contexts(frame.code)
         if frame.exhausted:
             return
         frame.running = True
         frame.runs += 1
         frame.stuck = False
+        frame.looping = False
         frame.stale = False
         before = (frame.ret, frame.yields)
         frame.earlier, frame.calls = frame.calls, {}
@@ -129,9 +137,11 @@ class Engine(Executor):
             frame.running = False
             self.settle_calls(frame)
         if frame.ret != before[0] or frame.yields != before[1]:
-            for caller, goes_on in frame.callers.items():
-                if goes_on:
+            for caller, run in frame.callers.items():
+                if run == caller.runs and caller is not waiting:
                     self.enqueue(caller)
+            if frame.code.is_generator:
+                self.wake(self.world.finished(frame.code).readers)
 
     def _give_up(self, frame: Frame) -> None:
         """Follows a frame no longer: what it has done so far stands, and what else it does and gives is unknown."""
@@ -158,7 +168,7 @@ class Engine(Executor):
         """A name that has no value in the module yet: a builtin, or what a wildcard import brings."""
         module = frame.module
         if name in module.code.bound:
-            module.cell(name).readers[frame] = None
+            module.cell(name).readers[frame] = frame.runs
             if name in BUILTINS:
                 return lib(f"builtins.{name}").value
             found = self._wildcard(module, name)
@@ -166,6 +176,7 @@ class Engine(Executor):
                 return found
             frame.stuck = True
             return unknown(f"`{name}`, not bound yet").value if frame.lenient else BOTTOM
+        module.absent(name).readers[frame] = frame.runs
         if name in BUILTINS:
             return lib(f"builtins.{name}").value
         if name == "__name__":
@@ -175,7 +186,6 @@ class Engine(Executor):
         found = self._wildcard(module, name)
         if found:
             return found
-        module.cell(name).readers[frame] = None
         return unknown(f"the name `{name}`, which nothing defines").value
 
     def _wildcard(self, module: Mod, name: str) -> Value:
@@ -251,17 +261,22 @@ class Engine(Executor):
         source = self.world.modules.get(target) if target is not None else None
         mine = frame.module
         if source is None:
-            self.world.wildcards.setdefault(mine, [])
-            if module not in self.world.wildcards[mine]:
-                self.world.wildcards[mine].append(module)
+            self._note_wildcard(mine, module)
             return
         self.import_module(frame, source)
         for name in self._exported(frame, source):
             self.write(frame, mine.cell(name), self.module_attr(frame, source, name), pos)
         for library in self.world.wildcards.get(source, ()):
-            self.world.wildcards.setdefault(mine, [])
-            if library not in self.world.wildcards[mine]:
-                self.world.wildcards[mine].append(library)
+            self._note_wildcard(mine, library)
+
+    def _note_wildcard(self, module: Mod, library: str) -> None:
+        """Remembers that a module has all names of a library: whoever looked for one in vain looks again."""
+        libraries = self.world.wildcards.setdefault(module, [])
+        if library not in libraries:
+            libraries.append(library)
+            for cell in (*module.fields.values(), *module.awaited.values()):
+                if not cell.value:
+                    self.wake(cell.readers)
 
     def _exported(self, frame: Frame, source: Mod) -> list[str]:
         listed = source.fields.get("__all__")
@@ -274,6 +289,7 @@ class Engine(Executor):
             ]
             if names:
                 return sorted(names)
+        self.read(frame, source.absent(EVERY))
         return sorted({n for n in (*source.code.bound, *source.fields) if not n.startswith("_")})
 
     # Definitions -----------------------------------------------------------------------------------------------------
@@ -284,7 +300,9 @@ class Engine(Executor):
         found = self.world.allocated.get(key)
         if found is None:
             made = Func(code, frame.module, (frame.code, pos), frame.uid)
-            self.world.intercepted = self.world.intercepted or code.name == "__getattribute__"
+            if code.name == "__getattribute__" and not self.world.intercepted:
+                self.world.intercepted = True
+                self._enqueue_all()
             for name in code.free:
                 if name in frame.cells:
                     made.cells[name] = frame.cells[name]
@@ -294,6 +312,12 @@ class Engine(Executor):
             found = self.world.allocated[key] = made
         assert isinstance(found, Func)
         return found
+
+    def defaults_changed(self, func: Func) -> None:
+        """Notes that the defaults of a function have grown: who has called it with them calls it again."""
+        for callee in self.world.contexts(func.code).frames.values():
+            if callee.func is func:
+                self.wake(callee.callers)
 
     def class_object(self, frame: Frame, code: Code, bases: list[Obj], keywords: dict[str, int], pos: int) -> Class:
         """The class that a `class` statement makes in a frame; its body runs at once."""
@@ -306,12 +330,7 @@ class Engine(Executor):
         assert isinstance(cls, Class)
         new_bases = tuple(_base_class(b) for b in bases)
         if new_bases != cls.bases or cls.code.uid == 0:
-            cls.bases = new_bases
-            linearize(cls)
-            cls.foreign = any(isinstance(b, Unknown) for b in cls.mro)
-            for base in cls.mro[1:]:
-                if isinstance(base, Class) and cls not in base.subclasses:
-                    base.subclasses.append(cls)
+            self._set_bases(cls, new_bases)
         contexts = self.world.contexts(code)
         body = contexts.frames.get(cls)
         if body is None:
@@ -321,7 +340,7 @@ class Engine(Executor):
                 if name in frame.cells:
                     body.cells[name] = frame.cells[name]
             contexts.frames[cls] = body
-            body.callers[frame] = True
+            body.callers[frame] = IGNORES
             self.note_call(frame, pos, body, "class")
             self.run(body)
             self._special_bases(cls)
@@ -329,6 +348,26 @@ class Engine(Executor):
         self.note_call(frame, pos, body, "class")
         self._announce(frame, cls, {name: frame.vals[slot] or BOTTOM for name, slot in keywords.items()}, pos)
         return cls
+
+    def _set_bases(self, cls: Class, bases: tuple[Obj, ...]) -> None:
+        """Lets a class derive from others. One that did from others so far changes what anybody may have looked up."""
+        changed = bool(cls.bases) and bases != cls.bases
+        cls.bases = bases
+        for each in (cls, *cls.subclasses):
+            linearize(each)
+            each.foreign = any(isinstance(b, Unknown) for b in each.mro)
+            each.derives_container = None
+            for base in each.line[1:]:
+                if each not in base.subclasses:
+                    base.subclasses.append(each)
+        if changed:
+            self._enqueue_all()
+
+    def _enqueue_all(self) -> None:
+        """Marks all frames to be run again, where something has changed that they all rest on."""
+        for frame in self.world.frames:
+            if frame.runs:
+                self.enqueue(frame)
 
     def _announce(self, frame: Frame, cls: Class, keywords: dict[str, Value], pos: int) -> None:
         """Tells the bases about a new class (`__init_subclass__`), and notes its metaclass."""
@@ -419,6 +458,7 @@ class Engine(Executor):
         result = BOTTOM
         for obj in kinds or BOTTOM:
             if isinstance(obj, Class):
+                self.read(frame, obj.absent(INSTANCES))
                 for inst in self.world.instances.get(obj, ()):
                     result = join(result, inst.value)
             elif isinstance(obj, Lib):

@@ -96,7 +96,7 @@ def _global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
             return
     cell = module.fields.get(name)
     if cell is not None:
-        cell.readers[frame] = None
+        cell.readers[frame] = frame.runs
         if cell.value:
             vals[dst] = cell.value
             return
@@ -109,7 +109,7 @@ def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     if cell is None:
         vals[dst] = engine.global_value(frame, name)
         return
-    cell.readers[frame] = None
+    cell.readers[frame] = frame.runs
     vals[dst] = cell.value
     if not cell.value and frame.lenient:
         vals[dst] = unknown(f"variable `{name}`, not bound yet").value
@@ -488,8 +488,10 @@ def _func(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, dst, code, defaults, pos = instr
     func = engine.function_object(frame, code, pos)
     for name, slot in defaults:
-        value = vals[slot] or BOTTOM
-        func.defaults[name] = join(func.defaults.get(name, BOTTOM), value)
+        old = func.defaults.get(name)
+        new = func.defaults[name] = join(old or BOTTOM, vals[slot] or BOTTOM)
+        if old is not None and new is not old:
+            engine.defaults_changed(func)
     vals[dst] = func.value
 
 
@@ -572,9 +574,10 @@ def _yield_from(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> 
     engine.yielded(frame, engine.elements(frame, vals[src] or BOTTOM, pos))
     result = BOTTOM
     for obj in vals[src] or BOTTOM:
-        frames = engine.world.contexts(obj.origin).frames if isinstance(obj, Stream) and obj.origin else {}
-        for callee in frames.values():
-            result = join(result, callee.ret)
+        if isinstance(obj, Stream) and obj.origin:
+            engine.read(frame, engine.world.finished(obj.origin))
+            for callee in engine.world.contexts(obj.origin).frames.values():
+                result = join(result, callee.ret)
     vals[dst] = result or NONE_V
 
 
@@ -612,6 +615,23 @@ def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool |
     if items is not None:
         return follow(engine, frame, loop, items)
     edges[loop.entry] = 1
+    outer = frame.looping
+    frame.looping = outer or bool(loop.phis)
+    leaves = _iterate(engine, frame, vals, loop, instr[3])
+    frame.looping = outer
+    if leaves is None:
+        return False
+    falls = any(edges[edge] for edge in loop.breaks)
+    if leaves:
+        edges[loop.exhausted] = 1
+        if engine.execute(frame, loop.orelse):
+            edges[loop.done] = 1
+            falls = True
+    return None if falls else False
+
+
+def _iterate(engine: Engine, frame: Frame, vals: list[Any], loop: Loop, pos: int) -> bool | None:
+    """Executes a loop until nothing changes; whether it may end without `break`, None where control never gets in."""
     leaves = loop.is_for
     for iteration in range(MAX_ITERATIONS):
         changed = iteration == 0
@@ -627,25 +647,19 @@ def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool |
         if not changed:
             break
         if not engine.execute(frame, loop.test):
-            return False
+            return None
         if loop.is_for:
             enters = bool(vals[loop.test[-1][1]])
         else:
-            enters, exits = engine.condition(frame, vals[loop.condition], instr[3])
+            enters, exits = engine.condition(frame, vals[loop.condition], pos)
             leaves = leaves or exits
         if not enters:
             break
         if engine.execute(frame, loop.body):
-            edges[loop.back] = 1
+            frame.edges[loop.back] = 1
         if not loop.phis:
             break
-    falls = any(edges[edge] for edge in loop.breaks)
-    if leaves:
-        edges[loop.exhausted] = 1
-        if engine.execute(frame, loop.orelse):
-            edges[loop.done] = 1
-            falls = True
-    return None if falls else False
+    return leaves
 
 
 def _try(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:

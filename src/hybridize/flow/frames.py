@@ -16,6 +16,12 @@ class ExhaustedError(Exception):
     """Following the function that runs has cost all that it may."""
 
 
+#: The number of no run: that of a caller who does nothing with what it gets.
+IGNORES: Final = -1
+
+#: What a class is asked for by who looks at all of its instances.
+INSTANCES: Final = "<instances>", 0
+
 #: The frame number of objects that all frames of a site share (see `World.site`).
 SHARED: Final = -1
 
@@ -55,6 +61,7 @@ class Frame:
         "incoming",
         "key",
         "lenient",
+        "looping",
         "mixed",
         "module",
         "namespace",
@@ -91,7 +98,8 @@ class Frame:
         self.namespace: Class | None = None
         self.ret: Value = BOTTOM
         self.yields: Value = BOTTOM
-        self.callers: dict[Frame, bool] = {}  # with whether they go on with what this frame gives
+        #: With the number of the run of each that went on with what this frame gives, or `IGNORES`.
+        self.callers: dict[Frame, int] = {}
         self.incoming: dict[tuple[Frame | None, int], list[Value]] = {}
         self.calls: dict[tuple[int, Frame], str] = {}
         self.earlier: dict[tuple[int, Frame], str] = {}  # while it runs: the calls of the run before
@@ -110,6 +118,7 @@ class Frame:
         self.running = False
         self.dead = False
         self.lenient = False
+        self.looping = False  # in a loop that keeps what a call gave at first
         self.stuck = False
         self.exhausted = False  # no longer followed: what it does is unknown
         self.grown = 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import BOTTOM, NONE_V, Func, Mod, Stream, Value, intern_obj, stream, tup, unknown
 from hybridize.flow.contexts import Contexts
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import IGNORES, Frame
 from hybridize.flow.heap import HeapAccess
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
@@ -75,9 +75,9 @@ class FunctionCalls(HeapAccess):
         if has_receiver is not callee.bound:
             callee.mixed.add((frame, pos))
         if how != "root":
-            callee.callers[frame] = True
+            before, callee.callers[frame] = callee.callers.get(frame), frame.runs
         else:  # nobody goes on with what the unknown caller gets
-            callee.callers.setdefault(frame, False)
+            before = callee.callers.setdefault(frame, IGNORES)
         earlier = callee.incoming.get((frame, pos)) if self.turns > 1 else None
         callee.incoming[frame, pos] = values if earlier is None else list(map(join, earlier, values))
         self.note_call(frame, pos, callee, how)
@@ -85,7 +85,7 @@ class FunctionCalls(HeapAccess):
             frame.rank = min(callee.rank + 1, MAX_RANK)
         if (changed or callee.stale or not callee.runs) and not callee.running:
             if self.depth < MAX_DEPTH and callee.runs < EAGER_RUNS:
-                self.run(callee)
+                self.run(callee, None if before == frame.runs or frame.looping else frame)
             else:
                 self.enqueue(callee)
         elif changed:
@@ -250,7 +250,7 @@ class FunctionCalls(HeapAccess):
         known = heir.incoming.get((caller, pos))
         heir.incoming[caller, pos] = arrival.values if known is None else list(map(join, known, arrival.values))
         heir.explicit |= callee.explicit
-        heir.callers[caller] = heir.callers.get(caller, False) or callee.callers[caller]
+        heir.callers[caller] = max(heir.callers.get(caller, IGNORES), callee.callers[caller])
         counted = (pos, heir) in caller.calls or (pos, heir) in caller.earlier
         for calls in (caller.calls, caller.earlier):
             if (pos, callee) in calls:
@@ -263,7 +263,7 @@ class FunctionCalls(HeapAccess):
             self.note_call(caller, pos, heir, "root")
         caller.rank = max(caller.rank, min(heir.rank + 1, MAX_RANK))
         same = callee.ret is heir.ret and callee.yields is heir.yields and not callee.running
-        if not same and heir.callers[caller]:
+        if not same and heir.callers[caller] == caller.runs:
             self.enqueue(caller)
 
     def make_frame(self, code: Code, module: Mod, func: Func | None, key: object) -> Frame:

@@ -11,6 +11,7 @@ from hybridize.domain.objects import (
     BOTTOM,
     INT_V,
     NONE,
+    REST,
     STR_V,
     Bound,
     Cell,
@@ -39,7 +40,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.flow.frames import PATIENCE, SHARED, ExhaustedError, Frame
+from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, ExhaustedError, Frame
 from hybridize.flow.members import is_enumeration, item_of, member_of, members_of, named
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, operator_item
@@ -66,6 +67,7 @@ class HeapAccess:
         limit: int
 
         def enqueue(self, frame: Frame) -> None: ...
+        def wake(self, readers: Mapping[Frame, int]) -> None: ...
         def call_value(
             self,
             frame: Frame,
@@ -88,7 +90,7 @@ class HeapAccess:
 
     def read(self, frame: Frame, cell: Cell) -> Value:
         """The value of a cell; the frame runs again when it grows."""
-        cell.readers[frame] = None
+        cell.readers[frame] = frame.runs
         return cell.value
 
     def write(self, frame: Frame, cell: Cell, value: Value, pos: int) -> None:
@@ -107,8 +109,8 @@ class HeapAccess:
                 if new == old:
                     return
             cell.value = new
-            for reader in cell.readers:
-                self.enqueue(reader)
+            if cell.readers:
+                self.wake(cell.readers)
 
     def container(self, frame: Frame, pos: int, kind: str, tag: str = "") -> Container:
         """The container that a site allocates in a frame."""
@@ -143,9 +145,14 @@ class HeapAccess:
         found = self.world.allocated.get(key)
         if found is None:
             found = self.world.allocated[key] = Inst(source.cls, (frame.code, pos), uid_of(key, frame))
-            self.world.note_instance(source.cls, found)
+            self.note_instance(source.cls, found)
         assert isinstance(found, Inst)
         return found
+
+    def note_instance(self, cls: Class, inst: Inst) -> None:
+        """Remembers that a class has an instance."""
+        self.world.instances.setdefault(cls, []).append(inst)
+        self.wake(cls.absent(INSTANCES).readers)
 
     def library_instance(self, frame: Frame, pos: int, cls: str) -> LibInst:
         """The instance of a library class that a site allocates in a frame."""
@@ -159,7 +166,7 @@ class HeapAccess:
     def is_exact(self, frame: Frame, container: Container) -> bool:
         """Whether the constant keys of a container are all it has; the frame runs again when that ends."""
         if container.exact:
-            container.reshaped[frame] = None
+            container.reshaped[frame] = frame.runs
         return container.exact
 
     def lose_exactness(self, container: Container) -> None:
@@ -167,8 +174,7 @@ class HeapAccess:
         if container.exact or container.count not in (None, LOST):
             container.exact = False
             container.count = LOST
-            for frame in container.reshaped:
-                self.enqueue(frame)
+            self.wake(container.reshaped)
 
     # Attributes ----------------------------------------------------------------------------------------------------
 
@@ -249,7 +255,9 @@ class HeapAccess:
             ask(self, frame, obj.value, ("__getattr__",), pos, literal(name).value)  # kept there: it made it once
         if result:
             return result
-        if obj.rest is not None:
+        if obj.rest is None:
+            self.read(frame, obj.absent(REST))
+        else:
             result = self.read(frame, obj.rest)
             if result:
                 ask(self, frame, obj.value, ("__getattr__",), pos, literal(name).value)
@@ -292,12 +300,16 @@ class HeapAccess:
 
     def class_lookup(self, frame: Frame, cls: Class, name: str) -> Value:
         """A name in the namespaces of a class and its project bases, nearest first."""
-        for base in cls.mro:
-            if isinstance(base, Class):
-                cell = base.fields.get(name)
-                if cell is not None and cell.value:
-                    cell.readers[frame] = None
+        run = frame.runs
+        for base in cls.line:
+            cell = base.fields.get(name)
+            if cell is not None:
+                cell.readers[frame] = run
+                if cell.value:
+                    if base is not cls:
+                        cls.absent(name).readers[frame] = run
                     return cell.value
+        cls.absent(name).readers[frame] = run
         return BOTTOM
 
     def library_bases(self, cls: Class) -> list[str]:
@@ -353,9 +365,10 @@ class HeapAccess:
         """A method that the project defines on an object's class, bound; bottom if there is none."""
         if not isinstance(obj, Inst):
             return BOTTOM
-        own = obj.fields.get(name)
-        if own is not None and own.value:
-            return self.read(frame, own)
+        if not name.startswith("__"):  # Python looks for special methods in the class alone
+            own = self.read(frame, obj.fields.get(name) or obj.absent(name))
+            if own:
+                return own
         return self.bind_all(frame, self.class_lookup(frame, obj.cls, name), obj, 0)
 
     def _class_attr(self, frame: Frame, obj: Class, name: str, pos: int) -> Value:
@@ -409,9 +422,8 @@ class HeapAccess:
         after = mro[mro.index(start) + 1 :] if start in mro else ()
         for base in after:
             if isinstance(base, Class):
-                cell = base.fields.get(name)
-                if cell is not None and cell.value:
-                    value = self.read(frame, cell)
+                value = self.read(frame, base.fields.get(name) or base.absent(name))
+                if value:
                     if isinstance(receiver, Class):
                         return self._bind_super_class(frame, value, receiver, pos)
                     return self.bind_all(frame, value, receiver, pos)
@@ -447,6 +459,7 @@ class HeapAccess:
         cell = obj.fields.get(name)
         if cell is not None:
             return self.read(frame, cell)
+        self.read(frame, obj.absent(name))
         return unknown(f"function attribute `{name}`").value
 
     def _library_instance_attr(self, frame: Frame, obj: LibInst, name: str, pos: int) -> Value:
@@ -456,9 +469,9 @@ class HeapAccess:
             return value
         if registry.method_spec(obj.cls, name) is not None:
             return bound(name, obj).value
-        cell = obj.fields.get(name)
-        if cell is not None and cell.value:
-            return self.read(frame, cell)
+        value = self.read(frame, obj.fields.get(name) or obj.absent(name))
+        if value:
+            return value
         if name == "__class__":
             return lib(obj.cls).value
         return bound(name, obj).value
@@ -527,6 +540,8 @@ class HeapAccess:
             value = self.read(frame, cell)
             if value:
                 return value
+        else:
+            self.read(frame, obj.absent(name))
         sub = self.world.submodule(obj, name)
         if sub is not None:
             self.import_module(frame, sub)
@@ -539,9 +554,9 @@ class HeapAccess:
             found = library_attribute(library, name, only_known=True)
             if found:
                 return found
-        getter = obj.fields.get("__getattr__")
-        if getter is not None and getter.value and not name.startswith("__"):
-            return self.call_value(frame, 0, self.read(frame, getter), [literal(name).value], {}, "attribute")
+        getter = self.read(frame, obj.fields.get("__getattr__") or obj.absent("__getattr__"))
+        if getter and not name.startswith("__"):
+            return self.call_value(frame, 0, getter, [literal(name).value], {}, "attribute")
         if cell is not None:
             frame.stuck = True
             return unknown(f"`{name}` of module {obj.name}, never set").value if frame.lenient else BOTTOM
@@ -690,6 +705,7 @@ class HeapAccess:
         for key in obj.fields:
             result = join(result, literal(key).value)
         if not self.is_exact(frame, obj):
+            self.read(frame, obj.rest_cell())  # a new key will do
             result = join(result, self.read(frame, self.world.key_cell(obj)))
         return result
 
@@ -728,8 +744,7 @@ class HeapAccess:
             if isinstance(key, Lit) and (obj.kind != "list" or key.const in obj.fields) and len(obj.fields) < 64:
                 if key.const not in obj.fields and obj.exact and obj.site[1] != pos:
                     obj.cell(key.const)
-                    for reader in obj.reshaped:
-                        self.enqueue(reader)
+                    self.wake(obj.reshaped)
                 self.write(frame, obj.cell(key.const), value, pos)
             else:
                 self.lose_exactness(obj)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Bound, Class, Func, Inst, Lib, Lit, Obj, Value, Wrapper, literal
+from hybridize.domain.objects import BOTTOM, EVERY, Bound, Class, Func, Inst, Lib, Lit, Obj, Value, Wrapper, literal
 from hybridize.flow.frames import SHARED, Frame
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def member_of(engine: HeapAccess, frame: Frame, cls: Class, name: str, value: Va
     made = engine.world.allocated.get(key)
     if not isinstance(made, Inst):
         made = engine.world.allocated[key] = Inst(cls, (frame.code, pos), SHARED)
-        engine.world.note_instance(cls, made)
+        engine.note_instance(cls, made)
     for field in ("value", "_value_"):
         engine.write(frame, made.cell(field), value, pos)
     engine.write(frame, made.cell("name"), literal(name).value, pos)
@@ -41,7 +41,7 @@ def member_of(engine: HeapAccess, frame: Frame, cls: Class, name: str, value: Va
 def members_of(engine: HeapAccess, frame: Frame, cls: Class, pos: int) -> Value:
     """What iterating over the class gives; nothing for one that is no enumeration."""
     result = BOTTOM
-    for name in _names(cls):
+    for name in _names(engine, frame, cls):
         result = join(result, item_of(engine, frame, cls, name, pos))
     return result
 
@@ -58,8 +58,10 @@ def named(index: Value) -> list[str] | None:
     return names if names and len(names) == len(index) else None
 
 
-def _names(cls: Class) -> list[str]:
-    return [name for base in reversed(cls.mro) if isinstance(base, Class) for name in list(base.fields)]
+def _names(engine: HeapAccess, frame: Frame, cls: Class) -> list[str]:
+    for base in cls.line:
+        engine.read(frame, base.absent(EVERY))
+    return [name for base in reversed(cls.line) for name in list(base.fields)]
 
 
 def _is_member(name: str, value: Value) -> bool:

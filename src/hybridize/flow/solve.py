@@ -195,7 +195,7 @@ class Solver:
         key = (cls, frame, 0, "instance")
         inst = Inst(cls, (cls.code, cls.code.position), frame.uid)
         engine.world.allocated[key] = inst
-        engine.world.note_instance(cls, inst)
+        engine.note_instance(cls, inst)
         init = engine.class_lookup(frame, cls, "__init__")
         for obj in init:
             if isinstance(obj, Func):

@@ -45,6 +45,7 @@ class World:
         self._tags: dict[tuple[Any, ...], int] = {}
         self._keys: dict[Container, Cell] = {}
         self._sent: dict[Code, Cell] = {}
+        self._finished: dict[Code, Cell] = {}
         self._growth: dict[Cell, int] = {}
 
     def site(self, what: object, frame: Frame, pos: int, tag: str) -> Any:
@@ -83,6 +84,13 @@ class World:
             found = self._sent[code] = Cell()
         return found
 
+    def finished(self, code: Code) -> Cell:
+        """What to read so as to run again when the generators of a function return something else."""
+        found = self._finished.get(code)
+        if found is None:
+            found = self._finished[code] = Cell()
+        return found
+
     def count_growth(self, cell: Cell) -> int:
         """How often a cell has grown, this time included."""
         count = self._growth.get(cell, 0) + 1
@@ -100,7 +108,3 @@ class World:
         """A module of the project below a package."""
         prefix = module.name.removesuffix(".__init__")
         return self.modules.get(f"{prefix}.{name}") if prefix else self.modules.get(name)
-
-    def note_instance(self, cls: Class, inst: Inst) -> None:
-        """Remembers that a class has instances."""
-        self.instances.setdefault(cls, []).append(inst)

@@ -26,7 +26,7 @@ def _length(engine: Any, frame: Any, obj: Obj) -> int | None:
         case Container():
             if engine.is_exact(frame, obj):
                 return len(obj.fields)
-            obj.reshaped[frame] = None
+            obj.reshaped[frame] = frame.runs
             return obj.count if obj.count is not None and obj.count >= 0 else None
         case Stream():
             return obj.count if obj.count is not None and obj.count >= 0 else None
@@ -48,8 +48,7 @@ def hold_alike(engine: Any, container: Container) -> None:
     """Makes a container one whose elements are not known by position, where it is made."""
     if container.exact:
         container.exact = False
-        for frame in container.reshaped:
-            engine.enqueue(frame)
+        engine.wake(container.reshaped)
 
 
 def note_length(engine: Any, container: Container, length: int | None) -> None:
@@ -57,5 +56,5 @@ def note_length(engine: Any, container: Container, length: int | None) -> None:
     new = LOST if length is None or container.count not in (None, length) else length
     if new != container.count:
         known, container.count = container.count is not None, new
-        for frame in container.reshaped if known else ():
-            engine.enqueue(frame)
+        if known:
+            engine.wake(container.reshaped)

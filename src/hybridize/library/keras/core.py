@@ -297,8 +297,7 @@ def _add(call: Call) -> Value:
             if isinstance(group, Container):
                 key = (call.frame.code.path, call.pos)
                 if key not in group.fields:
-                    for reader in group.reshaped:
-                        call.engine.enqueue(reader)
+                    call.engine.wake(group.reshaped)
                 call.engine.write(call.frame, group.cell(key), call.arg(0, "layer"), call.pos)
     call.effect("mutate", "Sequential.add", obj)
     return NONE_V

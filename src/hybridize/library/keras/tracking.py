@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join_all
-from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Obj, Tensor, Tup, Value, show, tensor
+from hybridize.domain.objects import BOTTOM, EVERY, Container, Inst, LibInst, Obj, Tensor, Tup, Value, show, tensor
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.keras.settings import Settings, weight_dtype
@@ -97,6 +97,7 @@ class _Search:
             # A project class that derives from a layer with weights of its own.
             self.exact = False
             self.found.append(tensor(VARIABLE).value)
+        engine.read(frame, obj.absent(EVERY))
         names = [name for name in obj.fields if isinstance(name, str)]
         if _LAYER not in bases:
             names.sort()  # as `tf.Module` does

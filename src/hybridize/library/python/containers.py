@@ -8,6 +8,7 @@ from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOOL_V,
     BOTTOM,
+    EVERY,
     INT_V,
     NONE_V,
     STR_V,
@@ -73,8 +74,7 @@ def _append_in_turn(call: Call, owner: Container) -> bool:
         if owner.order and (run, last) != (frame.runs, len(owner.fields) - 1):
             return False  # an element that comes between others
         place = owner.order[key] = len(owner.fields)
-        for reader in owner.reshaped:
-            call.engine.enqueue(reader)
+        call.engine.wake(owner.reshaped)
     owner.order[None] = frame.runs, place
     call.engine.write(frame, owner.cell(place), call.arg(0), call.pos)
     return True
@@ -454,6 +454,7 @@ def _namespace_parts(call: Call) -> Value:
     part = call.name.rpartition(".")[2]
     if not isinstance(owner, Inst) or len(owner.fields) > _MOST_PARTS:
         return unknown("attributes of an object").value
+    call.engine.read(call.frame, owner.absent(EVERY))
     names = [name for name in owner.fields if isinstance(name, str) and "$" not in name]
     values = {name: call.engine.read(call.frame, owner.fields[name]) for name in names}
     pairs = [(literal(name).value, value) for name, value in values.items() if value]

@@ -7,6 +7,7 @@ from typing import Final
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
+    EVERY,
     INT_V,
     NONE_V,
     STR_V,
@@ -62,6 +63,7 @@ def _dataclass(call: Call) -> Value:
 
 
 def _names(call: Call, obj: Heap) -> list[str]:
+    call.engine.read(call.frame, obj.absent(EVERY))
     return [name for name in obj.fields if isinstance(name, str)]
 
 
@@ -166,6 +168,7 @@ class _Copier:
 
     def _fill_instance(self, obj: Inst, made: Inst, depth: int) -> None:
         engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
+        engine.read(frame, obj.absent(EVERY))
         for key, cell in list(obj.fields.items()):
             engine.write(frame, made.cell(key), self.copies(engine.read(frame, cell), depth - 1), pos)
         if obj.rest is not None:
