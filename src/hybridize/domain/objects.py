@@ -236,11 +236,9 @@ class Container(Heap):
         self.reshaped: dict[Any, int] = {}  # frames to run again when `exact` or `count` is lost, as of cells
 
     def _made(self, name: Any) -> Cell:
-        """A new cell. Who has looked at all of the elements, or for one that was not there, has read `rest`."""
+        """A new cell. Who rests on the keys that there are reads it, too."""
         cell = super()._made(name)
         cell.readers.update(self.reshaped)
-        if self.rest is not None:
-            cell.readers.update(self.rest.readers)
         return cell
 
     def __repr__(self) -> str:

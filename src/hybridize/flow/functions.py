@@ -47,7 +47,7 @@ class FunctionCalls(HeapAccess):
         phase: int
         turns: int
 
-        def run(self, frame: Frame) -> None: ...
+        def run(self, frame: Frame, waiting: Frame | None = None) -> None: ...
 
     def call_function(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hybridize.domain.lattice import collapse, join, join_all, widen
 from hybridize.domain.objects import (
     BOTTOM,
+    EVERY,
     INT_V,
     NONE,
     REST,
@@ -167,6 +168,8 @@ class HeapAccess:
         """Whether the constant keys of a container are all it has; the frame runs again when that ends."""
         if container.exact:
             container.reshaped[frame] = frame.runs
+        else:
+            self.read(frame, container.absent(EVERY))
         return container.exact
 
     def lose_exactness(self, container: Container) -> None:
@@ -664,8 +667,7 @@ class HeapAccess:
                         result = join(result, self.elements(frame, obj.value, pos))
                 case Lit():
                     cell = obj.fields.get(key.const)
-                    if cell is not None:
-                        result = join(result, self.read(frame, cell))
+                    result = join(result, self.read(frame, cell or obj.absent(key.const)))
                     if obj.rest is not None:
                         result = join(result, self.read(frame, obj.rest))
                     elif cell is None:
@@ -697,7 +699,7 @@ class HeapAccess:
         self.work += 1
         if self.work > self.limit:
             raise ExhaustedError
-        return [self.read(frame, cell) for cell in (obj.rest_cell(), *obj.fields.values())]
+        return [self.read(frame, cell) for cell in (obj.rest_cell(), obj.absent(EVERY), *obj.fields.values())]
 
     def keys_of(self, frame: Frame, obj: Container) -> Value:
         """The join of the keys of a dict."""
@@ -705,7 +707,6 @@ class HeapAccess:
         for key in obj.fields:
             result = join(result, literal(key).value)
         if not self.is_exact(frame, obj):
-            self.read(frame, obj.rest_cell())  # a new key will do
             result = join(result, self.read(frame, self.world.key_cell(obj)))
         return result
 
