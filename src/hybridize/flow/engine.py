@@ -329,7 +329,7 @@ class Engine(Executor):
         cls = found
         assert isinstance(cls, Class)
         new_bases = tuple(_base_class(b) for b in bases)
-        if new_bases != cls.bases or cls.code.uid == 0:
+        if new_bases != cls.bases or len(cls.mro) == 1:
             self._set_bases(cls, new_bases)
         contexts = self.world.contexts(code)
         body = contexts.frames.get(cls)
@@ -350,18 +350,20 @@ class Engine(Executor):
         return cls
 
     def _set_bases(self, cls: Class, bases: tuple[Obj, ...]) -> None:
-        """Lets a class derive from others. One that did from others so far changes what anybody may have looked up."""
-        changed = bool(cls.bases) and bases != cls.bases
+        """Lets a class derive from others; whoever has looked further than in the class itself looks again."""
         cls.bases = bases
         for each in (cls, *cls.subclasses):
+            before = each.mro
             linearize(each)
+            if each.mro == before:
+                continue
             each.foreign = any(isinstance(b, Unknown) for b in each.mro)
             each.derives_container = None
             for base in each.line[1:]:
                 if each not in base.subclasses:
                     base.subclasses.append(each)
-        if changed:
-            self._enqueue_all()
+            for cell in each.awaited.values():
+                self.wake(cell.readers)
 
     def _enqueue_all(self) -> None:
         """Marks all frames to be run again, where something has changed that they all rest on."""
