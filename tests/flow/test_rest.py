@@ -1,0 +1,132 @@
+"""At the end every frame has seen all that it read: to run one again changes nothing, whatever it read too early."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import FlowOptions, Solver
+from hybridize.program.build import build_program
+from hybridize.source import ImportTable, discover, find_src_roots
+
+PROGRAMS = {
+    "a method that a class gets later": """
+        class A:
+            pass
+        def ask(a):
+            return a.size()
+        def attempt(a):
+            try:
+                ask(a)
+            except AttributeError:
+                return None
+        attempt(A())
+        A.size = lambda self: 1
+        """,
+    "a special method that a base gets later": """
+        class Base:
+            pass
+        class A(Base):
+            pass
+        def full(a):
+            return 1 if a else 2.0
+        full(A())
+        Base.__len__ = lambda self: 0
+        """,
+    "a missing key": """
+        def read(d):
+            return d.get("k")
+        d = {"a": 1}
+        read(d)
+        def fill():
+            d["k"] = 2.0
+        fill()
+        """,
+    "a new element": """
+        def total(d):
+            return sum(d.values())
+        d = {}
+        total(d)
+        def fill(name):
+            d["a"] = 1
+            d["b"] = 2.0
+        fill("a")
+        """,
+    "an attribute of a function": """
+        def f():
+            pass
+        def calls():
+            return getattr(f, "count", None), f.count
+        def start():
+            f.count = 3
+        calls()
+        start()
+        """,
+    "exceptions that are made later": """
+        class Stop(Exception):
+            pass
+        def guarded(action):
+            try:
+                action()
+            except Stop as stop:
+                return stop
+        def stops():
+            raise Stop()
+        guarded(print)
+        stops()
+        """,
+    "a default that grows": """
+        made = []
+        value = 1
+        def make():
+            def f(x=value):
+                return x
+            return f
+        make()()
+        value = "text"
+        """,
+    "a callable attribute": """
+        class A:
+            def __init__(self):
+                self.hook = None
+        def run(a):
+            return a.hook() if a.hook else None
+        a = A()
+        run(a)
+        a.hook = lambda: 1.0
+        """,
+    "a result in a generator": """
+        def inner():
+            yield 1
+            return limit
+        def outer():
+            found = yield from inner()
+            return found
+        limit = 1
+        list(outer())
+        limit = "text"
+        """,
+}
+
+
+def state(frame: Frame) -> object:
+    """What a frame has found out."""
+    return frame.ret, frame.yields, list(frame.vals), dict(frame.calls)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_another_run_changes_nothing(name: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAMS[name]), encoding="utf-8")
+    found = discover([tmp_path])
+    solver = Solver(build_program(found.files, ImportTable(found.files, find_src_roots(found.root))), FlowOptions())
+    solver.solve_entries()
+    engine = solver.engine
+    frames = [f for f in engine.world.frames if f.runs and f.uses and not f.dead and f.code.kind != "class"]
+    before = [state(frame) for frame in frames]
+    for frame in frames:
+        engine.enqueue(frame)
+    engine.solve()
+    assert [state(frame) for frame in frames] == before
