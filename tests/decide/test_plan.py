@@ -307,3 +307,25 @@ def test_what_it_makes_hybrid_stays_hybrid(tmp_path: Path) -> None:
     assert codes(functions(AGENT.replace("    {decorator}\n", ""), tmp_path, all_safe=True)["update.inner"]) == {
         "HY001"
     }
+
+
+TF1 = """\
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+x = tf.placeholder(tf.float32, [None, 4])
+def net(x):
+    for _ in range(20):
+        x = tf.sin(x) + x
+    return x
+def dense(x):
+    return tf.layers.dense(net(x), 3)
+y = dense(x)
+"""
+
+
+def test_what_builds_a_graph_of_tensorflow_1_is_left_alone(tmp_path: Path) -> None:
+    found = functions(TF1, tmp_path)
+    assert found["net"].decision.action is Action.KEEP
+    assert codes(found["net"]) == {"HY010"}
+    assert "HY250" in codes(found["dense"])  # a layer makes its variables anew at every call
+    assert functions(TF1, tmp_path, all_safe=True)["net"].decision.action is Action.CONVERT_TO_HYBRID

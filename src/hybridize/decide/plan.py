@@ -28,6 +28,9 @@ _WHOLLY: Final = 0.999
 #: Python runs what these calls reach even where the caller is a graph.
 _OUTSIDE: Final = frozenset({"host", "callback"})
 _SHOWN: Final = 3
+#: What only a program of TensorFlow 1 calls: eagerly the first raises.
+_PLACEHOLDER: Final = "tf.compat.v1.placeholder"
+_SWITCHES: Final = frozenset({"tf.compat.v1.disable_eager_execution", "tf.compat.v1.disable_v2_behavior"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,14 @@ class Basis:
     frames: Mapping[Code, list[Frame]]
     frequency: Frequency
     benefits: Benefits
+    static: Mapping[str, Evidence]  # the files that build a graph of TensorFlow 1, with the place that says so
 
     @classmethod
     def of(cls, solution: Solution, order: list[list[Frame]]) -> Basis:
         """That of a solved program; `order` are the components of its call graph, callees first."""
         counts = Counts()
         frequency = Frequency(solution, order, counts)
-        return cls(solution.frames, frequency, Benefits(set(solution.world.hybrids), counts))
+        return cls(solution.frames, frequency, Benefits(set(solution.world.hybrids), counts), _static(solution))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,10 @@ class _Chooser:
             return _status(facts, "covered", "every caller is a graph already", covered.evidence)
         if share >= _MOSTLY:
             return self._covered(code, facts, share)
+        static = self.basis.static.get(code.path)
+        if static is not None:
+            message = "its file builds a graph of TensorFlow 1, which a session runs: it computes nothing itself"
+            return _status(facts, "covered", message, (static,))
         if work is None:
             return None
         if work.nodes > costs.LARGEST_GRAPH:
@@ -200,6 +208,19 @@ class _Chooser:
             return _status(facts, "covered", f"runs as part of the graph of {names}", evidence)
         message = f"mostly runs as part of the graph of {names} (about {share:.0%} of its calls)"
         return _status(facts, "covered", message, evidence)
+
+
+def _static(solution: Solution) -> dict[str, Evidence]:
+    """The files whose own code makes placeholders, or switches eager execution off."""
+    found: dict[str, Evidence] = {}
+    for code, frames in solution.frames.items():
+        for frame in frames if code.kind == "module" else ():
+            said = [(pos, name) for pos, name in frame.ops.items() if name == _PLACEHOLDER]
+            said += [(e.position, e.detail) for e in frame.effects.values() if e.detail in _SWITCHES]
+            if said:
+                pos, name = min(said)
+                found.setdefault(code.path, Evidence(f"calls `{name}`", code.path, pos >> 16))
+    return found
 
 
 def _status(facts: FunctionFacts, name: str, message: str, evidence: tuple[Evidence, ...] = ()) -> Status:

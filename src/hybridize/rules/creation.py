@@ -23,6 +23,8 @@ _FUNCTIONS: Final = regex(
     r"tf\.Variable|keras\.Variable|tf\.compat\.v1\.get_variable|tf\.random\.Generator(\.from_\w+)?"
     r"|tf\.random\.experimental\.Generator(\.from_\w+)?|keras\.backend\.variable|keras\.optimizers\.get"
     r"|\S+\.add_weight|\S+\.add_variable|tf\.summary\.create_file_writer"
+    r"|tf\.compat\.v1\.(get_local_variable|layers\.(dense|batch_normalization|(separable_)?conv\w+))"
+    r"|tf\.compat\.v1\.nn\.(static|dynamic|bidirectional_dynamic|static_bidirectional)_rnn"
 )
 _QUEUES: Final = regex(r"tf\.queue\.\w*Queue")
 _TABLES: Final = regex(r"tf\.lookup\.experimental\.(MutableHashTable|DenseHashTable)")
