@@ -124,7 +124,8 @@ class SideEffects:
         if effect.kind not in WORLD and effect.kind not in CHANGES and effect.kind not in OPAQUE:
             return
         once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
-        gathered.setdefault(_key(effect, once), Reason(effect, frame, (), origin, once=once))
+        sure = not (effect.kind in _TOLD and is_either(frame, effect.position))
+        gathered.setdefault(_key(effect, once), Reason(effect, frame, (), origin, sure, once))
 
     def _lift(
         self, gathered: dict[tuple[str, Obj | str | None], Reason], frame: Frame, pos: int, callee: Frame

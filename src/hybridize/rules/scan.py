@@ -222,7 +222,8 @@ class Scanner:
                 try:  # not `_guarded`: one generator more for each trigger of each instruction
                     for hit in trigger(view, instr):
                         if hit.needs:
-                            yield Carried(rule, hit, frame, hit.needs, ())
+                            sure = instr[0] != Op.CALL or not is_either(frame, instr[-1])
+                            yield Carried(rule, hit, frame, hit.needs, (), sure)
                 except Exception as error:
                     self._failed(rule, error)
         for rule in self._dispatch.scanning(frame.code):

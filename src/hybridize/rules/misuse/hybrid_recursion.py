@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
+from hybridize.facts.callgraph import call_chain
+from hybridize.facts.dispatch import is_either
 from hybridize.facts.model import Ternary
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -12,8 +15,19 @@ from hybridize.rules.views import FunctionView
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The function is hybrid and recursive."""
     fact = function.facts.recursive
-    if function.is_hybrid and fact.value is Ternary.YES:
+    if function.is_hybrid and fact.value is Ternary.YES and _is_sure(function):
         yield Hit(function.code.position, "is hybrid and recursive: each depth is traced anew", evidence=fact.evidence)
+
+
+def _is_sure(function: FunctionView) -> bool:
+    """Whether it is the function itself that is reached, and not one of several that a call may run."""
+    if function.project.solution.world.is_small:
+        return True
+    for frame, again in product(function.frames, repeat=2):
+        chain = call_chain(frame, again)
+        if chain and not any(is_either(caller, position) for caller, position, _ in chain):
+            return True
+    return False
 
 
 RULE = Rule(
