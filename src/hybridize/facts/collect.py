@@ -15,6 +15,7 @@ from hybridize.facts.origins import reset_origins
 from hybridize.facts.parameters import Looker, Parameters
 from hybridize.facts.pruned import reset_conditions
 from hybridize.facts.recursion import recursion
+from hybridize.facts.undone import reset_undone
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.solve import Solution
@@ -39,6 +40,7 @@ class Collector:
         reset_origins()
         reset_guards()
         reset_conditions()
+        reset_undone()
         self.solution = solution
         self.options = options
         self.hints = HintReader(solution.engine)

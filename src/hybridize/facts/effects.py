@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.extents import Extents
-from hybridize.facts.guards import SET_UP, holds_plain_tensor, repeatable, set_up_once, stored
+from hybridize.facts.guards import SET_UP, holds_plain_tensor, is_cached, repeatable, set_up_once, stored
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import (
     ELSEWHERE,
@@ -443,7 +443,18 @@ def evidence_of(reason: Reason) -> tuple[Evidence, ...]:
     """The chain from the function to the effect."""
     steps = [Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in reason.path]
     place = reason.frame.code.path
-    return (*steps, Evidence(describe(reason.effect), place, reason.effect.position >> 16))
+    here = Evidence(describe(reason.effect), place, reason.effect.position >> 16)
+    return (*steps, here, *kept_properties(reason))
+
+
+def kept_properties(reason: Reason) -> tuple[Evidence, ...]:
+    """Where the value comes from, if the change is that a property keeps what it has computed."""
+    if reason.effect.kind != "attribute":
+        return ()
+    found = callees_at(reason.frame, reason.effect.position)
+    codes = [callee.code for callee, how in found if how == "property" and is_cached(callee.code)]
+    returns = [(code, instr) for code in codes for instr in index_of(code).of(Op.RETURN)]
+    return tuple(Evidence("is kept from here", code.path, instr[-1] >> 16) for code, instr in returns[:1])
 
 
 def describe(effect: Effect) -> str:

@@ -47,6 +47,7 @@ class Writes:
     every: dict[Place, dict[tuple[Frame, int], None]] = field(default_factory=dict)
     owners: dict[Place, Heap | None] = field(default_factory=dict)  # whose field it is; None: a variable
     states: dict[LibInst, Cell] = field(default_factory=dict)  # what stands for the state of library objects
+    behind: dict[Obj, Container] = field(default_factory=dict)  # of objects whose classes derive from `dict` or `list`
     _late: dict[Place, bool] = field(default_factory=dict)
     _writers: dict[Place, int] = field(default_factory=dict)
     _containers: dict[Value, tuple[Container, ...]] = field(default_factory=dict)
@@ -69,7 +70,8 @@ class Writes:
         """The containers in a value that change late."""
         found = self._containers.get(value)
         if found is None:
-            found = tuple(obj for obj in value if isinstance(obj, Container) and self.is_late(obj))
+            every = (obj if isinstance(obj, Container) else self.behind.get(obj) for obj in value)
+            found = tuple(obj for obj in every if obj is not None and self.is_late(obj))
             self._containers[value] = found
         return found
 
@@ -106,11 +108,12 @@ def _gather(solution: Solution) -> Writes:
     every: dict[Place, dict[tuple[Frame, int], None]] = {}
     owners: dict[Place, Heap | None] = {}
     states: dict[LibInst, Cell] = {}
+    behind = _behind(solution)
     for frames in solution.frames.values():
         for frame in frames:
             for effect in frame.effects.values():
                 if effect.kind in _CHANGES:
-                    for place, owner in _places(frame, effect, states):
+                    for place, owner in _places(frame, effect, states, behind):
                         every.setdefault(place, {})[frame, effect.position] = None
                         owners.setdefault(place, owner)
             for op in (Op.SET_GLOBAL, Op.SET_CELL):
@@ -119,7 +122,13 @@ def _gather(solution: Solution) -> Writes:
                     if cell is not None:
                         every.setdefault(cell, {})[frame, instr[-1]] = None
                         owners.setdefault(cell, None)
-    return Writes(every, owners, states)
+    return Writes(every, owners, states, behind)
+
+
+def _behind(solution: Solution) -> dict[Obj, Container]:
+    """The containers behind objects whose classes derive from built-in ones."""
+    every = solution.world.allocated.items()
+    return {key[0]: made for key, made in every if key[-1] == "backing" and isinstance(made, Container)}
 
 
 def _variable(frame: Frame, instr: Instr) -> Cell | None:
@@ -131,7 +140,9 @@ def _variable(frame: Frame, instr: Instr) -> Cell | None:
     return None
 
 
-def _places(frame: Frame, effect: Effect, states: dict[LibInst, Cell]) -> list[tuple[Place, Heap | None]]:
+def _places(
+    frame: Frame, effect: Effect, states: dict[LibInst, Cell], behind: dict[Obj, Container]
+) -> list[tuple[Place, Heap | None]]:
     target = effect.target
     if isinstance(target, LibInst) and effect.kind == "mutate":
         return [(states.setdefault(target, Cell()), target)] if target.cls.startswith(_STATEFUL) else []
@@ -149,6 +160,8 @@ def _places(frame: Frame, effect: Effect, states: dict[LibInst, Cell]) -> list[t
         return [(cell, target)] if cell is not None else []
     if isinstance(target, Container):
         return [(target, target)]
+    if isinstance(target, Inst):
+        return [(behind[target], target)] if target in behind and effect.kind in ("item", "mutate") else []
     if isinstance(target, Tensor):
         slots = [effect.slot] if effect.slot >= 0 else slots_of(frame, effect.kind, target, effect.position)
         return [each for slot in slots for each in _holders(frame, slot)]

@@ -259,6 +259,7 @@ _LIST: Final = {
     "append": _mutates(_add(0)),
     "insert": _mutates(_add(1)),
     "extend": _mutates(_extend),
+    "__init__": Spec(_extend),
     "pop": _mutates(_pop),
     "remove": _mutates(_found(_clear, hashed=False)),
     "clear": _mutates(_clear),
@@ -305,6 +306,7 @@ _DICT: Final = {
     "popitem": _mutates(lambda call: tup([unknown("a key").value, _element(call)]).value),
     "clear": _mutates(_clear),
     "update": _mutates(_update),
+    "__init__": Spec(_update),
     "setdefault": _mutates(_found(_setdefault, hashed=True)),
     "move_to_end": _mutates(_clear),
     "most_common": Spec(

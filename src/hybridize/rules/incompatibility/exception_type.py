@@ -196,6 +196,8 @@ def _reads(view: FrameView, handler: Handler) -> bool:
 def _is_kept_text(view: FrameView, slot: int) -> bool:
     """Whether a text goes anywhere but into output."""
     for use in uses(view, slot):
+        if use[0] == Op.COMPARE and use[2] in ("in", "not in"):
+            continue  # the longer text holds the original one
         names = view.names(use[2]) if use[0] == Op.CALL else ()
         if not names or not all(n == "builtins.print" or n.startswith(("logging.", "warnings.")) for n in names):
             return True

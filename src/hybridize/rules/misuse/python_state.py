@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.facts.effects import kept_properties
 from hybridize.rules.effects import argument_name, hit, is_change, leaked, reasons
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
 
@@ -14,7 +15,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for frame, reason in reasons(function):
         changes = is_change(reason) or reason.effect.kind == "state"
         if changes and argument_name(frame, reason) is None and not leaked(function, reason):
-            yield hit(reason)
+            # Somebody may have asked for a property that is computed once before.
+            yield hit(reason, Level.WARNING if kept_properties(reason) else None)
 
 
 RULE = Rule(
@@ -102,6 +104,28 @@ def target(x):
         parts.append(x * i)
     return tf.add_n(parts)
 r = target(tf.constant(1.0))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Mode:
+    training = False
+    depth = 0
+def layer(x):
+    return x * (0.5 if Mode.training else 1.0)
+def target(x):
+    before = Mode.training
+    Mode.training = True
+    Mode.depth += 1
+    try:
+        return layer(x)
+    finally:
+        Mode.training = before
+        Mode.depth -= 1
+r1 = target(tf.constant(1.0))
+r2 = target(tf.constant(3.0))
+r3 = Mode.depth
 """
         ),
     ),

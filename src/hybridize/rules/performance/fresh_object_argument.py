@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from hybridize.domain.objects import Bound, Container, Func, Inst, Wrapper
+from hybridize.domain.objects import Bound, Container, Func, Inst, LibInst, Wrapper
+from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
-from hybridize.program.index import index_of
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -19,20 +21,57 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.is_hybrid:
         return
     found: dict[tuple[str, int], tuple[str, bool]] = {}
+    many: dict[tuple[str, int], bool] = {}  # with whether it is the receiver
     makers: dict[tuple[str, int], set[int]] = {}  # the call sites of each place that makes an argument
     for caller, pos, _, how in function.callers():
         call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
-        for slot in [s for s, _ in call[3]] + [s for _, s in call[4]] if call is not None else ():
+        receiver = _receiver(function, caller, call) if call is not None else -1
+        for slot in [receiver] + [s for s, _ in call[3]] + [s for _, s in call[4]] if call is not None else ():
             made = definitions(caller.code).get(slot)
             what = _fresh(caller, made, pos)
+            several = made is not None and not what and _is_one_of_many(function, caller, made, pos)
+            if several:
+                many.setdefault((caller.code.path, pos), slot == receiver)
             if what and made is not None:
                 makers.setdefault((caller.code.path, made[-1]), set()).add(pos)
                 found.setdefault((caller.code.path, pos), (what, runs_often(caller, pos)))
+    for (path, pos), receives in sorted(many.items()):
+        whose = "the object whose method is called" if receives else "an argument"
+        yield Hit(pos, f"{whose} is another at every call of this loop: each traces anew", path=path)
     shared = {(path, pos) for (path, _), sites in makers.items() if len(sites) > 1 for pos in sites}
     several = len(set(found) - shared) > 1
     for (path, pos), (what, often) in sorted(found.items()):
         if (path, pos) not in shared and (often or several):
             yield Hit(pos, f"{what} is made for this call: every call traces anew", path=path)
+
+
+def _receiver(function: FunctionView, caller: Frame, call: Instr) -> int:
+    """The slot of the object whose method is called."""
+    made = definitions(caller.code).get(call[2])
+    is_method = function.facts.kind is FunctionKind.METHOD
+    return made[2] if is_method and made is not None and made[0] == Op.ATTR else -1
+
+
+def _is_one_of_many(function: FunctionView, caller: Frame, made: Instr, pos: int) -> bool:
+    """Whether a loop that runs once goes through objects that a loop has made, and calls the function with each."""
+    if made[0] != Op.ITER or _loops_around(caller, pos) != 1:
+        return False
+    sites = {(c, at) for c in caller.callers for at, callee in c.calls if callee is caller}
+    if caller.code.kind != "module" and (len(sites) != 1 or any(runs_often(c, at) for c, at in sites)):
+        return False
+    objects = [o for o in caller.vals[made[1]] or () if isinstance(o, Inst | LibInst)]
+    places = {o.site for o in objects}
+    return bool(objects) and (len(places) > _FEW or any(at in index_of(code).looped for code, at in places))
+
+
+def _loops_around(caller: Frame, pos: int) -> int:
+    """How many loops a position stands in."""
+    loops = (instr[2] for instr in index_of(caller.code).of(Op.LOOP))
+    return sum(any(each[-1] == pos for part in (loop.test, loop.body) for each in instructions(part)) for loop in loops)
+
+
+#: So many objects are a few traces.
+_FEW: Final = 2
 
 
 def _fresh(caller: Frame, made: Instr | None, pos: int) -> str:
@@ -97,8 +136,41 @@ for i in range(3):
             line=9,
             outcome=Outcome.RETRACES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Agent:
+    def __init__(self, k):
+        self.w = tf.Variable(k)
+    @tf.function
+    def target(self, x):
+        return x * self.w
+agents = [Agent(float(k)) for k in range(4)]
+r = [agent.target(tf.constant(2.0)) for agent in agents]
+""",
+            target="Agent.target",
+            line=9,
+            outcome=Outcome.RETRACES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+class Agent:
+    def __init__(self, k):
+        self.w = tf.Variable(k)
+    @tf.function
+    def target(self, x):
+        return x * self.w
+agents = [Agent(float(k)) for k in range(2)]
+r = []
+for epoch in range(5):
+    for agent in agents:
+        r.append(agent.target(tf.constant(2.0)))
+""",
+            target="Agent.target",
+        ),
         Example(
             """\
 import tensorflow as tf

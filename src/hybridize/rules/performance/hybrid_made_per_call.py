@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Func, Value, Wrapper
+from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.hybridized import places
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.rules.values import uses
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -26,7 +28,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             if not _is_kept(function.project, frames, function.code):
                 yield Hit(pos, "made hybrid in a loop: every iteration traces anew", path=where.path)
         elif where.kind != "module" and any(map(_is_called_often, frames)):
-            if _is_kept(function.project, frames, function.code):
+            if _is_kept(function.project, frames, function.code) and not _is_dropped(function, frames):
                 continue
             message = f"made hybrid at every call of `{where.name}`: every call traces anew"
             yield Hit(pos, message, path=where.path)
@@ -37,12 +39,34 @@ def _is_called_often(frame: Frame) -> bool:
     return len(sites) > 1 or any(runs_often(caller, at) for (_, at), caller in sites.items() if caller is not frame)
 
 
-def _is_kept(project: ProjectView, frames: list[Frame], code: Code) -> bool:
-    """Whether the hybrid function outlives the call that makes it: returned, or stored somewhere."""
+def _is_dropped(function: FunctionView, frames: list[Frame]) -> bool:
+    """Whether all that is done with a function which is returned is to call it, in the loop that asked for it."""
+    if _is_kept(function.project, frames, function.code, returned=False):
+        return False
+    sites = {(c, at) for f in frames for c in f.callers for at, callee in c.calls if callee is f}
+    for caller, at in sites:
+        call = call_at(caller.code, at)
+        if call is None or at not in index_of(caller.code).looped:
+            return False
+        used = uses(FrameView(function.project, caller), call[1])
+        if not used or not all(_only_calls(caller, use, call[1]) for use in used):
+            return False
+    return bool(sites)
+
+
+def _only_calls(caller: Frame, use: Instr, slot: int) -> bool:
+    """Whether an instruction calls what is in a slot, or names it in a module: a loop names the next one so, too."""
+    if use[0] == Op.SET_GLOBAL:
+        return caller.code.kind == "module"
+    return use[0] == Op.CALL and all(s != slot for s, _ in use[3]) and all(s != slot for _, s in use[4])
+
+
+def _is_kept(project: ProjectView, frames: list[Frame], code: Code, *, returned: bool = True) -> bool:
+    """Whether the hybrid function outlives the call that makes it: returned (if that counts), or stored somewhere."""
     for frame in frames:
         for instr in project.symbolic.instructions(frame.code):
             stored = -1
-            if instr[0] == Op.RETURN:
+            if instr[0] == Op.RETURN and returned:
                 stored = instr[2]
             elif instr[0] in (Op.SET_ATTR, Op.SET_ITEM):
                 stored = instr[4]

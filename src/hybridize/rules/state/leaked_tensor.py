@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Func, Value
-from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached
+from hybridize.facts.effects import Reason
+from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import callees_at, definitions
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.records import replace
 from hybridize.rules.effects import argument_name, hit, is_change, leaked, reasons
 from hybridize.rules.model import Blocks, Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -21,7 +24,21 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if is_change(reason) and argument_name(frame, reason) is None and leaked(function, reason):
             # What fills a cache may have run before, outside of any graph.
             level = Level.WARNING if guarded(reason.frame, reason.effect.position) else None
-            yield hit(reason, level, f"stores a tensor that outlives the call: {hit(reason).message}")
+            found = hit(reason, level, f"stores a tensor that outlives the call: {hit(reason).message}")
+            yield replace(found, evidence=(*found.evidence, *_made(reason)))
+
+
+def _made(reason: Reason) -> tuple[Evidence, ...]:
+    """Where a function of the project has made the tensor that is stored."""
+    frame = reason.frame
+    found: list[Evidence] = []
+    for slot in stored(frame, reason.effect.position):
+        made = definitions(frame.code).get(slot)
+        if made is not None and made[0] == Op.CALL:
+            for callee, _ in callees_at(frame, made[-1]):
+                lines = {i[-1] >> 16 for i in index_of(callee.code).of(Op.RETURN) if holds_plain_tensor(callee.ret)}
+                found += [Evidence("this tensor", callee.code.path, line) for line in sorted(lines)]
+    return tuple(found[:2])
 
 
 def cached(view: FrameView, call: Instr) -> Iterator[Hit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Lib, LibInst, Lit, Mod, Obj, Tensor
+from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Lib, LibInst, Lit, Mod, Obj, Tensor, Value
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -39,7 +39,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
         if value is None:
             continue  # control never gets there
         if instr[0] == Op.CALL:
-            yield from _of_call(view, instr, known)
+            if _asks(view, instr[2]):
+                yield from _of_call(view, instr, known)
             continue
         containers = known.late_containers(value) if value else ()
         cells = known.late_cells(frame, instr) if instr[0] in _OF_CELLS else ()
@@ -83,12 +84,23 @@ def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
             for obj in objects[:1]:
                 said = f"asks for the state of a `{obj.cls}`, which changes between calls"
                 yield Hit(instr[-1], said, subject=known.states[obj])
-        elif name == "builtins.getattr" and len(instr[3]) > 1:
+        elif name == _GETATTR and len(instr[3]) > 1:
             owners = view.value(instr[3][0][0])
             for attribute in {o.const for o in view.value(instr[3][1][0]) if isinstance(o, Lit)}:
                 cells = [each for each in fields_named(owners, str(attribute)) if known.is_late(each[0])]
                 for hit in _of_places(instr, cells, ()):
                     yield replace(hit, message=f"reads `{attribute}`, which changes between calls")
+
+
+def _asks(view: FrameView, slot: int) -> bool:
+    """Whether what is called may be one of those that tell about state: asked once of each value."""
+    asked: dict[Value, bool] = view.project.shared("asks for state", dict)
+    value = view.value(slot)
+    found = asked.get(value)
+    if found is None:
+        names = view.names(slot)
+        found = asked[value] = any(n in _WORLD or n == _GETATTR or n.endswith(_TELLS) for n in names)
+    return found
 
 
 def _is_constant_path(view: FrameView, instr: Instr) -> bool:
@@ -97,6 +109,7 @@ def _is_constant_path(view: FrameView, instr: Instr) -> bool:
     return bool(path) and not any(isinstance(o, Tensor) for o in path)
 
 
+_GETATTR: Final = "builtins.getattr"
 _READ_FILE: Final = "tf.io.read_file"
 _SAID: Final[dict[Cell, str]] = {
     ENVIRONMENT: "reads the environment",

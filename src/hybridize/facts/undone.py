@@ -1,0 +1,199 @@
+"""Changes of state that the code which makes them takes back before it ends: a caller finds things as they were.
+
+`old = C.flag; C.flag = True` with `C.flag = old` in a `finally` block (or at the end), `depth += 1` with `depth -= 1`,
+`stack.append(x)` with `stack.pop()`; in one function, in a context manager made of a generator, or divided between
+`__enter__` and `__exit__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias
+
+from hybridize.facts.origins import definitions
+from hybridize.program.index import index_of, instructions
+from hybridize.program.ir import Block, Code, Instr, Op, Try
+from hybridize.records import dataclass
+
+#: A variable, a field of something, or a list, as the code of one function names it.
+_Name: TypeAlias = "tuple[Any, ...]"
+_WRITES: Final = frozenset({Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR})
+_INVERSE: Final = {"+": "-", "-": "+", "append": "pop", "appendleft": "popleft"}
+_MANAGER: Final = "contextmanager"
+_ENTER, _EXIT = "__enter__", "__exit__"
+_NOTHING: Final[frozenset[int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A write of a named place: where in the function, and `step`, what it adds, if it does no more (`+`, `append`)."""
+
+    name: _Name
+    place: int
+    instr: Instr
+    step: str
+    by: object
+
+
+def undone(code: Code) -> frozenset[int]:
+    """The positions of the changes that a function takes back."""
+    found = _known.get(code)
+    if found is None:
+        found = _known[code] = _undone(code)
+    return found
+
+
+_known: dict[Code, frozenset[int]] = {}
+
+
+def reset_undone() -> None:
+    """Forgets what was found in earlier analyses."""
+    _known.clear()
+
+
+def _undone(code: Code) -> frozenset[int]:
+    if code.name in (_ENTER, _EXIT):
+        pair = [_method(code, name) for name in (_ENTER, _EXIT)]
+        return frozenset(_between(pair[0], pair[1])) if pair[0] is not None and pair[1] is not None else _NOTHING
+    if code.kind != "function" or len(code.body) < 2:
+        return _NOTHING
+    if code.is_generator and not any(_MANAGER in _last_name(d) for d in code.decorators):
+        return _NOTHING
+    ends = _ends(code)
+    return frozenset(_within(code, ends)) if ends else _NOTHING
+
+
+def _last_name(node: Any) -> str:
+    while hasattr(node, "func"):
+        node = node.func
+    return str(getattr(node, "attr", None) or getattr(node, "id", ""))
+
+
+def _method(code: Code, name: str) -> Code | None:
+    """The method of the same class."""
+    made = index_of(code.parent).of(Op.FUNC) if code.parent is not None and code.parent.kind == "class" else ()
+    return next((instr[2] for instr in made if instr[2].name == name), None)
+
+
+def _ends(code: Code) -> set[int]:
+    """The instructions that run whatever happened before: those of `finally`, and those on the way without returns."""
+    found: set[int] = set()
+    _collect(code.body, found)
+    return found
+
+
+def _collect(block: Block, found: set[int]) -> None:
+    returns = False
+    for instr in block:
+        if instr[0] == Op.TRY:
+            statement: Try = instr[2]
+            found.update(map(id, statement.final))
+            _collect(statement.body, found)
+        elif not returns:
+            found.add(id(instr))
+        returns = returns or (instr[0] == Op.IF and any(i[0] in (Op.RETURN, Op.RAISE) for i in instructions((instr,))))
+
+
+def _within(code: Code, ends: set[int]) -> Iterator[int]:
+    written = _by_name(code)
+    for name, writes in written.items():
+        last = writes[-1]
+        if len(writes) < 2 or id(last.instr) not in ends or None in name:
+            continue
+        if last.step:
+            first = writes[0]
+            fits = len(writes) == 2 and _takes_back(first, last) and id(first.instr) in ends
+        else:
+            fits = _reads_before(code, last.instr, name, writes[0].place)
+        if fits:
+            yield from (write.instr[-1] for write in writes)
+
+
+def _between(enter: Code, leave: Code) -> Iterator[int]:
+    """What `__enter__` changes and `__exit__` takes back."""
+    before, after = _by_name(enter), _by_name(leave)
+    ends = _ends(enter) | _ends(leave)
+    for name in before.keys() & after.keys():
+        first, last = before[name], after[name]
+        always = all(id(each.instr) in ends for each in (*first, *last))
+        if len(first) != 1 or len(last) != 1 or None in name or not always:
+            continue
+        if last[0].step:
+            fits = _takes_back(first[0], last[0])
+        else:
+            kept = _read(leave, _value(last[0].instr))
+            saved = before.get(kept, []) if kept is not None else []
+            fits = any(_reads_before(enter, each.instr, name, first[0].place) for each in saved)
+        if fits:
+            yield from (first[0].instr[-1], last[0].instr[-1])
+
+
+def _takes_back(first: _Write, last: _Write) -> bool:
+    return bool(first.step) and _INVERSE.get(first.step) == last.step and (first.by == last.by or last.by is None)
+
+
+def _by_name(code: Code) -> dict[_Name, list[_Write]]:
+    """The writes of a function, by what they write, in order."""
+    found: dict[_Name, list[_Write]] = {}
+    for place, instr in enumerate(index_of(code).flat):
+        if instr[0] in _WRITES:
+            name = _written(code, instr)
+            step, by = _step(code, instr, name)
+            found.setdefault(name, []).append(_Write(name, place, instr, step, by))
+        elif instr[0] == Op.CALL:
+            made = definitions(code).get(instr[2])
+            if made is not None and made[0] == Op.ATTR and made[3] in ("append", "appendleft", "pop", "popleft"):
+                listed = ("items", _owner(code, made[2]))
+                by = None if made[3].startswith("pop") and not instr[3] else made[3]
+                found.setdefault(listed, []).append(_Write(listed, place, instr, made[3], by))
+    return found
+
+
+def _written(code: Code, instr: Instr) -> _Name:
+    if instr[0] == Op.SET_ATTR:
+        return "field", _owner(code, instr[2]), instr[3]
+    return "variable", instr[2]
+
+
+def _owner(code: Code, slot: int) -> _Name | None:
+    """What a slot is called in a function; None where it has no name."""
+    if slot == (code.params[0].slot if code.params else -1):
+        return "self", 0
+    return _read(code, slot) or (("slot", slot) if any(slot == p.slot for p in code.params) else None)
+
+
+def _read(code: Code, slot: int) -> _Name | None:
+    """The place that the value of a slot was read from."""
+    made = definitions(code).get(slot)
+    while made is not None and made[0] in (Op.COPY, Op.REFINE):
+        slot = made[2]
+        made = definitions(code).get(slot)
+    if made is None:
+        return None
+    if made[0] in (Op.GLOBAL, Op.CELL):
+        return "variable", made[2]
+    return ("field", _owner(code, made[2]), made[3]) if made[0] == Op.ATTR else None
+
+
+def _value(instr: Instr) -> int:
+    return int(instr[4] if instr[0] == Op.SET_ATTR else instr[3])
+
+
+def _step(code: Code, instr: Instr, name: _Name) -> tuple[str, object]:
+    """The operator and the constant of `x += 1`."""
+    made = definitions(code).get(_value(instr))
+    if made is None or made[0] not in (Op.INPLACE, Op.BINARY) or made[2] not in ("+", "-"):
+        return "", None
+    return (made[2], code.template[made[4]]) if _read(code, made[3]) == name and code.template[made[4]] else ("", None)
+
+
+def _reads_before(code: Code, instr: Instr, name: _Name, place: int) -> bool:
+    """Whether what is written is what the place held at first."""
+    slot = _value(instr)
+    if _read(code, slot) != name:
+        return False
+    made = definitions(code).get(slot)
+    while made is not None and made[0] in (Op.COPY, Op.REFINE):
+        made = definitions(code).get(made[2])
+    flat = index_of(code).flat
+    return any(each is made for each in flat[:place])
