@@ -138,12 +138,16 @@ def _indices(view: FrameView, slot: int) -> list[int]:
     return [slot]
 
 
+def _is_sequence(value: Value) -> bool:
+    """Whether a value is a sequence or text; one that may be a number, too, is most likely that here."""
+    texts = [isinstance(o, Container | Tup) or (isinstance(o, Lit) and o.kind == "str") for o in value]
+    return any(texts) and not any(isinstance(o, Lit | Prim) and o.kind in ("int", "float") for o in value)
+
+
 def repeat(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`[0] * n`: Python repeats the list; with a tensor it is a product."""
     for sequence, count in ((instr[3], instr[4]), (instr[4], instr[3])):
-        if any(
-            isinstance(o, Container | Tup) or (isinstance(o, Lit) and o.kind == "str") for o in view.value(sequence)
-        ):
+        if _is_sequence(view.value(sequence)):
             needs = number(view, count) or _array(view, count)
             if needs:
                 yield Hit(instr[-1], "repeats a Python sequence as often as a tensor says", needs)
