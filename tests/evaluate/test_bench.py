@@ -86,9 +86,18 @@ def test_a_variant_that_fails_is_run_once(tmp_path: Path) -> None:
 
 
 def test_where_the_original_fails_nothing_else_is_run(tmp_path: Path) -> None:
-    result, told = bench(tmp_path, FAST, program="import sys\nsys.exit(3)\n")
+    result, told = bench(tmp_path, FAST, program="raise ValueError\n")
     assert len(told) == 1
-    assert "exit code 3" in text(result)
+    assert "exit code 1: ValueError" in text(result)
+
+
+def test_a_program_may_end_with_a_code_of_its_own(tmp_path: Path) -> None:
+    code = "import sys\nsys.exit(3)\n"
+    result, _ = bench(tmp_path, code, runs=1, program=code)
+    assert result.same(result.variants[1])
+    result, _ = bench(tmp_path, "import sys\nsys.exit(4)\n", runs=1, program=code)
+    assert not result.same(result.variants[1])
+    assert "exit code 4, of the original 3" in text(result)
 
 
 def test_the_time_limit(tmp_path: Path) -> None:

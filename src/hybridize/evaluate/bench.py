@@ -76,8 +76,11 @@ class Run:
 
     @property
     def failed(self) -> bool:
-        """Whether it did not end by itself, with 0."""
-        return self.code != 0 or self.reason != "exit"
+        """Whether it did not end by itself, with 0 or the code that it gave to `sys.exit`."""
+        if self.reason != "exit" or self.code < 0:
+            return True
+        told = {event.get("event") for event in self.events}
+        return self.code != 0 and ("end" not in told or "exception" in told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +134,15 @@ class Measured:
 
     def timings(self) -> dict[int, Timing]:
         """Of the watched functions, by number; those of several processes are added up."""
-        found: dict[int, Timing] = {}
+        last: dict[tuple[Any, Any], dict[str, Any]] = {}  # a process may tell more than once
         for event in self.warm_up.events if self.warm_up else ():
             if event.get("event") == "timed":
-                new = Timing(**{name: event[name] for name in Timing.__slots__})
-                old = found.get(event["function"])
-                found[event["function"]] = new if old is None else _added(old, new)
+                last[event.get("pid"), event["function"]] = event
+        found: dict[int, Timing] = {}
+        for (_, number), event in last.items():
+            new = Timing(**{name: event[name] for name in Timing.__slots__})
+            old = found.get(number)
+            found[number] = new if old is None else _added(old, new)
         return found
 
 
@@ -183,6 +189,8 @@ class Result:
     def same(self, measured: Measured) -> bool:
         """Whether a variant ended well and its metrics are the original's, within the tolerance."""
         if measured.failure or self.only_one(measured):
+            return False
+        if {run.code for run in measured.runs} - {run.code for run in self.original.runs}:
             return False
         return all(d.equal(self.settings.tolerance) for d in self.differences(measured))
 

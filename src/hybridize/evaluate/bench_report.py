@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,6 +15,10 @@ from hybridize.evaluate.tables import Column, render
 from hybridize.report.words import counted
 
 _SHOWN_METRICS: Final = 12
+#: What TensorFlow says of itself on stderr: no reason why a program ended.
+CHATTER: Final = re.compile(
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:|[IWEF]\d{4} |[IWEF]0000|WARNING: All log|To enable the following"
+)
 
 
 def text(result: Result, style: str = "text") -> str:
@@ -164,6 +169,9 @@ def sentence(verdict: Verdict) -> str:
 def _metrics_sentence(result: Result, measured: Measured) -> str:
     differences = result.differences(measured)
     tolerance = result.settings.tolerance
+    codes = [run.code for each in (result.original, measured) for run in each.runs[:1]]
+    if len(set(codes)) > 1:
+        return f"exit code {codes[1]}, of the original {codes[0]}"
     if not differences:
         return "no loss or accuracy was printed or returned by `fit`: nothing to compare"
     if result.same(measured):
@@ -183,7 +191,7 @@ def _failure(measured: Measured) -> list[str]:
     run = measured.failure
     if run is None:
         return []
-    last = [line for line in run.error.splitlines() if line.strip()][-1:]
+    last = [line for line in run.error.splitlines() if line.strip() and not CHATTER.match(line)][-1:]
     return [f"{measured.variant.name}: {_ended(run)}{f': {last[0].strip()}' if last else ''}\n"]
 
 
@@ -192,7 +200,7 @@ def _ended(run: Run) -> str:
         return "ended after the time limit"
     if run.reason == "missing":
         return "the interpreter has no TensorFlow"
-    return f"ended with exit code {run.code}"
+    return f"ended by signal {-run.code}" if run.code < 0 else f"ended with exit code {run.code}"
 
 
 def _typical(measured: Measured) -> tuple[float | None, float | None]:

@@ -65,7 +65,7 @@ class Watcher:
         self._reporter = reporter
         self._records: dict[int, Record] = {}
         self._depth = threading.local()
-        self._told = False
+        self._told = self._child = False
         atexit.register(self.finish)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
@@ -106,6 +106,8 @@ class Watcher:
             return function(*args, **keywords)
         finally:
             record.note(time.perf_counter() - started, max(_traces(function) - before, 0))
+            if self._child and record.calls & (record.calls - 1) == 0:
+                self._reporter.tell("timed", **record.as_json())
 
     def finish(self) -> None:
         """Tells what was seen, once."""
@@ -118,6 +120,8 @@ class Watcher:
             self._reporter.tell("history", metrics=history)
 
     def _forked(self) -> None:
+        """In a process that was forked off: it may be ended without notice, so it tells now and then."""
+        self._child = True
         for record in self._records.values():
             record.reset()
 
