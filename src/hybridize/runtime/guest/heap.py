@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .holders import Cell, Change, Class_, Mapped, Position, Sequence_, Traces, Whole
+from .holders import Cache, Cell, Change, Class_, Mapped, Position, Sequence_, Traces, Whole
 from .resources import guarded_tape, is_variable, kind_name, settings, special
 from .values import BOOKKEEPING
 
@@ -64,6 +64,13 @@ class Heap:
         """State that Keras keeps in its modules, as far as they are loaded."""
         found = [getattr(sys.modules.get(module), name, None) for module, name in _KERAS]
         return [value for value in found if value is not None]
+
+    def handlers(self) -> list[Any]:
+        """What gets the messages of `logging` and is the program's, or a text in memory: no name leads there."""
+        logging: Any = sys.modules.get("logging")
+        known = [reference() for reference in list(getattr(logging, "_handlerList", ()))]
+        own = [h for h in known if h is not None and self.is_own(type(h).__module__)]
+        return own + [h.stream for h in known if isinstance(getattr(h, "stream", None), io.StringIO)]
 
     def names(self, code: types.CodeType) -> frozenset[str]:
         """The names that a function's code may look up in its globals."""
@@ -125,9 +132,12 @@ class Snapshot:
         self.paths: dict[int, str] = {}  # of lists, dictionaries and tensors
         self.tapes: list[Any] = []
         self.traces: list[Traces] = []
+        self._caches: list[Cache] = []
         self.truncated = False
         for path, value in roots:
             self._later(path, value, True)
+        for value in heap.handlers():
+            self._later("logging", value, True)
         for value in heap.globals():
             self._later("keras", value, False)
         self._walk()
@@ -135,10 +145,15 @@ class Snapshot:
         for mapping, prefix, names in self._globals.values():
             self._holders.append(Mapped(prefix, "{}{}", mapping, sorted(names), lambda n: not n.startswith("__")))
 
-    def restore(self) -> None:
-        """Puts everything back."""
+    def restore(self, caches: bool = True) -> None:
+        """Puts everything back; without `caches` these keep what was put there."""
         for holder in self._holders:
-            holder.restore()
+            if caches or holder not in self._caches:
+                holder.restore()
+
+    def cached(self) -> bool:
+        """Whether something was put into caches of `functools`."""
+        return any(holder.grown() for holder in self._caches)
 
     def changes(self) -> Iterator[Change]:
         """What is not as it was and is compared between runs: path, before, now."""
@@ -330,6 +345,9 @@ class Snapshot:
             self.tapes.append(value)
         if holder is not None:
             self._holders.append(holder)
+            if isinstance(holder, Cache):
+                self._caches.append(holder)
+                self._later(path, getattr(value, "__wrapped__", None), loud)
             return
         if isinstance(value, io.IOBase):
             return

@@ -192,6 +192,21 @@ class Whole:
         return iter(())
 
 
+class Cache(Whole):
+    """A cache of `functools`: what a run put there is taken out again, with all the rest."""
+
+    def __init__(self, path: str, value: Any) -> None:
+        self._value = value
+        super().__init__(path, lambda: value.cache_info().misses, self._clear, lambda now, before: now <= before, False)
+
+    def _clear(self, _: int) -> None:
+        self._value.cache_clear()
+
+    def grown(self) -> bool:
+        """Whether something was put there."""
+        return not self._same(self._get(), self.saved)
+
+
 class Cell(Whole):
     """A variable of an enclosing function."""
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .holders import Whole
+from .holders import Cache, Whole
 
 
 def is_variable(tf: Any, value: Any) -> bool:
@@ -113,6 +113,8 @@ def special(tf: Any, np: Any, path: str, value: Any, loud: bool) -> Any:
         return _counted(f"{path}.total_changes", lambda: int(value.total_changes), loud)
     if isinstance(value, (io.StringIO, io.BytesIO)):
         return _memory_file(path, value, loud)
+    if hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
+        return Cache(path, value)
     name = type(value).__name__
     if name in ("MutableHashTable", "DenseHashTable"):
         return Whole(
@@ -274,6 +276,10 @@ class Randomness:
     def reseeded(self) -> bool:
         """Whether `tf.random.set_seed` was called since."""
         return getattr(self._context, "_rng", None) is not self._tensorflow[1]
+
+    def moved(self) -> tuple[bool, bool]:
+        """Whether Python's and NumPy's streams stand elsewhere since."""
+        return random.getstate() != self._python, not _same_repr(self._np.random.get_state(), self._numpy)
 
     def restore(self) -> None:
         """As they were."""

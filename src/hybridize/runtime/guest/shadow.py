@@ -23,7 +23,7 @@ from .record import Record
 from .resources import taped
 from .subject import Call, Shadow, Subject
 from .suspended import suspends, watched
-from .trial import Outcome, State, TooLong, Trials, same_kind
+from .trial import Outcome, State, TooLong, Trials, said, same_kind
 from .values import Describer
 
 #: Calls that are compared after the first ones of a signature: programs do something else at every round number.
@@ -313,6 +313,11 @@ class Watcher:
         with self._graph_runs(call.subject.record):
             graph = self._trial(trials, lambda *a, **k: call.candidate()(*a, **k), call.arguments, gradients)
         new = traces.note(call, before, bound, parts, key)
+        graph.traced = bool(new)
+        if new and graph.error is None and trials.state.snapshot.cached():
+            trials.state.restore(caches=False)
+            with self._plainly():
+                graph.leaked = trials.run(call.reference(), call.arguments, real=False, gradients=False).error
         moved = trials.state.snapshot.moved()
         if moved is not None:
             call.subject.record.skip(f"`{moved}` is a generator: it can't be read twice")
@@ -403,6 +408,8 @@ class Watcher:
             graph.error = ValueError("tf.function only supports singleton tf.Variables created on the first call")
             left = [Difference("exception", "nothing raised", f"ValueError: {graph.error}")]
         record.again = False
+        if graph.leaked is not None and eager.error is None and not left:
+            graph.error, left = graph.leaked, [Difference("exception", "nothing raised", said(graph.leaked))]
         if left:
             self._differs(call, left, graph)
         else:

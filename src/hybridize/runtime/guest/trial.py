@@ -37,6 +37,9 @@ class Outcome:
         state: by path, (described before, described after) of what changed.
         variables: by identity, (path, value).
         gradients: in the order of what they are for, (name, described).
+        moved: whether it moved the streams of `random` and of NumPy.
+        traced: it made a new trace, in which Python code runs as in the eager form.
+        leaked: what eager calls raise now, since a tensor of the graph lies in a cache of `functools`.
         seconds: the call alone.
     """
 
@@ -53,6 +56,9 @@ class Outcome:
         self.same: list[str] = []
         self.notes: list[str] = []
         self.seconds = 0.0
+        self.moved = (False, False)
+        self.traced = False
+        self.leaked: BaseException | None = None
 
 
 class State:
@@ -66,10 +72,10 @@ class State:
         self._tf = heap.tf
         self.origin = heap, roots, home
 
-    def restore(self) -> None:
-        """As it was."""
+    def restore(self, caches: bool = True) -> None:
+        """As it was; without `caches` these keep what was put there."""
         with untaped(self._tf):
-            self.snapshot.restore()
+            self.snapshot.restore(caches)
             self.variables.restore()
             self.randomness.restore()
 
@@ -181,6 +187,7 @@ class Trials:
                 NOTHING if after is MISSING else describe(after),
             )
         outcome.variables = self.state.variables.now()
+        outcome.moved = self.state.randomness.moved()
         outcome.calls += ["tf.random.set_seed"] * self.state.randomness.reseeded()
 
     def _identical(self, value: Any) -> list[str]:
@@ -250,6 +257,9 @@ class Trials:
         for name in ("stdout", "stderr"):
             if not same_text(eager.text.get(name, ""), graph.text.get(name, "")):
                 found.append(Difference(name, _line(eager.text[name]), _line(graph.text[name])))
+        for name, mine, theirs in zip(("random", "numpy.random"), eager.moved, graph.moved):
+            if mine and not theirs and not graph.traced:
+                found.append(Difference(f"the stream of `{name}`", "moved", "as it was"))
         for path in dict.fromkeys((*eager.files, *graph.files)):
             texts = [side.files[path].text if path in side.files else "not written" for side in (eager, graph)]
             if not same_text(texts[0], texts[1]):
