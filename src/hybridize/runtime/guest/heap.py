@@ -262,7 +262,7 @@ class Snapshot:
         for default in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()):
             self._later(f"{value.__name__}'s default", default, True)
         if value.__dict__:
-            self._holders.append(Mapped(value.__name__, "{}.{}", value.__dict__, None, lambda n: not n.startswith("_")))
+            self._holders.append(Mapped(value.__name__, "{}.{}", value.__dict__, None, _given))
             for name, each in value.__dict__.items():
                 self._later(f"{value.__name__}.{name}", each, True)
         names = value.__globals__
@@ -379,9 +379,9 @@ class Snapshot:
         self._later(path, getattr(value, "__hybridize_function__", None), loud)
         names = getattr(value, "__dict__", {})
         if "__hybridize__" in names:
-            self._holders.append(Mapped(path, "{}.{}", names, None, lambda n: not str(n).startswith("_")))
+            self._holders.append(Mapped(path, "{}.{}", names, None, _given))
             for name, each in list(names.items()):
-                if not name.startswith("_"):
+                if _given(name):
                     self._later(f"{path}.{name}", each, loud)
         else:
             self._later(path, getattr(value, "__self__", None), loud)
@@ -420,6 +420,11 @@ class Snapshot:
             Whole(path, lambda: member.__get__(value), lambda v: member.__set__(value, v), lambda a, b: a is b, loud)
         )
         self._later(path, content, loud)
+
+
+def _given(name: Any) -> bool:
+    """Whether an attribute of a function is the program's: AutoGraph has `ag_dnc_wrapper__` and its like."""
+    return not (str(name).startswith("_") or str(name).endswith("__"))
 
 
 def _place(generator: Any) -> int:

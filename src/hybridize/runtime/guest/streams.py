@@ -146,7 +146,8 @@ class Streams:
                     notes.append(record.getMessage()[:400])
 
         handlers, propagate = list(logger.handlers), logger.propagate
-        logger.handlers[:] = [Keep()]
+        libraries = ("logging", "absl", "tensorflow")
+        logger.handlers[:] = [Keep(), *(h for h in handlers if not type(h).__module__.startswith(libraries))]
         logger.propagate = False
 
         def undo() -> None:
