@@ -223,8 +223,9 @@ def main():
     seen = []
     for i in range(4):
         x = tf.constant([1.0, 2.0 + i])
-        for f in (equal, effect, prints, asserts, number, hosted, noisy, drawn_and_counted, through, innocent, written):
+        for f in (equal, effect, prints, asserts, hosted, noisy, drawn_and_counted, through, innocent, written):
             f(x)
+        seen.append(number(x))
         numpys(x)
         seen.append(float(stale(x)[0]))
         factor += 1

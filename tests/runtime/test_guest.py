@@ -22,8 +22,8 @@ from typing import Any
 
 import pytest
 
+from hybridize.runtime.guest.callers import ignored, reads_text
 from hybridize.runtime.guest.differ import Comparison, leaves
-from hybridize.runtime.guest.handlers import reads_text
 from hybridize.runtime.guest.heap import Heap, Snapshot
 from hybridize.runtime.guest.novelty import Novelty
 from hybridize.runtime.guest.outside import Journal
@@ -210,6 +210,19 @@ def test_what_a_run_reads_is_there_for_the_next_one(monkeypatch: pytest.MonkeyPa
             assert input() == "two"
     assert input() == "two"
     assert list(sys.stdin) == ["three\n"]
+
+
+def test_whether_a_result_is_dropped() -> None:
+    seen: list[bool] = []
+
+    def called() -> int:
+        seen.append(ignored(sys._getframe(1)))
+        return 1
+
+    called()
+    kept = called()
+    assert [called(), kept] == [1, 1]
+    assert seen == [True, False, False]
 
 
 def test_who_reads_the_text_of_an_exception(tmp_path: Path) -> None:

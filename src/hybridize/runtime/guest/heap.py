@@ -19,7 +19,7 @@ from .values import BOOKKEEPING
 OBJECTS = 30_000
 _ATOMS = (
     int, float, complex, bool, str, bytes, type(None), type(...), range, slice, types.CodeType,
-    types.BuiltinFunctionType, types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
+    types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
 )  # fmt: skip
 _ITERATORS = frozenset(
     "count cycle repeat islice zip map filter enumerate chain list_iterator tuple_iterator range_iterator"
@@ -228,6 +228,9 @@ class Snapshot:
         elif kind is types.MethodType:
             self._later(path, value.__self__, loud)
             self._later(path, value.__func__, loud)
+        elif kind in (types.BuiltinFunctionType, types.MethodWrapperType):
+            if not isinstance(value.__self__, types.ModuleType):  # the `append` of a list, say
+                self._later(path, value.__self__, loud)
         elif isinstance(value, type):
             self._class(path, value)
         elif kind is types.ModuleType:

@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakSet
 
 from . import traces
+from .callers import ignored
 from .differ import Comparison, Difference
 from .heap import Heap
 from .judge import Judge, is_random, state_kept
@@ -336,6 +337,7 @@ class Watcher:
         trials = Trials(self.heap, self._describer, self._comparison, State(self.heap, roots, home))
         trials.identity = call.subject.record.number in self._identity
         trials.touched, trials.plainly = call.subject.touched, self._plainly
+        trials.ignored = ignored(sys._getframe(1))
         return trials
 
     @contextlib.contextmanager

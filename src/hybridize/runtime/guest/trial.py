@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any
 
-from .differ import Comparison, Difference
-from .handlers import reads_text
+from .callers import reads_text
+from .differ import Comparison, Difference, leaves
 from .heap import Heap, Snapshot
 from .holders import MISSING
 from .outside import Written
@@ -85,6 +85,7 @@ class Trials:
 
     Attributes:
         identity: callers ask whether a tensor that they get is one that they gave.
+        ignored: the caller does nothing with the result.
         plainly: makes a context in which watched functions are called as they were defined.
         touched: computing gradients changes state, as a custom gradient's Python code may; None: not known yet.
         recording: tapes record while gradients are computed.
@@ -93,7 +94,7 @@ class Trials:
     def __init__(self, heap: Heap, describer: Describer, comparison: Comparison, state: State) -> None:
         self._tf, self._np = heap.tf, heap.np
         self._describer, self._comparison, self.state = describer, comparison, state
-        self.identity = self.recording = False
+        self.identity = self.recording = self.ignored = False
         self.touched: bool | None = None
         self.plainly: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self._exact = Comparison(heap.np, {"default": 0.0, "python": 0.0})
@@ -243,7 +244,7 @@ class Trials:
         if found or eager.error is not None:
             return found
         compare = (self._exact if exact else self._comparison).compare
-        found += compare("result", eager.result, graph.result)
+        found += self._results(eager, graph, compare)
         if eager.same != graph.same and not found:
             found.append(
                 Difference("identity of result", f"`{eager.same[0]}` itself" if eager.same else "new", "a copy")
@@ -267,6 +268,22 @@ class Trials:
         if not same_text("\n".join(eager.calls), "\n".join(graph.calls)):
             found.append(Difference("calls", _line(", ".join(eager.calls)), _line(", ".join(graph.calls))))
         return found
+
+    def _results(self, eager: Outcome, graph: Outcome, compare: Compare) -> list[Difference]:
+        """Differences of results; that a number comes back as a tensor is none where nobody looks."""
+        found = list(compare("result", eager.result, graph.result))
+        if not self.ignored:
+            return found
+        mine, theirs = (dict(leaves("result", side.result)) for side in (eager, graph))
+        return [d for d in found if not self._same_number(mine.get(d.path), theirs.get(d.path))]
+
+    def _same_number(self, eager: Described | None, graph: Described | None) -> bool:
+        if eager is None or graph is None or eager[0] == graph[0]:
+            return False
+        try:
+            return bool(self._np.allclose(eager[-1], graph[-1]))
+        except (TypeError, ValueError):
+            return False
 
     def _variables(self, eager: Outcome, graph: Outcome, compare: Compare) -> Iterator[Difference]:
         for key, (path, value) in eager.variables.items():

@@ -1,13 +1,29 @@
-"""Whether the program reads the text of an exception: a graph's has the story of its tracing in it, too."""
+"""What the program does with what a call gives: whether it reads a result at all, or the text of an exception.
+
+A graph's result may be of another type, and its exceptions tell the story of their tracing, too.
+"""
 
 from __future__ import annotations
 
 import ast
+import dis
 import os
 from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _trees: dict[str, ast.Module | None] = {}
+
+
+def ignored(frame: Any) -> bool:
+    """Whether the nearest code that is not this package's, from a frame on outwards, drops the result of its call."""
+    while frame is not None and os.path.dirname(frame.f_code.co_filename) == _HERE:
+        frame = frame.f_back
+    if frame is None:
+        return False
+    # The frame stands at its call, or at what the interpreter keeps behind it.
+    after = (i for i in dis.get_instructions(frame.f_code) if i.offset > frame.f_lasti)
+    following = next(after, None)
+    return following is not None and following.opname == "POP_TOP"
 
 
 def reads_text(kind: type, frame: Any) -> bool:
