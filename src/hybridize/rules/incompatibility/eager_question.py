@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Heap, Lib, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.facts.symbolic import OPERATION
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes, operators
 from hybridize.rules.values import argument, is_message, number, own, uses
@@ -23,6 +24,25 @@ _FUNCTIONS: Final = frozenset({"tf.get_static_value"}) | frozenset(
     f"builtins.{name}" for name in "hasattr getattr type id isinstance".split()
 )
 _REFERENCES: Final = (".ref", ".experimental_ref")
+#: What code that only works out a shape consists of, besides calls.
+_PLAIN: Final = frozenset(
+    {
+        Op.ATTR,
+        Op.ITEM,
+        Op.SLICE,
+        Op.BINARY,
+        Op.UNARY,
+        Op.COMPARE,
+        Op.LIST,
+        Op.TUPLE,
+        Op.COPY,
+        Op.REFINE,
+        Op.GLOBAL,
+        Op.PHI,
+    }
+)
+_OF_SHAPES: Final = frozenset("set_shape as_list get_shape concatenate TensorShape compute_output_shape".split())
+_BUILT_IN: Final = frozenset(f"builtins.{name}" for name in ("list", "tuple", "len", "int"))
 _CLASS: Final = "__class__"
 _CLASSES: Final = "asks for the class of a tensor, which is another one"
 _EAGER_CLASS: Final = ".EagerTensor"
@@ -38,7 +58,7 @@ def _asks(name: str) -> bool:
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`tf.executing_eagerly()`, `hasattr(t, "numpy")`, `type(t)`, `id(t)`, `t.ref()`."""
     for name in view.names(instr[2]):
-        if name in _MODES and uses(view, instr[1]):
+        if name in _MODES and uses(view, instr[1]) and not _tells_shapes(view, instr[1]):
             yield Hit(instr[-1], f"asks `{name}()`, whose answer changes", OPERATION)
         elif name == "tf.get_static_value" and uses(view, instr[1]):
             yield from _hit(view, instr, argument(instr, 0), "asks for the value of a tensor, which is not known yet")
@@ -58,6 +78,34 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
             owner = view.receiver(instr[2])
             if _outlives(view, instr[1]) and not _is_variable(view, owner):
                 yield from _hit(view, instr, owner, "keeps or looks up a tensor by its identity")
+
+
+def _tells_shapes(view: FrameView, slot: int) -> bool:
+    """Whether an answer decides only whether a tensor is told its shape, as layers that are made like Keras' do."""
+    for use in uses(view, slot):
+        if use[0] == Op.UNARY and use[2] == "not":
+            if not _tells_shapes(view, use[1]):
+                return False
+        elif use[0] != Op.IF or use[2] != slot or not _sets_shapes(view, use):
+            return False
+    return True
+
+
+def _sets_shapes(view: FrameView, branch: Instr) -> bool:
+    """Whether the branches of a condition compute with shapes, set them, and leave nothing else behind."""
+    for instr in instructions([*branch[3], *branch[4]]):
+        if instr[0] not in _PLAIN and not (instr[0] == Op.CALL and _is_of_shapes(view, instr)):
+            return False
+    ends = branch[5:7]
+    joined = (phi for phi in index_of(view.code).of(Op.PHI) if any(edge in ends for edge, _ in phi[2]))
+    return not any(uses(view, phi[1]) for phi in joined)
+
+
+def _is_of_shapes(view: FrameView, call: Instr) -> bool:
+    func = view.definition(call[2])
+    if func is not None and func[0] == Op.ATTR:
+        return func[3] in _OF_SHAPES
+    return all(name in _BUILT_IN for name in view.names(call[2])) and bool(list(view.names(call[2])))
 
 
 def _class(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -223,6 +271,20 @@ r1 = target(tf.constant(2.0))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+from tensorflow.python.eager import context
+w = tf.Variable(tf.ones([3, 2]))
+def target(x):
+    y = tf.tensordot(x, w, [[2], [0]])
+    if not context.executing_eagerly():
+        shape = x.shape.as_list()
+        y.set_shape(shape[:-1] + [w.shape[-1]])
+    return y
+r1 = target(tf.ones([2, 2, 3]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
