@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lit
+from hybridize.flow.frames import Frame
+from hybridize.flow.testing import is_test_path
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, ProjectView
@@ -19,7 +22,7 @@ _SEEDS: Final = frozenset({"tf.random.set_seed", "tf.keras.utils.set_random_seed
 def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A draw without a seed of its own, in a program that sets the global one."""
     name = next((n for n in view.names(instr[2]) if n in _DRAWS), None)
-    if name is None or _has_seed(view, instr) or not _is_seeded(view.project):
+    if name is None or _has_seed(view, instr) or not _is_seeded(view):
         return
     yield Hit(instr[-1], f"`{name}` follows the global seed alone: in a graph it draws other numbers")
 
@@ -37,14 +40,53 @@ def _is_none(view: FrameView, slot: int) -> bool:
     return bool(value) and all(isinstance(o, Lit) and o.const is None for o in value)
 
 
-def _is_seeded(project: ProjectView) -> bool:
-    """Whether the program sets the global seed somewhere."""
-    return project.shared("global seed", lambda: _seeds(project))
+def _is_seeded(view: FrameView) -> bool:
+    """Whether the global seed is set where the draw happens: in the same file, or by a program that gets there."""
+    everywhere, files = view.project.shared("global seed", lambda: _seeds(view.project))
+    if everywhere or view.code.path in files:
+        return True
+    return bool(files) and not files.isdisjoint(_programs([view.frame]))
 
 
-def _seeds(project: ProjectView) -> bool:
-    frames = (frame for found in project.solution.frames.values() for frame in found)
-    return any(e.kind == "random" and e.detail in _SEEDS for frame in frames for e in frame.effects.values())
+def _seeds(project: ProjectView) -> tuple[bool, frozenset[str]]:
+    """Whether the seed is set for all the project, else the scripts and tests that set it for themselves."""
+    frames = [frame for found in project.solution.frames.values() for frame in found]
+    seeding = [f for f in frames if any(e.kind == "random" and e.detail in _SEEDS for e in f.effects.values())]
+    files = _programs(seeding)
+    imported = _imported(project) if files else frozenset()
+    everywhere = any(not is_test_path(path) and _stem(path) in imported for path in files)
+    return everywhere, frozenset(files)
+
+
+def _programs(frames: list[Frame]) -> set[str]:
+    """The files whose own code leads to some frames; that of a frame that nothing calls is its own."""
+    todo, seen = list(frames), set(frames)
+    found: set[str] = set()
+    while todo:
+        frame = todo.pop()
+        if not frame.callers:
+            found.add(frame.code.path)
+        new = [caller for caller in frame.callers if caller not in seen]
+        seen.update(new)
+        todo += new
+    return found
+
+
+def _imported(project: ProjectView) -> frozenset[str]:
+    """The last parts of the names that some module imports."""
+    found: set[str] = set()
+    for code in project.solution.frames:
+        index = index_of(code)
+        found.update(instr[2].rpartition(".")[2] for instr in index.of(Op.IMPORT))
+        for instr in index.of(Op.IMPORT_FROM):
+            found |= {str(instr[2] or "").rpartition(".")[2], str(instr[4])}
+        found.update(str(instr[2] or "").rpartition(".")[2] for instr in index.of(Op.IMPORT_STAR))
+    return frozenset(found)
+
+
+def _stem(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    return folder.rpartition("/")[2] if name == "__init__.py" else name.partition(".")[0]
 
 
 RULE = Rule(
