@@ -93,7 +93,7 @@ def _tells_shapes(view: FrameView, slot: int) -> bool:
 
 def _sets_shapes(view: FrameView, branch: Instr) -> bool:
     """Whether the branches of a condition compute with shapes, set them, and leave nothing else behind."""
-    for instr in instructions([*branch[3], *branch[4]]):
+    for instr in instructions((*branch[3], *branch[4])):
         if instr[0] not in _PLAIN and not (instr[0] == Op.CALL and _is_of_shapes(view, instr)):
             return False
     ends = branch[5:7]
