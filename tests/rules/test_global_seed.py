@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 LIB = "import tensorflow as tf\ndef noisy(x):\n    return x + tf.random.normal([3])\n"
 CALL = "import tensorflow as tf\nfrom lib import noisy\nnoisy(tf.ones([3]))\n"
 SEED = "import tensorflow as tf\ntf.random.set_seed(1)\n"
-TEST = "import tensorflow as tf\nfrom lib import noisy\ndef test_it():\n    tf.random.set_seed(1)\n    noisy(tf.ones([3]))\n"
+TEST = "import tensorflow as tf\nfrom lib import noisy\ndef test_it():\n"
+TEST += "    tf.random.set_seed(1)\n    noisy(tf.ones([3]))\n"
 
 
 @pytest.mark.parametrize(
