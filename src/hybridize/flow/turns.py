@@ -49,8 +49,10 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
     vals, edges = frame.vals, frame.edges
     edges[loop.entry] = 1
     engine.execute(frame, loop.test)
+    union = bytearray(edges)
+    for edge in _inner(loop):
+        edges[edge] = 0  # set by an earlier run of the frame: each turn sets its own
     before = bytes(edges)
-    union = bytearray(before)
     slots = _slots(loop)
     seen: list[Any] = [None] * len(slots)
     outer = frame.turn
@@ -123,6 +125,33 @@ def _slots(loop: Loop) -> tuple[int, ...]:
     if loop.slots is None:
         loop.slots = tuple(_assigned(loop.body))
     return loop.slots
+
+
+def _inner(loop: Loop) -> tuple[int, ...]:
+    """The edges inside a loop's body, and those back from it."""
+    if loop.inner is None:
+        loop.inner = (*_edges(loop.body), loop.back, *loop.continues)
+    return loop.inner
+
+
+def _edges(block: Block) -> list[int]:
+    found: list[int] = []
+    for instr in block:
+        match instr[0]:
+            case Op.IF:
+                found += [instr[5], instr[6], *_edges(instr[3]), *_edges(instr[4])]
+            case Op.LOOP:
+                loop = instr[2]
+                found += [loop.entry, loop.back, loop.exhausted, loop.done, *loop.breaks, *loop.continues]
+                found += _edges((*loop.test, *loop.body, *loop.orelse))
+            case Op.TRY:
+                tried = instr[2]
+                found += [tried.fallthrough, *_edges((*tried.body, *tried.orelse, *tried.join, *tried.final))]
+                for handler in tried.handlers:
+                    found += [handler.fallthrough, *_edges((*handler.catches, *handler.body))]
+            case Op.JUMP:
+                found.append(instr[2])
+    return [edge for edge in found if edge >= 0]
 
 
 def _assigned(block: Block) -> list[int]:

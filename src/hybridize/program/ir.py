@@ -104,6 +104,7 @@ class Loop:
     continues: tuple[int, ...] = ()
     fills: int = NO_SLOT  # the list that a comprehension gives one element in each turn, by the last instruction
     slots: tuple[int, ...] | None = None  # what the body assigns (`flow.turns`), gathered when first asked for
+    inner: tuple[int, ...] | None = None  # the edges inside the body, likewise
 
 
 @dataclass(slots=True)
