@@ -36,6 +36,7 @@ from hybridize.domain.tensors import DENSE
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.functions import FunctionCalls
 from hybridize.flow.heap import join_items, registry_class, uid_of
+from hybridize.flow.members import by_value, is_enumeration
 from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import default_call, is_wrapped, unknown_method
@@ -194,6 +195,8 @@ class Calls(FunctionCalls):
                 default = self.class_lookup(frame, cls, name)
                 items.append(args[i] if i < len(args) else kwargs.get(name, default))
             return tup(items, "tuple", names).value
+        if len(args) == 1 and not kwargs and is_enumeration(cls):
+            return by_value(self, frame, cls, args[0], pos) or None
         return None
 
     def _call_new(

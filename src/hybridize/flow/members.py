@@ -52,6 +52,21 @@ def item_of(engine: HeapAccess, frame: Frame, cls: Class, name: str, pos: int) -
     return member_of(engine, frame, cls, name, value, pos) if _is_member(name, value) else BOTTOM
 
 
+def by_value(engine: HeapAccess, frame: Frame, cls: Class, given: Value, pos: int) -> Value:
+    """What `C(value)` is: the member with that value, any member where the value is not known."""
+    consts = [o.const for o in given if isinstance(o, Lit)]
+    result = BOTTOM
+    for name in _names(cls):
+        value = engine.class_lookup(frame, cls, name)
+        if not _is_member(name, value):
+            continue
+        own = [o.const for o in value if isinstance(o, Lit)]
+        # A member is ruled out where its value and the one that is asked for are known constants that differ.
+        if len(consts) < len(given) or len(own) < len(value) or any(c in own for c in consts):
+            result = join(result, member_of(engine, frame, cls, name, value, pos))
+    return result
+
+
 def named(index: Value) -> list[str] | None:
     """The names that an index stands for, None where it is not known."""
     names = [key.const for key in index if isinstance(key, Lit) and isinstance(key.const, str)]

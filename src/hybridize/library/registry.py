@@ -29,6 +29,8 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "keras": (
         "hybridize.library.keras.core",
         "hybridize.library.keras.training",
+        "hybridize.library.keras.optimizers",
+        "hybridize.library.keras.datasets",
         "hybridize.library.keras.callbacks",
         "hybridize.library.keras.layers",
     ),
