@@ -20,6 +20,7 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
         "hybridize.library.tensorflow.core",
         "hybridize.library.tensorflow.math",
         "hybridize.library.tensorflow.data",
+        "hybridize.library.tensorflow.data_sources",
         "hybridize.library.tensorflow.control",
         "hybridize.library.tensorflow.objects",
         "hybridize.library.tensorflow.lookup",

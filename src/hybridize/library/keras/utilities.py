@@ -10,7 +10,7 @@ from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.settings import float_of_inputs, global_float, is_float, make_layer, set_global
 from hybridize.library.operands import Args, Unsure, expand, group, sure, value_rule
 from hybridize.library.spec import Call, ClassSpec, Spec
-from hybridize.library.tensorflow.data import DATASET
+from hybridize.library.tensorflow.data_elements import DATASET
 
 
 def _initializer(call: Call) -> Value:

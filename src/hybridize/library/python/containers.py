@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.library.protocols import FORMATTED, equal, look_up, show
-from hybridize.library.python.functions import compare_elements, from_keys, give
+from hybridize.library.python.sequences import compare_elements, from_keys, give
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 #: So many attributes of an object are told apart by `vars`.

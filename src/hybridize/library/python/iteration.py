@@ -23,9 +23,6 @@ from hybridize.library.protocols import order
 from hybridize.library.python.functions import (
     FUNCTIONS as BUILTINS,
 )
-from hybridize.library.python.functions import (
-    known_items,
-)
 from hybridize.library.python.rules import (
     call_back,
     change,
@@ -37,6 +34,7 @@ from hybridize.library.python.rules import (
     same,
     unpacked,
 )
+from hybridize.library.python.sequences import known_items
 from hybridize.library.spec import Call, Rule, Spec
 
 _COUNTER: Final = prim("int", True).value

@@ -1,0 +1,114 @@
+"""Datasets as streams of their elements: what elements are made of, and rules on their leaves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOTTOM,
+    Container,
+    Obj,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+    stream,
+    tensor,
+    tup,
+    unknown,
+)
+from hybridize.domain.tensors import (
+    DENSE,
+    NDARRAY,
+    VARIABLE,
+    Shape,
+)
+from hybridize.library.convert import PYTHON_TF, type_of_value
+from hybridize.library.spec import Call
+
+DATASET: Final = "tf.data.Dataset"
+
+
+ITERATOR: Final = "tf.data.Iterator"
+
+
+#: The count of a dataset that never ends.
+INFINITE: Final = -1
+
+
+def dataset(element: Value, count: int | None = None) -> Value:
+    """A dataset of these elements, and how many there are."""
+    return stream(DATASET, element, count).value
+
+
+def count_of(call: Call) -> int | None:
+    """How many elements the dataset has whose method is called; None where that is not known."""
+    return call.receiver.count if isinstance(call.receiver, Stream) else None
+
+
+def elements_of(call: Call, value: Value) -> Value:
+    """The elements of datasets, as a graph sees them; of anything else what iterating gives."""
+    result = BOTTOM
+    for obj in value:
+        result = join(result, obj.element if isinstance(obj, Stream) else call.elements(obj.value))
+    return result
+
+
+def element_of(call: Call) -> Value:
+    """The element of the dataset whose method is called."""
+    return call.receiver.element if isinstance(call.receiver, Stream) else unknown("an element of a dataset").value
+
+
+def structure(call: Call, value: Value, leaf: LeafRule, depth: int = 0) -> Value:
+    """Maps the tensors of an element's structure."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Tup) and depth < 5:
+            items = [structure(call, item, leaf, depth + 1) for item in obj.items]
+            result = join(result, tup(items, obj.kind, obj.names).value)
+        elif isinstance(obj, Container) and obj.kind == "dict" and depth < 5:
+            result = join(result, _mapping(call, obj, leaf, depth))
+        else:
+            result = join(result, leaf(call, obj))
+    return result
+
+
+def _mapping(call: Call, obj: Container, leaf: LeafRule, depth: int) -> Value:
+    engine, frame = call.engine, call.frame
+    # Calls in a chain have one position: the source tells their results apart.
+    made = call.new("dict", f"structure {depth} {call.name} {id(obj)}")
+    for key, cell in list(obj.fields.items()):
+        engine.write(frame, made.cell(key), structure(call, engine.read(frame, cell), leaf, depth + 1), call.pos)
+    if not engine.is_exact(frame, obj):
+        engine.lose_exactness(made)
+        rest = structure(call, engine.read(frame, obj.rest_cell()), leaf, depth + 1)
+        engine.write(frame, made.rest_cell(), rest, call.pos)
+    return made.value
+
+
+class LeafRule:
+    """The type of a rule on one leaf of a structure (a callable; kept simple for the type checker)."""
+
+    def __call__(self, call: Call, obj: Obj) -> Value:
+        raise NotImplementedError
+
+
+class Leaf(LeafRule):
+    """A leaf becomes a tensor whose shape is a function of its own."""
+
+    def __init__(self, shape: object) -> None:
+        self.shape = shape
+
+    def __call__(self, call: Call, obj: Obj) -> Value:
+        dtype, shape = type_of_value(call, obj.value, PYTHON_TF)
+        kind = obj.kind if isinstance(obj, Tensor) and obj.kind not in (NDARRAY, VARIABLE) else DENSE
+        if not isinstance(obj, Tensor) and dtype is None and shape is None:
+            return obj.value
+        new: Shape = self.shape(shape)  # type: ignore[operator]
+        return tensor(kind, dtype, new).value
+
+
+def first_axis_dropped(shape: Shape) -> Shape:
+    """The shape of a slice along the first axis."""
+    return shape[1:] if shape else None
