@@ -498,6 +498,8 @@ class HeapAccess:
                     method = self.bind_all(frame, hook, obj, pos)
                     self.call_value(frame, pos, method, [literal(name).value, value], {}, "attribute")
                 self.write(frame, obj.cell(name), value, pos)
+                if name == "__dict__":
+                    self._take_namespace(frame, obj, value, pos)
             case Heap():
                 self.write(frame, obj.cell(name), value, pos)
                 if isinstance(obj, Mod) and not value:
@@ -513,6 +515,18 @@ class HeapAccess:
             case _:
                 return
         frame.effect("attribute", obj, name, pos)
+
+    def _take_namespace(self, frame: Frame, obj: Inst, value: Value, pos: int) -> None:
+        """`self.__dict__ = names`: what a dictionary holds, or the object itself as one, become its attributes."""
+        for source in value:
+            held = self.container_behind(source) if isinstance(source, Inst) else source
+            if isinstance(held, Container) and held.kind == "dict":
+                self.is_exact(frame, held)  # the frame runs again when there are more keys
+                for key, cell in list(held.fields.items()):
+                    if isinstance(key, str):
+                        self.write(frame, obj.cell(key), self.read(frame, cell), pos)
+                if held.rest is not None:
+                    self.write(frame, obj.rest_cell(), self.read(frame, held.rest), pos)
 
     def del_attr(self, frame: Frame, obj: Obj, name: str, pos: int) -> None:
         """Deletes an attribute of an object: a deleter, a descriptor or `__delattr__` may stand in for that."""

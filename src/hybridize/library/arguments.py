@@ -180,7 +180,7 @@ class Args:
         match obj:
             case Tup():
                 return list(obj.items)
-            case Container(kind="list"):
+            case Container(kind="list" | "deque"):
                 if not self.call.engine.is_exact(self.call.frame, obj):
                     return self._alike(obj)
                 return [self.call.engine.read(self.call.frame, cell) for cell in list(obj.fields.values())]
@@ -281,7 +281,7 @@ class Args:
                     dtype = None
                 content = (const,) if const is not None and const >= 0 else None
                 return Operand(dtype, (), DENSE, content, True, obj.kind) if dtype else NOTHING
-            case Tup() | Container(kind="list") if depth < _MAX_DEPTH:
+            case Tup() | Container(kind="list" | "deque") if depth < _MAX_DEPTH:
                 return self._sequence(obj, table, depth)
             case Stream(kind="tuple" | "range" | "TensorShape"):
                 inner = self._of(obj.element, depth + 1)

@@ -181,7 +181,7 @@ def _type_of_object(call: Call, obj: Obj, table: dict[str, str], depth: int) -> 
             return table.get(obj.kind), ()
         case Tup():
             return _stacked(call, list(obj.items), table, depth)
-        case Container(kind="list"):
+        case Container(kind="list" | "deque"):
             engine, frame = call.engine, call.frame
             if engine.is_exact(frame, obj):
                 return _stacked(call, [engine.read(frame, c) for c in list(obj.fields.values())], table, depth)

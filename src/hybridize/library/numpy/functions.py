@@ -73,7 +73,7 @@ def _spread_dtype(a: Args) -> str | None:
 
 
 def _of_sequence(a: Args) -> str | None:
-    return combined(joining.operands(a))
+    return combined(joining.dtypes(a))
 
 
 def _arange_dtype(a: Args) -> str | None:

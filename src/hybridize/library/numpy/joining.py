@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hybridize.domain.objects import NONE, Tensor
+from collections.abc import Callable
+from typing import Final
+
+from hybridize.domain.objects import NONE, Container, Stream, Tensor
 from hybridize.domain.tensors import UNRESOLVED, Dim, Shape
 from hybridize.library.arithmetic import contraction
 from hybridize.library.operands import Args, Operand, Unsure
@@ -31,9 +34,42 @@ def operands(a: Args) -> list[Operand]:
     return a.tensors(a.first)
 
 
-def concatenate(a: Args) -> Shape:
-    """The shape that `concatenate` gives."""
-    shapes = [o.shape for o in operands(a)]
+def element(a: Args) -> Operand:
+    """What stands for each array of a sequence of unknown length."""
+    (obj,) = a.call.args[0] if a.call.args and len(a.call.args[0]) == 1 else (NONE,)
+    if not isinstance(obj, Container | Stream):
+        raise Unsure
+    found = a.operand(a.call.elements(obj.value))
+    if found.shape is None:
+        raise Unsure
+    return found
+
+
+def dtypes(a: Args) -> list[Operand]:
+    """The arrays of the sequence, or one for all of them."""
+    try:
+        return operands(a)
+    except Unsure:
+        return [element(a)]
+
+
+def _over(rule: Callable[[Args, list[Shape]], Shape]) -> Callable[[Args], Shape]:
+    """A rule over the arrays of a sequence; where their number is not known, the dim that it changes is not, either."""
+
+    def shape(a: Args) -> Shape:
+        try:
+            return rule(a, [o.shape for o in operands(a)])
+        except Unsure:
+            one = element(a).shape
+        first, second = rule(a, [one]), rule(a, [one, one])
+        if first is None or second is None:
+            raise Unsure
+        return tuple(d if d == e else UNRESOLVED for d, e in zip(first, second, strict=True))
+
+    return shape
+
+
+def _concatenate(a: Args, shapes: list[Shape]) -> Shape:
     if "axis" in a.call.kwargs or len(a.call.args) > 1:
         if not a.given("axis"):
             return (sum_of(product_of(s) if s is not None else UNRESOLVED for s in shapes),)
@@ -41,10 +77,8 @@ def concatenate(a: Args) -> Shape:
     return concatenated(shapes, 0)
 
 
-def stack(a: Args) -> Shape:
-    """The shape that `stack` gives."""
-    axis = a.integer("axis", default=0) if a.given("axis") else 0
-    return stacked([o.shape for o in operands(a)], axis)
+def _stack(a: Args, shapes: list[Shape]) -> Shape:
+    return stacked(shapes, a.integer("axis", default=0) if a.given("axis") else 0)
 
 
 def _known(shapes: list[Shape]) -> list[Dims]:
@@ -53,30 +87,30 @@ def _known(shapes: list[Shape]) -> list[Dims]:
     return [s for s in shapes if s is not None]
 
 
-def vstack(a: Args) -> Shape:
-    """The shape that `vstack` gives."""
-    shapes = [s if len(s) > 1 else (1, *s) if s else (1, 1) for s in _known([o.shape for o in operands(a)])]
-    return concatenated(shapes, 0)
+def _vstack(a: Args, shapes: list[Shape]) -> Shape:
+    return concatenated([s if len(s) > 1 else (1, *s) if s else (1, 1) for s in _known(shapes)], 0)
 
 
-def hstack(a: Args) -> Shape:
-    """The shape that `hstack` gives."""
-    shapes = [s or (1,) for s in _known([o.shape for o in operands(a)])]
-    return concatenated(shapes, 0 if len(shapes[0]) == 1 else 1)
+def _hstack(a: Args, shapes: list[Shape]) -> Shape:
+    known = [s or (1,) for s in _known(shapes)]
+    return concatenated(known, 0 if len(known[0]) == 1 else 1)
 
 
-def dstack(a: Args) -> Shape:
-    """The shape that `dstack` gives."""
-    shapes = []
-    for s in _known([o.shape for o in operands(a)]):
-        shapes.append(s if len(s) > 2 else (*s, 1) if len(s) == 2 else (1, *s, 1) if s else (1, 1, 1))
-    return concatenated(shapes, 2)
+def _dstack(a: Args, shapes: list[Shape]) -> Shape:
+    deep = [s if len(s) > 2 else (*s, 1) if len(s) == 2 else (1, *s, 1) if s else (1, 1, 1) for s in _known(shapes)]
+    return concatenated(deep, 2)
 
 
-def column_stack(a: Args) -> Shape:
-    """The shape that `column_stack` gives."""
-    shapes = [s if len(s) > 1 else (*s, 1) for s in _known([o.shape for o in operands(a)])]
-    return concatenated(shapes, 1)
+def _column_stack(a: Args, shapes: list[Shape]) -> Shape:
+    return concatenated([s if len(s) > 1 else (*s, 1) for s in _known(shapes)], 1)
+
+
+concatenate: Final = _over(_concatenate)
+stack: Final = _over(_stack)
+vstack: Final = _over(_vstack)
+hstack: Final = _over(_hstack)
+dstack: Final = _over(_dstack)
+column_stack: Final = _over(_column_stack)
 
 
 def dot(a: Args) -> Shape:

@@ -239,7 +239,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **{f"np.{n}": _array(both, _convolved) for n in ("convolve", "correlate")},
     "np.cov": _array(lambda a: None, lambda a: None),
     "np.corrcoef": _array(lambda a: None, lambda a: None),
-    "np.row_stack": _array(lambda a: combined(joining.operands(a)), joining.vstack),
+    "np.row_stack": _array(lambda a: combined(joining.dtypes(a)), joining.vstack),
     "np.gradient": _other(_gradient),
     "np.broadcast_shapes": _other(_broadcast_shapes),
     **{f"np.{n}": _other(_indices) for n in ("triu_indices", "tril_indices")},

@@ -204,7 +204,11 @@ def _update(call: Call) -> Value:
                 value = pair.items[1] if known and owner.kind == "dict" else pair.value  # type: ignore[attr-defined]
                 engine.write(frame, owner.rest_cell(), value, pos)
     for key, value in call.kwargs.items():
-        engine.set_item_quietly(frame, owner, literal(key).value, value, pos)
+        if key == "**":
+            engine.lose_exactness(owner)
+            engine.write(frame, owner.rest_cell(), value, pos)
+        else:
+            engine.set_item_quietly(frame, owner, literal(key).value, value, pos)
     return NONE_V
 
 
@@ -295,6 +299,7 @@ _SET: Final = {
 }
 _DICT: Final = {
     **_ITEMS,
+    "__init__": Spec(_update),
     "__ior__": _mutates(_update),
     "fromkeys": Spec(lambda call: from_keys(call)),
     "keys": Spec(_keys),
