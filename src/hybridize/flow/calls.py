@@ -484,6 +484,8 @@ class Calls(FunctionCalls):
                 return [self._join_column(list(column)) for column in zip(*known, strict=True)]
             return None
         (obj,) = value
+        if isinstance(obj, Container) and obj.kind == "generator":
+            frame.effect("iterator", obj, obj.kind, pos)
         return self._spread_one(frame, obj)
 
     def _spread_one(self, frame: Frame, obj: Obj) -> list[Value] | None:

@@ -39,6 +39,7 @@ from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.truth import MAYBE, NEVER, truth
 from hybridize.flow.turns import follow, items_in_turn
+from hybridize.flow.windows import window_of
 from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.operators import binary, compare, inplace, unary
 from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, look_up, show
@@ -222,7 +223,9 @@ def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
 
 def _slice(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, dst, *parts, _ = instr
-    vals[dst] = wrapper("slice", BOTTOM, *[(vals[p] or BOTTOM) if p != NO_SLOT else NONE_V for p in parts]).value
+    values = [(vals[p] or BOTTOM) if p != NO_SLOT else NONE_V for p in parts]
+    window = window_of(frame, instr, values)
+    vals[dst] = wrapper("slice", BOTTOM, *values, *([window] if window else ())).value
 
 
 def _binary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:

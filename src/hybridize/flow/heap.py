@@ -922,7 +922,7 @@ def registry_class(obj: Obj) -> str:
 def constant_slice(key: Wrapper) -> slice | None:
     """The slice that a slice value denotes, if all its parts are constants."""
     parts: list[int | None] = []
-    for part in key.extra:
+    for part in key.extra[:3]:
         if not part:
             parts.append(None)
             continue

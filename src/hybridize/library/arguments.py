@@ -295,7 +295,8 @@ class Args:
             items = self.items_of(obj)
         except Unsure:
             inner = self._of(self.call.elements(obj.value), depth + 1)
-            shape = None if inner.shape is None else (UNRESOLVED, *inner.shape)
+            length = length_of(self.call.engine, self.call.frame, obj.value)
+            shape = None if inner.shape is None else (UNRESOLVED if length is None else length, *inner.shape)
             return Operand(inner.dtype, shape, inner.kind if inner.kind == SYMBOLIC else DENSE, weak=inner.weak)
         if not items:
             return Operand(table["float"], (0,), weak=True)

@@ -52,7 +52,7 @@ def _content(content: Shape, key: Obj) -> Shape:
 
 def _constant_bounds(key: Wrapper) -> list[int | None] | None:
     bounds: list[int | None] = []
-    for part in key.extra:
+    for part in key.extra[:3]:
         if not part or part is NONE.value:
             bounds.append(None)
             continue
@@ -118,13 +118,23 @@ def _gathered(shape: Shape, keys: list[Obj | None]) -> Shape:
 def _slice_dim(dim: Dim, key: Wrapper) -> Dim:
     bounds = _constant_bounds(key)
     if bounds is None:
-        return DYNAMIC if _has_tensor(key) else UNRESOLVED
+        return DYNAMIC if _has_tensor(key) else _window_dim(dim, key)
     start, stop, step = bounds
     if start is None and stop is None and step in (None, 1, -1):
         return dim
     if dim < 0:
         return blurred(dim)
     return len(range(*slice(start, stop, step).indices(dim)))
+
+
+def _window_dim(dim: Dim, key: Wrapper) -> Dim:
+    """The size of a slice that moves with a loop (`flow.windows`), if it is the same at the first and last turn."""
+    for window in key.extra[3] if len(key.extra) > 3 else BOTTOM:
+        if isinstance(window, Tup) and dim >= 0:
+            first, last, size = (o.const for item in window.items for o in item if isinstance(o, Lit))
+            sizes = {len(range(*slice(start, start + size).indices(dim))) for start in (first, last)}
+            return sizes.pop() if len(sizes) == 1 else UNRESOLVED
+    return UNRESOLVED
 
 
 def _has_tensor(key: Wrapper) -> bool:

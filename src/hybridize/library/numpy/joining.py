@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import NONE, Container, Stream, Tensor
 from hybridize.domain.tensors import UNRESOLVED, Dim, Shape
 from hybridize.library.arithmetic import contraction
+from hybridize.library.lengths import length_of
 from hybridize.library.operands import Args, Operand, Unsure
 from hybridize.library.shapes import (
     concatenated,
@@ -64,7 +65,12 @@ def _over(rule: Callable[[Args, list[Shape]], Shape]) -> Callable[[Args], Shape]
         first, second = rule(a, [one]), rule(a, [one, one])
         if first is None or second is None:
             raise Unsure
-        return tuple(d if d == e else UNRESOLVED for d, e in zip(first, second, strict=True))
+        count = length_of(a.call.engine, a.call.frame, a.call.args[0])
+        # Each further array adds as much as the second one does.
+        return tuple(
+            d if d == e else UNRESOLVED if count is None or d < 0 or e < 0 else d + (count - 1) * (e - d)
+            for d, e in zip(first, second, strict=True)
+        )
 
     return shape
 

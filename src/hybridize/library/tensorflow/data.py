@@ -124,11 +124,14 @@ def _map(call: Call) -> Value:
 
 
 def _flat_map(call: Call) -> Value:
+    """`flat_map` and `interleave`: as many elements as the datasets that the function makes have together."""
     result = call_on_element(call, call.arg(0, "map_func"), element_of(call))
-    inner = BOTTOM
+    inner, total = BOTTOM, count_of(call)
     for obj in result:
+        known = obj.count if isinstance(obj, Stream) and obj.count is not None and len(result) == 1 else INFINITE
+        total = total * known if total is not None and total >= 0 and known >= 0 else None
         inner = join(inner, obj.element if isinstance(obj, Stream) else unknown("an element of a dataset").value)
-    return dataset(inner)
+    return dataset(inner, total)
 
 
 def _filter(call: Call) -> Value:
@@ -179,12 +182,24 @@ def _uncounted(call: Call) -> Value:
 
 
 def _window(call: Call) -> Value:
-    return dataset(structure(call, element_of(call), _Windowed()))
+    """Datasets of neighbours: of one size where smaller ones are dropped."""
+    size, drop, count = dim_of(call.arg(0, "size")), call.constant(3, "drop_remainder", False) is True, count_of(call)
+    shift = dim_of(call.arg(1, "shift")) if call.given(1, "shift") else size
+    plain = size > 0 and shift > 0 and call.constant(2, "stride", 1) == 1
+    windows = None
+    if plain and count is not None and count >= 0:
+        windows = max((count - size) // shift + 1, 0) if drop else -(-count // shift)
+    whole = drop or (windows is not None and count is not None and shift == size and count % size == 0)
+    made = structure(call, element_of(call), _Windowed(size if plain and whole else None))
+    return dataset(made, INFINITE if count == INFINITE else windows)
 
 
 class _Windowed(LeafRule):
+    def __init__(self, size: int | None) -> None:
+        self.size = size
+
     def __call__(self, call: Call, obj: Obj) -> Value:
-        return dataset(obj.value)
+        return dataset(obj.value, self.size)
 
 
 def _reduce(call: Call) -> Value:

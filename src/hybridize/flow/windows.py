@@ -1,0 +1,87 @@
+"""Slices that move with a loop over a range: `x[i : i + n]` has n rows at each turn if it has at the first and last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from hybridize.domain.objects import BOTTOM, NONE_V, Lit, Prim, Stream, Value, literal, tup
+from hybridize.flow.frames import Frame
+from hybridize.program.index import Index, index_of
+from hybridize.program.ir import Instr, Op
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: So many copies and reads of a variable are looked through.
+_STEPS: Final = 4
+
+
+def window_of(frame: Frame, instr: Instr, values: Sequence[Value]) -> Value:
+    """The first start, the last start and the length of such a slice; bottom for any other."""
+    lower, upper, step = values
+    if step is not NONE_V or len(lower) != 1 or len(upper) != 1 or not _is_open(lower) or not _is_open(upper):
+        return BOTTOM
+    index = index_of(frame.code)
+    (source, start), (other, stop) = _moving(frame, index, instr[2]), _moving(frame, index, instr[3])
+    bounds = _bounds(frame, source) if source is not None and source is other and start < stop else None
+    if not bounds:
+        return BOTTOM
+    ends = (min(bounds[0], bounds[-1]) + start, max(bounds[0], bounds[-1]) + start, stop - start)
+    return tup([literal(end).value for end in ends]).value if ends[0] >= 0 else BOTTOM
+
+
+def _moving(frame: Frame, index: Index, slot: int) -> tuple[Instr | None, int]:
+    """The fetch of a loop's element that a slot holds, and the constant that was added to it."""
+    offset = 0
+    for _ in range(_STEPS):
+        source = _source(index, slot)
+        if source is None or source[0] == Op.ITER:
+            return source, offset
+        left, right = _constant(frame, source[3]), _constant(frame, source[4])
+        if source[2] == "+" and left is not None:
+            offset, slot = offset + left, source[4]
+        elif source[2] in ("+", "-") and right is not None:
+            offset, slot = offset + (right if source[2] == "+" else -right), source[3]
+        else:
+            break
+    return None, 0
+
+
+def _constant(frame: Frame, slot: int) -> int | None:
+    value = frame.vals[slot] or BOTTOM
+    for obj in value if len(value) == 1 else ():
+        if isinstance(obj, Lit) and isinstance(obj.const, int):
+            return obj.const
+    return None
+
+
+def _is_open(value: Value) -> bool:
+    (obj,) = value
+    return isinstance(obj, Prim) and obj.kind == "int"
+
+
+def _source(index: Index, slot: int) -> Instr | None:
+    """The fetch of a loop's element, or the sum or difference, that a slot holds."""
+    for _ in range(_STEPS):
+        found = index.definitions.get(slot)
+        if found is None or found[0] in (Op.ITER, Op.BINARY):
+            return found
+        if found[0] == Op.GLOBAL:
+            writes = [i for i in index.of(Op.SET_GLOBAL) if i[2] == found[2]]
+            if len(writes) != 1:
+                return None
+            slot = writes[0][3]
+        elif found[0] == Op.COPY:
+            slot = found[2]
+        else:
+            return None
+    return None
+
+
+def _bounds(frame: Frame, source: Instr) -> range | None:
+    """The range that a loop goes over."""
+    value = frame.vals[source[2]] or BOTTOM
+    if len(value) != 1:
+        return None
+    (obj,) = value
+    return obj.bounds if isinstance(obj, Stream) and obj.kind == "range" else None
