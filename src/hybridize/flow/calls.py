@@ -195,7 +195,7 @@ class Calls(FunctionCalls):
                 default = self.class_lookup(frame, cls, name)
                 items.append(args[i] if i < len(args) else kwargs.get(name, default))
             return tup(items, "tuple", names).value
-        if len(args) == 1 and not kwargs and is_enumeration(cls):
+        if len(args) == 1 and not kwargs and self.world.is_small and is_enumeration(cls):
             return by_value(self, frame, cls, args[0], pos) or None
         return None
 

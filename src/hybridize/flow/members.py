@@ -53,16 +53,12 @@ def item_of(engine: HeapAccess, frame: Frame, cls: Class, name: str, pos: int) -
 
 
 def by_value(engine: HeapAccess, frame: Frame, cls: Class, given: Value, pos: int) -> Value:
-    """What `C(value)` is: the member with that value, any member where the value is not known."""
-    consts = [o.const for o in given if isinstance(o, Lit)]
+    """What `C(value)` is, if the value is one constant and a member has it."""
+    (asked,) = given if len(given) == 1 else (None,)
     result = BOTTOM
-    for name in _names(cls):
+    for name in _names(cls) if isinstance(asked, Lit) else ():
         value = engine.class_lookup(frame, cls, name)
-        if not _is_member(name, value):
-            continue
-        own = [o.const for o in value if isinstance(o, Lit)]
-        # A member is ruled out where its value and the one that is asked for are known constants that differ.
-        if len(consts) < len(given) or len(own) < len(value) or any(c in own for c in consts):
+        if value == frozenset([asked]) and _is_member(name, value):
             result = join(result, member_of(engine, frame, cls, name, value, pos))
     return result
 
