@@ -56,7 +56,7 @@ def by_value(engine: HeapAccess, frame: Frame, cls: Class, given: Value, pos: in
     """What `C(value)` is, if the value is one constant and a member has it."""
     (asked,) = given if len(given) == 1 else (None,)
     result = BOTTOM
-    for name in _names(cls) if isinstance(asked, Lit) else ():
+    for name in _names(engine, frame, cls) if isinstance(asked, Lit) else ():
         value = engine.class_lookup(frame, cls, name)
         if value == frozenset([asked]) and _is_member(name, value):
             result = join(result, member_of(engine, frame, cls, name, value, pos))
