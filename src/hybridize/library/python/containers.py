@@ -299,7 +299,6 @@ _SET: Final = {
 }
 _DICT: Final = {
     **_ITEMS,
-    "__init__": Spec(_update),
     "__ior__": _mutates(_update),
     "fromkeys": Spec(lambda call: from_keys(call)),
     "keys": Spec(_keys),
