@@ -147,7 +147,7 @@ def _extent(parts: Iterable[Any], level: float = 1) -> tuple[float, int]:
     """How deeply immutable structures nest in some values, themselves `level` deep, and how many objects they hold."""
     depth, size = 0.0, 1
     for part in parts:
-        if isinstance(part, Tup | Stream | Wrapper | Bound):
+        if isinstance(part, _NESTED):
             depth = max(depth, part.depth)
             size += part.size
         elif isinstance(part, frozenset | tuple):
@@ -225,7 +225,7 @@ class Container(Heap):
     not exact, if it is known (see `library.lengths`). `order` has the place of each counted append (`flow.turns`).
     """
 
-    __slots__ = ("count", "exact", "kind", "order", "reshaped")
+    __slots__ = ("count", "exact", "keys", "kind", "order", "reshaped")
 
     def __init__(self, kind: str, site: tuple[Any, int], frame: int) -> None:
         super().__init__(site, frame)
@@ -233,6 +233,7 @@ class Container(Heap):
         self.exact = True
         self.count: int | None = None
         self.order: dict[Any, Any] = {}
+        self.keys: tuple[int, Value] = 0, frozenset()  # how many of the keys in `fields` were joined so far, to what
         self.reshaped: dict[Any, int] = {}  # frames to run again when `exact` or `count` is lost, as of cells
 
     def _made(self, name: Any) -> Cell:
@@ -407,6 +408,8 @@ class Unknown(Obj):
         return f"?({self.reason})"
 
 
+#: The structures that hold other objects and are named by what they hold.
+_NESTED: Final = (Tup, Stream, Wrapper, Bound)
 _TOO_DEEP: Final = Unknown("a value that is nested too deeply")
 _T = TypeVar("_T", bound=Obj)
 _interned: dict[Any, Any] = {}
@@ -471,10 +474,8 @@ def stream(kind: str, element: Value, count: int | None = None) -> Stream:
 
 def _cut(value: Value) -> Value:
     """A value without the structures in it."""
-    if not any(isinstance(o, Tup | Stream | Wrapper | Bound) for o in value):
-        return value
-    kept = [o for o in value if not isinstance(o, Tup | Stream | Wrapper | Bound)]
-    return frozenset([*kept, _TOO_DEEP])
+    kept = [o for o in value if not isinstance(o, _NESTED)]
+    return frozenset([*kept, _TOO_DEEP]) if len(kept) != len(value) else value
 
 
 def lib(name: str) -> Lib:

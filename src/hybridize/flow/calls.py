@@ -48,6 +48,7 @@ MAX_RULES: Final = 150
 #: The field of a function that holds what is registered for other types (`functools.singledispatch`).
 DISPATCHED: Final = "<dispatched>"
 
+_CALLABLE: Final = (Func, Bound, Wrapper)
 _NO_KWARGS: Final[Mapping[str, Value]] = {}
 
 
@@ -129,7 +130,7 @@ class Calls(FunctionCalls):
         """Notes functions that code outside the model receives: it may call them at any time."""
         for value in (*args, *kwargs.values()):
             for obj in value:
-                if isinstance(obj, Func | Bound | Wrapper):
+                if isinstance(obj, _CALLABLE):
                     self.world.escaped[obj] = None
 
     # Classes and instances ---------------------------------------------------------------------------------------

@@ -303,6 +303,8 @@ class HeapAccess:
 
     def class_lookup(self, frame: Frame, cls: Class, name: str) -> Value:
         """A name in the namespaces of a class and its project bases, nearest first."""
+        if name[:2] == "__" == name[-2:] and name not in self.world.special:
+            return BOTTOM
         run = frame.runs
         for base in cls.line:
             cell = base.fields.get(name)
@@ -368,7 +370,10 @@ class HeapAccess:
         """A method that the project defines on an object's class, bound; bottom if there is none."""
         if not isinstance(obj, Inst):
             return BOTTOM
-        if not name.startswith("__"):  # Python looks for special methods in the class alone
+        if name[:2] == "__" == name[-2:]:  # Python looks for special methods in the class alone
+            if name not in self.world.special:
+                return BOTTOM
+        else:
             own = self.read(frame, obj.fields.get(name) or obj.absent(name))
             if own:
                 return own
@@ -717,9 +722,11 @@ class HeapAccess:
 
     def keys_of(self, frame: Frame, obj: Container) -> Value:
         """The join of the keys of a dict."""
-        result = BOTTOM
-        for key in obj.fields:
-            result = join(result, literal(key).value)
+        count, result = obj.keys
+        if count != len(obj.fields):
+            for key in list(obj.fields)[count:]:
+                result = join(result, literal(key).value)
+            obj.keys = len(obj.fields), result
         if not self.is_exact(frame, obj):
             result = join(result, self.read(frame, self.world.key_cell(obj)))
         return result

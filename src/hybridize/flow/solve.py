@@ -32,8 +32,10 @@ from hybridize.program.build import Program
 from hybridize.program.ir import Code, Param
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass, field
+from hybridize.regex import regex
 
 _GIVEN = 2
+_SPECIAL = regex(r"\b__\w+__\b")
 
 
 @dataclass(slots=True)
@@ -74,7 +76,7 @@ class Solver:
         modules = {id_: Mod(id_, program.modules[id_].code.path, program.modules[id_].code) for id_ in names}
         small = len(program.functions()) <= SMALL_PROGRAM
         limit = SMALL_LIMIT if small else LEVEL_LIMIT
-        self.engine = Engine(World(modules, program.imports.resolve, limit))
+        self.engine = Engine(World(modules, program.imports.resolve, limit, _special_names(program)))
         self.hints = HintReader(self.engine)
 
     def solve_entries(self) -> Solution:
@@ -234,6 +236,12 @@ class Solver:
             solution.frames.setdefault(frame.code, []).append(frame)
         solution.reached = {code for code, frames in solution.frames.items() if frames}
         return solution
+
+
+def _special_names(program: Program) -> frozenset[str]:
+    """The names with two underscores on either side that stand anywhere in the text of a program."""
+    texts = [module.text.text for module in program.modules.values() if module.text is not None]
+    return frozenset(name for text in texts for name in _SPECIAL.findall(text))
 
 
 def _is_root(frame: Frame) -> bool:

@@ -18,10 +18,15 @@ class World:
     """The state of an analysis."""
 
     def __init__(
-        self, modules: dict[str, Mod], resolve: Callable[[str, str, int], str | None], context_limit: int = LEVEL_LIMIT
+        self,
+        modules: dict[str, Mod],
+        resolve: Callable[[str, str, int], str | None],
+        context_limit: int = LEVEL_LIMIT,
+        special: frozenset[str] = frozenset(),
     ) -> None:
         self.modules = modules
         self.context_limit = context_limit
+        self.special = special  # the special names (`__len__`) that the program spells: no class has another
         # Beyond so many frames, the objects that a site allocates are no longer told apart by frame.
         self._heap_contexts = context_limit // 2 + 2
         self.resolve = resolve

@@ -14,6 +14,8 @@ FORMATTED: Final = ("__format__", "__str__", "__repr__")
 SHOWN: Final = ("__str__", "__repr__")
 _REPRESENTED: Final = ("__repr__",)
 _DEEPEST: Final = 2
+#: What can answer itself, or holds what can.
+_HOLDING: Final = (Inst, Tup, Container)
 
 
 def ask(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int, *args: Value) -> Value:
@@ -33,6 +35,8 @@ def ask(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int,
 def show(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int) -> None:
     """Makes text of a value: its instances answer by one of these methods, those inside containers by `__repr__`."""
     ask(engine, frame, value, names, pos)
+    if _REPRESENTED[0] not in engine.world.special:
+        return  # no class answers
     seen: dict[Obj, None] = {}
     parts: Iterable[Obj] = value
     for _ in range(_DEEPEST):
@@ -51,7 +55,7 @@ def _held(engine: Any, frame: Any, holders: Iterable[Obj], seen: dict[Obj, None]
             values = engine.cells_of(frame, holder)
         for value in values:
             for obj in value:
-                if isinstance(obj, Inst | Tup | Container) and obj not in seen:
+                if isinstance(obj, _HOLDING) and obj not in seen:
                     seen[obj] = None
                     found.append(obj)
     return found

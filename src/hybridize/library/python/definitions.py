@@ -135,6 +135,8 @@ class _Copier:
 
     def copies(self, value: Value, depth: int) -> Value:
         """The copies of every object of a value."""
+        if not depth:
+            return value
         found = self.known.get((value, depth))
         if found is None:
             found = BOTTOM
