@@ -197,6 +197,8 @@ def trace(case: Case, makers: Makers, masks: list[tuple[bool, ...]]) -> Any:
 class FakeFrame:
     """What rules need of a frame."""
 
+    runs = 1
+
     def __init__(self) -> None:
         self.ops: dict[int, str] = {}
         self.effects: list[tuple[Any, ...]] = []

@@ -211,6 +211,8 @@ class FakeCode:
 class FakeFrame:
     """A frame that forgets what it is told."""
 
+    runs = 1
+
     def __init__(self) -> None:
         self.ops: dict[int, str] = {}
         self.code = FakeCode()

@@ -35,8 +35,6 @@ def ask(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int,
 def show(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int) -> None:
     """Makes text of a value: its instances answer by one of these methods, those inside containers by `__repr__`."""
     ask(engine, frame, value, names, pos)
-    if _REPRESENTED[0] not in engine.world.special:
-        return  # no class answers
     seen: dict[Obj, None] = {}
     parts: Iterable[Obj] = value
     for _ in range(_DEEPEST):
