@@ -31,6 +31,7 @@ _APART: Final = frozenset({"hybrid", "build", "class", "host", "graph", "root"})
 _UNCONVERTED: Final = frozenset({"do_not_convert", "custom_gradient", "lru_cache", "cache"})
 #: The first TensorFlow release whose AutoGraph refuses `:=`.
 _WALRUS: Final = (2, 16)
+_PROPERTIES: Final = frozenset({"property", "cached_property", "abstractproperty"})
 _MOST: Final = 6
 #: Built-in functions that only AutoGraph turns into operations.
 _ASKING: Final = frozenset(f"builtins.{name}" for name in "int float range".split())
@@ -114,7 +115,7 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
     if how in ("operator", "construction"):
         return "AutoGraph does not convert what an operator runs"
     calls = _calls_at(view, pos)
-    if not calls:
+    if not calls or _is_property(callee.code):
         return "AutoGraph does not convert properties"
     if any(_is_direct(view, call, callee) for call in calls):
         return None
@@ -158,12 +159,20 @@ def _is_direct(view: FrameView, call: Instr, callee: Frame) -> bool:
 
 
 def _unconverting(code: Code) -> str | None:
+    return next((name for name in _decorators(code) if name in _UNCONVERTED), None)
+
+
+def _is_property(code: Code) -> bool:
+    """Whether reading an attribute runs the function: calls of the object itself may stand at the same place."""
+    return not _PROPERTIES.isdisjoint(_decorators(code))
+
+
+def _decorators(code: Code) -> Iterator[str]:
+    """The names of a function's decorators, without their modules."""
     for decorator in code.decorators:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
-        if name in _UNCONVERTED:
-            return name
-    return None
+        if isinstance(target, ast.Attribute | ast.Name):
+            yield target.attr if isinstance(target, ast.Attribute) else target.id
 
 
 def plain(project: ProjectView, frame: Frame) -> tuple[Plain, ...]:
@@ -202,8 +211,15 @@ def own(view: FrameView, flow: Control) -> Iterator[Plain]:
             mask = flow.tensor(site.instr[3])
             if mask:
                 yield Plain(path, site.instr[-1], "`not` of a symbolic tensor", mask)
-    for call in index_of(view.code).of(Op.CALL):
-        asking = next((n for n in view.names(call[2]) if n in _ASKING), None) if len(call[3]) == 1 else None
+    for call in view.project.shared(("asking calls", view.code), lambda: _asking_calls(view.code)):
+        asking = next((n for n in view.names(call[2]) if n in _ASKING), None)
         mask = owned(view, call[3][0][0]) if asking is not None else 0
         if mask:
             yield Plain(path, call[-1], f"`{str(asking)[9:]}` of a symbolic tensor", mask)
+
+
+def _asking_calls(code: Code) -> list[Instr]:
+    """The calls of one argument whose function may be one of the built-in ones, as its name says."""
+    index = index_of(code)
+    names = {slot for slot, i in index.definitions.items() if i[0] == Op.GLOBAL and f"builtins.{i[2]}" in _ASKING}
+    return [call for call in index.of(Op.CALL) if call[2] in names and len(call[3]) == 1] if names else []

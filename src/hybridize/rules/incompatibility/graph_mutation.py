@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container
+from hybridize.domain.objects import Container, Heap
+from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_at
+from hybridize.flow.frames import Effect
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.rules.control import Control, control
@@ -25,6 +27,7 @@ _MADE: Final = frozenset({Op.LIST, Op.DICT, Op.SET, Op.CALL})
 def scan(view: FrameView) -> Iterator[Hit]:
     """`append` and its like under a condition or in a loop of the graph, or in a function given to `tf.cond`."""
     yield from _in_bodies(view)
+    yield from _in_callees(view)
     if not view.project.shared(("mutates", view.code), lambda: _mutates_on_a_way(view.code)):
         return
     calls = [i for i in index_of(view.code).of(Op.CALL) if _changed(view, i)]
@@ -38,7 +41,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
             found = _around(flow, site, container)
             if found is not None:
                 outer, mask = found
-                yield _hit(site, outer, mask)
+                yield _hit(view, site, outer, mask)
                 break
 
 
@@ -51,6 +54,36 @@ def _in_bodies(view: FrameView) -> Iterator[Hit]:
             if reason.effect.kind in _CHANGES and not reason.once:
                 message = "changes Python state in a branch or loop of the graph: tracing runs it once"
                 yield Hit(reason.effect.position, message, path=reason.frame.code.path, outcome=Outcome.RAISES)
+
+
+def _in_callees(view: FrameView) -> Iterator[Hit]:
+    """What functions change that a branch or loop of the graph calls: variables and objects of the function around."""
+    if index_of(view.code).by_op.keys().isdisjoint((Op.IF, Op.LOOP)):
+        return
+    for (pos, callee), how in view.frame.calls.items():
+        summary = view.project.effects.summaries.get(callee) if how == "call" else None
+        changes = [r for r in summary.values() if not r.once and _is_of(view, r.effect)] if summary else []
+        if not changes:
+            continue
+        flow = control(view)
+        for site in (flow.structure.at(call) for call in calls_at(view.code, pos)):
+            around = next(flow.guards(site), None) if flow.runs(site) else None
+            if around is None:
+                continue
+            outer, _, mask = around
+            for reason in changes:
+                target = reason.effect.target
+                if not isinstance(target, Heap) or not _made_inside(flow, outer, target):
+                    changed = Evidence("changes it here", reason.frame.code.path, reason.effect.position >> 16)
+                    yield _hit(view, site, outer, mask, changed)
+                    break
+
+
+def _is_of(view: FrameView, effect: Effect) -> bool:
+    """Whether what changes is a variable of a function, or an object that it has made."""
+    if effect.kind == "closure":
+        return any(effect.cell is view.frame.cells.get(name) for name in view.code.cells)
+    return effect.kind in _CHANGES and isinstance(effect.target, Heap) and effect.target.site[0] is view.code
 
 
 def _mutates_on_a_way(code: Code) -> bool:
@@ -69,19 +102,26 @@ def _changed(view: FrameView, instr: tuple[object, ...]) -> list[Container]:
 def _around(flow: Control, site: Site, container: Container) -> tuple[Site, int] | None:
     """The innermost branch or loop of the graph that changes a container which was made outside it."""
     for outer, _, mask in flow.guards(site):
-        made_inside = container.site[0] is flow.view.code and any(
-            s.instr[-1] == container.site[1] and s.instr[0] in _MADE for s in flow.structure.within(outer)
-        )
-        if not made_inside:
+        if not _made_inside(flow, outer, container):
             return outer, mask
     return None
 
 
-def _hit(site: Site, outer: Site, mask: int) -> Hit:
+def _made_inside(flow: Control, outer: Site, obj: Heap) -> bool:
+    """Whether a branch or loop makes an object itself."""
+    return obj.site[0] is flow.view.code and any(
+        s.instr[-1] == obj.site[1] and s.instr[0] in _MADE for s in flow.structure.within(outer)
+    )
+
+
+def _hit(view: FrameView, site: Site, outer: Site, mask: int, more: Evidence | None = None) -> Hit:
+    what = "a container" if more is None else "a variable or object of the function around"
+    message = f"changes {what} under a condition on a symbolic tensor: tracing runs it"
     if outer.instr[0] == Op.LOOP:
-        message = "changes a container in a loop of the graph, whose body is traced once"
-        return Hit(site.instr[-1], message, mask, outcome=Outcome.RAISES)
-    return Hit(site.instr[-1], "changes a container under a condition on a symbolic tensor: tracing runs it", mask)
+        message = f"changes {what} in a loop of the graph, whose body is traced once"
+    here = Evidence(message, view.code.path, site.instr[-1] >> 16)
+    outcome = Outcome.RAISES if outer.instr[0] == Op.LOOP else None
+    return Hit(site.instr[-1], message, mask, (here, more) if more is not None else (), outcome=outcome)
 
 
 RULE = Rule(
@@ -138,6 +178,22 @@ r1 = target(tf.constant(0.0))
             line=5,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    total = tf.constant(0.0)
+    def add(v):
+        nonlocal total
+        total = total + v
+    for v in x:
+        add(v)
+    return total
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=8,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
         Example(
@@ -163,6 +219,20 @@ def target(x):
         for w in (1.0, 2.0):
             parts.append(v * w)
         total += tf.add_n(parts)
+    return total
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    total = tf.constant(0.0)
+    def add(v):
+        nonlocal total
+        total = total + v
+    for i in range(2):
+        add(x[i])
     return total
 r1 = target(tf.constant([1.0, 2.0]))
 """

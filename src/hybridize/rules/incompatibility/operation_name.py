@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE, Lit, Obj, Prim, Tensor
+from hybridize.domain.objects import NONE, Container, Lit, Obj, Prim, Tensor, Tup
 from hybridize.program.ir import Instr, Op
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
@@ -56,7 +56,7 @@ def _takes_name(name: str) -> bool:
 def _refused(obj: Obj) -> bool:
     if isinstance(obj, Lit):
         return obj is not NONE and (obj.kind != "str" or (obj.const != "" and not _VALID.fullmatch(obj.const)))
-    return (isinstance(obj, Prim) and obj.kind in ("int", "float", "bool")) or isinstance(obj, Tensor)
+    return (isinstance(obj, Prim) and obj.kind in ("int", "float", "bool")) or isinstance(obj, Tensor | Tup | Container)
 
 
 RULE = Rule(

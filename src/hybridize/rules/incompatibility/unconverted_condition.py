@@ -115,7 +115,8 @@ and in what it calls. It gives up whole functions (those with `match`, `else` on
 since TensorFlow 2.16 `:=`), says so in a warning only, and runs them as plain Python, with all that they call.
 It leaves a conditional expression inside another alone, and does not follow calls that library code makes
 (`sorted` keys, `map`, `functools.reduce`, `tf.scan`, `tf.nest.map_structure`, Keras 3 layers), nor
-constructors, properties and operators. There a tensor's truth raises. Use `tf.cond`, `tf.where` or a plain
+constructors, properties and operators, unless it is of lambdas and functions in the text of a converted one. There a
+tensor's truth raises, and so do `int(t)`, `float(t)` and `range(t)`. Use `tf.cond`, `tf.where` or a plain
 function without the construct.""",
     frame=scan,
     bad=(
@@ -160,6 +161,21 @@ r1 = target(tf.constant(2))
             line=3,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Rows:
+    def __init__(self, t):
+        self.t = t
+    def __len__(self):
+        return int(tf.shape(self.t)[0])
+def target(x):
+    return x / len(Rows(x))
+r1 = target(tf.constant([3.0, 1.0]))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
         Example(
@@ -197,6 +213,14 @@ import tensorflow as tf
 def target(x):
     return [x * i if x > i else x for i in range(3)]
 r1 = target(tf.constant(2))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return tf.add_n(list(map(lambda v: v if v > 0 else -v, [x, x + 1])))
+r1 = target(tf.constant(-3))
 """
         ),
     ),

@@ -234,6 +234,19 @@ r1 = target(tf.constant([1.0, -2.0]))
             line=4,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+def rows(t):
+    return float(t.shape[-1])
+def target(ids):
+    hot = tf.one_hot(ids, tf.reduce_max(ids) + 1)
+    return hot / rows(hot)
+r1 = target(tf.constant([0, 2]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
         Example(
@@ -252,6 +265,15 @@ import tensorflow as tf
 def target(x):
     return tf.reduce_sum(x) / float(x.shape[0])
 r1 = [target(b) for b in tf.data.Dataset.from_tensor_slices([1.0, 2.0, 3.0]).batch(2)]
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    h = tf.nn.relu(tf.one_hot(tf.range(tf.shape(x)[0]), 3)) + tf.concat([x, x], 1)[:, :3]
+    return h / float(h.shape[0])
+r1 = [target(b) for b in tf.data.Dataset.from_tensor_slices(tf.ones([3, 2])).batch(2)]
 """
         ),
     ),
