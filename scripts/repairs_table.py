@@ -2,11 +2,11 @@
 
     python scripts/repairs_table.py --python PATH [--only HY801 ...] [--rounds N] [--markdown FILE]
 
-Each program is repaired and converted in memory, as `fix --unsafe-fixes` does. Both versions run in one process with
-TensorFlow: what defines things once, what drives them again and again, the two in turn, until each has run for long
-enough. Time is processor time of the process per round of the driver, the least of the rounds; traces are those of
-all hybrid functions over four rounds. A driver that makes its functions anew at each call (`main()`) counts the
-traces of that, too.
+Each program is repaired and converted in memory, as `fix --unsafe-fixes` does. Both versions run in one process
+with TensorFlow: what defines things once, what drives them again and again, the two in turn, until each has run for a
+while. Time is processor time of the process per round of the driver, the least of the rounds; traces are those of all
+hybrid functions over four rounds. A driver that makes its functions anew at each call (`main()`) counts the traces of
+that, too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from tests.repairs.support import Case, cases, fixed  # noqa: E402
 
+_ROUNDS = 40
 #: Runs both versions of each program: a list of [name, before, after] on stdin, a JSON object for each on stdout.
 GUEST = """
 import contextlib, io, json, os, sys, time
@@ -60,7 +62,7 @@ class Version:
 def load(name, parts):
     with open(name, "w") as file:  # AutoGraph reads the source
         file.write(parts[0] + parts[1])
-    tail = "\\\\n" * parts[0].count("\\\\n") + parts[1]
+    tail = "\\n" * parts[0].count("\\n") + parts[1]
     return Version(name, [parts[0], tail])
 
 for number, (name, before, after) in enumerate(programs):
@@ -112,7 +114,17 @@ def programs(wanted: list[str]) -> Iterator[tuple[Case, str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         for case in cases():
             if (not wanted or case.code in wanted) and "*" not in case.changed:
-                yield case, case.source, fixed(case.source, Path(folder)).text
+                yield case, _longer(case, case.source), _longer(case, fixed(case.source, Path(folder)).text)
+
+
+def _longer(case: Case, text: str) -> str:
+    """A program whose functions are made by each call of another, with forty times as many rounds in a call."""
+    if not any(name.partition(".")[2] and name[0].islower() for name in case.functions):
+        return text
+    head, tail = split(text)
+    text = head + re.sub(r"(?<=\()(\d+)(?=\)$)", lambda m: str(int(m[1]) * _ROUNDS), tail, flags=re.M)
+    text = re.sub(r"(?<=epochs=)\d+", lambda m: str(int(m[0]) * _ROUNDS), text)
+    return re.sub(r"(for [a-z]\w* in range\()(\d+)", lambda m: f"{m[1]}{int(m[2]) * _ROUNDS}", text)
 
 
 def measure(python: str, chosen: list[tuple[Case, str, str]], rounds: int) -> list[dict[str, object]]:

@@ -73,6 +73,9 @@ def _edits(
         return None
     if any(file.source(use.node) != f"{own.args.args[0].arg}.{name}" for use in here):
         return None  # spread over lines, or in a place that the parser does not tell
+    gone = [file.remove(use.statement) for use in here if _is_idle(use)]
+    if len(gone) == len(here) and all(gone):  # nobody reads it, and nothing is computed for it
+        return [edit for edit in gone if edit is not None], True
     local = _local_name(file, own, name)
     edits = [file.replace(use.node, local) for use in here]
     writes = [use.statement for use in here if use.kind in _WRITES]
@@ -87,6 +90,14 @@ def _edits(
             return None
         edits.append(first)
     return edits, always
+
+
+def _is_idle(use: Use) -> bool:
+    """Whether a use is an assignment that only gives another name to something."""
+    statement = use.statement
+    if use.kind != "write" or not isinstance(statement, ast.Assign):
+        return False
+    return isinstance(statement.value, ast.Name | ast.Constant)
 
 
 def _only_skips(file: SourceFile, own: FunctionNode, writes: list[ast.stmt], use: Use) -> bool:
