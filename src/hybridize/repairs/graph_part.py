@@ -38,7 +38,8 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
     blocked = lines_of_causes(bench, function.code, own, causes)
     if blocked is None:
         raise NotOffered("what is in the way has no place in it")
-    best = max(runs(own.body, blocked, work), key=lambda run: run.work, default=None)
+    found = [run for run in runs(own.body, blocked, work) if not _cuts_tape(own, run.block)]
+    best = max(found, key=lambda run: run.work, default=None)
     if best is None or best.work < max(_LEAST, _MOST_OF_IT * total_work(own.body, work)):
         raise NotOffered("what is in the way stands amid the computation")
     if len(best.block) == 1 and isinstance(best.block[0], ast.Assign | ast.Expr | ast.AnnAssign):
@@ -49,6 +50,21 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
     doubt = f"the computation moves out of `{own.name}`, into a function of its own"
     spans = ((file.path, start(own), end(own)),)
     return Change(made.edits, f"`{name}` holds what `{own.name}` computes", doubt, spans=spans, makes=made.qualname)
+
+
+def _cuts_tape(own: FunctionNode, block: Sequence[ast.stmt]) -> bool:
+    """Whether a gradient tape is opened on one side of a border and used on the other: it would record nothing."""
+    tapes = {
+        item.optional_vars.id
+        for node in ast.walk(own)
+        if isinstance(node, ast.With)
+        for item in node.items
+        if isinstance(item.optional_vars, ast.Name) and "GradientTape" in ast.unparse(item.context_expr)
+    }
+    uses = [n for n in ast.walk(own) if isinstance(n, ast.Name) and n.id in tapes]
+    inside = {n for statement in block for n in ast.walk(statement)}
+    within = {n.id for n in uses if n in inside}
+    return bool(within & {n.id for n in uses if n not in inside})
 
 
 def _name(file: SourceFile, own: FunctionNode) -> str:

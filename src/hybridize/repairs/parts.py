@@ -9,6 +9,7 @@ from hybridize.domain.objects import Heap
 from hybridize.facts.effects import CHANGES, WORLD, Reason, fills_own
 from hybridize.facts.guards import SET_UP
 from hybridize.flow.frames import Frame
+from hybridize.library.costs import applies, differentiates
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.repairs.bench import Bench
@@ -21,6 +22,8 @@ from hybridize.rules.views import ProjectView
 _TRIPS = 10.0
 #: The most that one call counts for: its function is a part by itself.
 _HEAVY = 60.0
+#: What a call of Keras, and a gradient, count for: several operations.
+_SEVERAL = 5.0
 _NUMBERS = frozenset({"float", "int", "bool", "print"})
 _EAGER = frozenset({"numpy", "item", "tolist"})
 
@@ -100,8 +103,9 @@ def work_by_line(bench: Bench, code: Code) -> dict[int, float]:
     extents = bench.project.extents
     for frame in bench.frames(code):
         here: dict[int, float] = {}
-        for pos in frame.ops:
-            here[pos >> 16] = here.get(pos >> 16, 0.0) + 1.0
+        for pos, name in frame.ops.items():
+            many = name.startswith("keras.") or applies(name) or differentiates(name)
+            here[pos >> 16] = here.get(pos >> 16, 0.0) + (_SEVERAL if many else 1.0)
         for pos, callee, _ in extents.calls(frame):
             if callee.code in hybrids:
                 continue
