@@ -32,6 +32,8 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
         raise NotOffered("it computes next to nothing")
     if function.facts.covered_by_hybrid_callers.value is Ternary.YES:
         raise NotOffered("it runs inside of graphs")
+    if _has_graphs(bench, function):
+        raise NotOffered("a part of it is a graph already")
     own, file = bench.function_node(function.code), bench.file(function.code.path)
     if own is None or file is None or isinstance(own, ast.AsyncFunctionDef):
         raise NotOffered("it is no plain function")
@@ -50,6 +52,13 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
     doubt = f"the computation moves out of `{own.name}`, into a function of its own"
     spans = ((file.path, start(own), end(own)),)
     return Change(made.edits, f"`{name}` holds what `{own.name}` computes", doubt, spans=spans, makes=made.qualname)
+
+
+def _has_graphs(bench: Bench, function: FunctionView) -> bool:
+    """Whether a function calls hybrid functions of the project: it is not divided again and again."""
+    hybrids = bench.project.solution.world.hybrids
+    extents = bench.project.extents
+    return any(callee.code in hybrids for frame in function.frames for _, callee, _ in extents.calls(frame))
 
 
 def _cuts_tape(own: FunctionNode, block: Sequence[ast.stmt]) -> bool:
