@@ -863,7 +863,18 @@ _CONTAINERS = {
     "collections.deque": "deque",
 }
 #: Built-in types that values of these kinds are surely of, with all their attributes.
-_COMPLETE = {"builtins.list": frozenset(dir(list)), "builtins.str": frozenset(dir(str))}
+#: What NumPy's own truth values have besides: the models do not keep them apart from Python's.
+_OF_SCALARS = frozenset(
+    "T all any argmax argmin argsort astype base byteswap choose clip compress copy cumprod cumsum data diagonal dtype "
+    "dump dumps fill flags flat flatten item itemset itemsize max mean min nbytes ndim newbyteorder nonzero numpy prod "
+    "ptp put ravel repeat reshape resize round searchsorted setfield setflags shape size sort squeeze std strides sum "
+    "swapaxes take tobytes tofile tolist tostring trace transpose var view".split()
+)
+_COMPLETE = {
+    "builtins.list": frozenset(dir(list)),
+    "builtins.str": frozenset(dir(str)),
+    "builtins.bool": frozenset(dir(bool)) | _OF_SCALARS,
+}
 _OBJECT_METHODS = frozenset(
     {
         "__init__",

@@ -73,7 +73,6 @@ class Sparse(tf.keras.layers.Layer):
         self.penalize(x)
         return x + 1.0
 layer = Sparse()
-@tf.function
 def step(x):
     y = layer(x)
     return tf.reduce_sum(y) + tf.add_n(layer.losses)
