@@ -227,11 +227,16 @@ def _rnn(it: LayerCall) -> Value:
     if len(cells) > 1:
         return _list(it, [made, *states], "states")
     (held,) = states[0] if len(states[0]) == 1 else (None,)
-    if isinstance(held, Tensor):
-        return _list(it, [made, states[0]], "states")
-    if isinstance(held, Tup | Container):
-        return _list(it, [made, *it.args.items_of(held)], "states")
-    raise Unsure
+    parts = it.args.items_of(held) if isinstance(held, Tup | Container) else states
+    return _list(it, [made, *(_as_result(it, part) for part in parts)], "states")
+
+
+def _as_result(it: LayerCall, state: Value) -> Value:
+    """A state of a cell as the layer gives it: symbolic where its input is."""
+    (held,) = state if len(state) == 1 else (None,)
+    if not isinstance(held, Tensor):
+        raise Unsure
+    return it.result(held.dtype, held.shape)
 
 
 def _bidirectional(it: LayerCall) -> Value:
