@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import re
 import sys
 import tempfile
 import time
@@ -40,6 +41,9 @@ CLASSES = {"SAFE": Kind.SAFE, "ERROR": Kind.RAISES, "WRONG-SILENT": Kind.DIFFERS
 UNSAFE = ("ERROR", "WRONG-SILENT")
 #: Statuses that say what a function has not, rather than what in it would misbehave.
 CONDITIONS = frozenset(("no-tensor-parameter", "no-tensor-computation", "primitive-parameter"))
+
+#: Folders of the machine that a message names: they are not written down.
+_FOLDERS = re.compile(r'(["\s(])/(?:[^\s"\\/]+/)+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ def label(folder: Path, cases: list[Case], pythons: list[str]) -> None:
                 row[f"class_{version}"] = names.get(outcome.kind, "FAILED")
                 row["tensors"] = row.get("tensors", False) or any(f.tensors for f in outcome.functions)
                 if version == "221" or outcome.kind is Kind.FAILED:
-                    row["detail_221"] = str(outcome)[:300]
+                    row["detail_221"] = _FOLDERS.sub(r"\1<path>/", str(outcome))[:300]
     text = "".join(json.dumps(row) + "\n" for row in rows.values())
     (folder / "cases.jsonl").write_text(text, encoding="utf-8")
 
