@@ -171,9 +171,10 @@ def _functions(
     found += suppressions.unused()
     found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]
     # Only now, for what a repair changes may be used where the program itself does not get.
-    steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
-    steps = steps if repairs else []
-    bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)] if repairs else [], steps)
+    bundles: list[Bundle] = []
+    if repairs:
+        steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
+        bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)], steps)
     return functions, _distinct(found), bundles
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.decide.documentation import CODES, STATUS_DOCS
-from hybridize.decide.model import Action, FunctionReport, Severity, Status
+from hybridize.decide.documentation import status_of
+from hybridize.decide.model import Action, FunctionReport
 from hybridize.decide.plan import Basis
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import DENSE, VARIABLE, arrived
@@ -71,15 +71,7 @@ class Compilation:
         message = (
             f"`jit_compile=True` may make the graph about {gain:.1f} times as fast; last digits of floats may differ"
         )
-        status = Status(
-            CODES["may-be-compiled"],
-            "may-be-compiled",
-            STATUS_DOCS[CODES["may-be-compiled"]].severity or Severity.INFO,
-            message,
-            facts.path,
-            facts.line,
-            facts.column,
-        )
+        status = status_of(facts, "may-be-compiled", message)
         return replace(report, statuses=(*report.statuses, status))
 
     def _compiles(self, frames: list[Frame]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from hybridize.decide.model import Severity
+from hybridize.decide.model import Severity, Status
+from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.records import dataclass
 
 
@@ -161,3 +162,10 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
 }
 
 CODES: Final[Mapping[str, str]] = {doc.name: code for code, doc in STATUS_DOCS.items()}
+
+
+def status_of(facts: FunctionFacts, name: str, message: str, evidence: tuple[Evidence, ...] = ()) -> Status:
+    """The status of this name of a function, at its header, as severe as the documentation says."""
+    code = CODES[name]
+    severity = STATUS_DOCS[code].severity or Severity.INFO
+    return Status(code, name, severity, message, facts.path, facts.line, facts.column, evidence)

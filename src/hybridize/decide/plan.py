@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from hybridize.decide.documentation import CODES, STATUS_DOCS
-from hybridize.decide.model import Action, Decision, FunctionReport, Severity, Status
+from hybridize.decide.documentation import status_of
+from hybridize.decide.model import Action, Decision, FunctionReport, Status
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.frequency import Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Ternary
@@ -107,12 +107,12 @@ class _Chooser:
             statuses = (*report.statuses, reason)
             if decision.precondition == "P7":  # what makes up for the missing tensors is the gain alone
                 decision = replace(decision, precondition=None, benefit=None)
-                statuses = (_status(report.facts, "no-tensor-parameter", "no parameter receives a tensor"), *statuses)
+                statuses = (status_of(report.facts, "no-tensor-parameter", "no parameter receives a tensor"), *statuses)
             report = replace(report, decision=replace(decision, action=Action.KEEP), statuses=statuses)
         elif not self.all_safe and self._updates(code, report, share):
             said = report.facts.updates_variables.evidence
             message = f"{said[0].message}: as a graph that gains without tensors as arguments"
-            kept = _status(report.facts, "updates-variables", message, said)
+            kept = status_of(report.facts, "updates-variables", message, said)
             report = replace(report, decision=Decision(Action.KEEP), statuses=(*report.statuses, kept))
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
@@ -150,31 +150,31 @@ class _Chooser:
         """Why a function that is safe to convert is left as it is."""
         covered = facts.covered_by_hybrid_callers
         if covered.value is Ternary.YES and share >= _MOSTLY:
-            return _status(facts, "covered", "every caller is a graph already", covered.evidence)
+            return status_of(facts, "covered", "every caller is a graph already", covered.evidence)
         if share >= _MOSTLY:
             return self._covered(code, facts, share)
         static = self.basis.static.get(code.path)
         if static is not None:
             message = "its file builds a graph of TensorFlow 1, which a session runs: it computes nothing itself"
-            return _status(facts, "covered", message, (static,))
+            return status_of(facts, "covered", message, (static,))
         if work is None:
             return None
         if work.nodes > costs.LARGEST_GRAPH:
             message = f"tracing unrolls its Python loops: about {work.nodes:,.0f} operations"
-            return _status(facts, "not-worth-it", message)
+            return status_of(facts, "not-worth-it", message)
         if work.updates > costs.MOST_UPDATES:
             message = "tracing unrolls a training loop: a graph of one step is what gains"
-            return _status(facts, "not-worth-it", message)
+            return status_of(facts, "not-worth-it", message)
         if work.benefit < 1:
             number = round(work.operations)
             counted = "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
             message = f"about {counted} per call: the call of a graph costs more ({work.benefit:.2g} times as fast)"
-            return _status(facts, "not-worth-it", message)
+            return status_of(facts, "not-worth-it", message)
         rare = self._too_rare(code, work)
         if rare is not None:
             often = "once" if rare == 1 else f"at most {rare:.0f} times"
             message = f"called {often}: tracing it takes longer than that saves"
-            return _status(facts, "not-worth-it", message)
+            return status_of(facts, "not-worth-it", message)
         return None
 
     def _too_rare(self, code: Code, work: Work) -> float | None:
@@ -205,9 +205,9 @@ class _Chooser:
         )
         names = ", ".join(f"`{name}`" for name in dict.fromkeys(c.caller.qualname for c in callers[:_SHOWN]))
         if share >= _WHOLLY:
-            return _status(facts, "covered", f"runs as part of the graph of {names}", evidence)
+            return status_of(facts, "covered", f"runs as part of the graph of {names}", evidence)
         message = f"mostly runs as part of the graph of {names} (about {share:.0%} of its calls)"
-        return _status(facts, "covered", message, evidence)
+        return status_of(facts, "covered", message, evidence)
 
 
 def _static(solution: Solution) -> dict[str, Evidence]:
@@ -221,9 +221,3 @@ def _static(solution: Solution) -> dict[str, Evidence]:
                 pos, name = min(said)
                 found.setdefault(code.path, Evidence(f"calls `{name}`", code.path, pos >> 16))
     return found
-
-
-def _status(facts: FunctionFacts, name: str, message: str, evidence: tuple[Evidence, ...] = ()) -> Status:
-    code = CODES[name]
-    severity = STATUS_DOCS[code].severity or Severity.INFO
-    return Status(code, name, severity, message, facts.path, facts.line, facts.column, evidence)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from hybridize.decide.documentation import CODES, STATUS_DOCS
+from hybridize.decide.documentation import CODES, status_of
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary
 from hybridize.records import dataclass, replace
@@ -201,7 +201,7 @@ def _blocked(facts: FunctionFacts, row: Precondition, hits: Sequence[RuleHit]) -
         return _hazards(facts) + _hit_statuses(facts, hits)
     against = [hit for hit in hits if Blocks.TO_EAGER in hit.blocks]
     if against:
-        return [_status(facts, "graph-dependants", against[0].evidence, against[0].message)]
+        return [status_of(facts, "graph-dependants", against[0].message, against[0].evidence)]
     made = facts.hybridization
     if made is None:
         return []
@@ -210,13 +210,13 @@ def _blocked(facts: FunctionFacts, row: Precondition, hits: Sequence[RuleHit]) -
     if needs_graph:
         name, value = needs_graph[0]
         here = Evidence(f"`{name}={value}`", facts.path, made.line)
-        return [_status(facts, "graph-dependants", (here,), f"the decorator says `{name}={value}`")]
+        return [status_of(facts, "graph-dependants", f"the decorator says `{name}={value}`", (here,))]
     dependants = [h for h in facts.hazards if h.name == "graph-dependants"]
     if dependants:
-        return [_status(facts, "graph-dependants", dependants[0].evidence, dependants[0].message)]
+        return [status_of(facts, "graph-dependants", dependants[0].message, dependants[0].evidence)]
     if not made.is_decorator:
         here = Evidence("made hybrid by a call of `tf.function`", facts.path, made.line)
-        return [_status(facts, "explicit-hybrid", (here,), here.message)]
+        return [status_of(facts, "explicit-hybrid", here.message, (here,))]
     return []
 
 
@@ -224,7 +224,7 @@ _GRAPH_ARGUMENTS: Final = frozenset({"jit_compile", "experimental_compile", "inp
 
 
 def _hazards(facts: FunctionFacts) -> list[Status]:
-    return [_status(facts, h.name, h.evidence, h.message) for h in facts.hazards if h.name in CODES]
+    return [status_of(facts, h.name, h.message, h.evidence) for h in facts.hazards if h.name in CODES]
 
 
 def _hybrid_failures(failures: list[Status]) -> list[Status]:
@@ -242,11 +242,11 @@ def _failure(facts: FunctionFacts, condition: Condition) -> Status:
     if fact.value is Ternary.UNKNOWN:
         cause = fact.evidence[-1].message if fact.evidence else "the analysis cannot tell"
         message = f"not known whether it {_asked(condition)}: {cause}"
-        return replace(_at_cause(_status(facts, "undetermined", fact.evidence, message)), message=message)
+        return replace(_at_cause(status_of(facts, "undetermined", message, fact.evidence)), message=message)
     if condition.status == "no-primitive-parameter":  # what speaks for staying hybrid is no cause to trace back
-        return _status(facts, condition.status, (), "has tensor parameters, and no literal retraces it")
+        return status_of(facts, condition.status, "has tensor parameters, and no literal retraces it")
     cause = fact.evidence[-1].message if fact.evidence and fact.value is YES else condition.said
-    status = _status(facts, condition.status, fact.evidence, cause)
+    status = status_of(facts, condition.status, cause, fact.evidence)
     return _at_cause(status) if condition.status in _CAUSED else status
 
 
@@ -274,16 +274,10 @@ def _asked(condition: Condition) -> str:
     }[condition.status]
 
 
-def _status(facts: FunctionFacts, name: str, evidence: tuple[Evidence, ...], message: str) -> Status:
-    code = CODES[name]
-    severity = STATUS_DOCS[code].severity or Severity.INFO
-    return Status(code, name, severity, message, facts.path, facts.line, facts.column, evidence)
-
-
 def _report(facts: FunctionFacts, decision: Decision, statuses: list[Status]) -> FunctionReport:
     extra: list[Status] = []
     stays = facts.mode is Mode.HYBRID and facts.recursive.value is YES and decision.action is Action.KEEP
     if stays and not any(s.name == "recursive" for s in statuses):
-        warned = _status(facts, "recursive", facts.recursive.evidence, "hybrid and recursive: tracing may not end")
+        warned = status_of(facts, "recursive", "hybrid and recursive: tracing may not end", facts.recursive.evidence)
         extra.append(replace(warned, severity=Severity.WARNING))
     return FunctionReport(facts, decision, tuple(statuses + extra))

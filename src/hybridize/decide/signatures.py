@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from hybridize.decide.documentation import CODES, STATUS_DOCS
-from hybridize.decide.model import Action, Decision, FunctionReport, Severity, Status
+from hybridize.decide.documentation import status_of
+from hybridize.decide.model import Action, Decision, FunctionReport
 from hybridize.domain.objects import Container, Tup, Value
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary
 from hybridize.facts.specs import Signature, spec_of
@@ -69,10 +69,10 @@ class Signatures:
             conflict = self._conflict(frames, signature, any(site.is_keras for site in sites))
             if conflict is None:
                 return _with(report, "input_signature", signature.source)
-        statuses = [_withheld(facts, problem, ()) for problem in signature.problems]
+        statuses = [status_of(facts, "no-input-signature", problem, ()) for problem in signature.problems]
         if conflict is not None:
             said = "a size that the signature leaves open is read when the function is traced"
-            statuses.append(_withheld(facts, said, (conflict,)))
+            statuses.append(status_of(facts, "no-input-signature", said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
         relaxes = varies and converts and traces > _FEW_TRACES
         if relaxes and self.reads.conflict(frames, any_rank=signature.ranks_differ) is None:
@@ -206,9 +206,3 @@ def _with(report: FunctionReport, name: str, source: str) -> FunctionReport:
     statuses = tuple(s for s in report.statuses if s.name != "no-primitive-parameter")
     decided = Decision(Action.RECONFIGURE, "P4", (*old, (name, source)), decision.benefit)
     return replace(report, decision=decided, statuses=statuses)
-
-
-def _withheld(facts: FunctionFacts, message: str, evidence: tuple[Evidence, ...]) -> Status:
-    code = CODES["no-input-signature"]
-    severity = STATUS_DOCS[code].severity or Severity.INFO
-    return Status(code, "no-input-signature", severity, message, facts.path, facts.line, facts.column, evidence)

@@ -17,22 +17,15 @@ _FAR: Final = 12
 
 def is_growing_dim(frame: Frame, slot: int) -> bool:
     """Whether a slot holds `x.shape[i]` of a variable that a loop binds to a longer tensor."""
-    known = index_of(frame.code).definitions
-    made = _made(known, slot)
+    index = index_of(frame.code)
+    made = index.source(slot)
     if made is None or made[0] != Op.ITEM:
         return False
-    shape = _made(known, made[2])
+    shape = index.source(made[2])
     if shape is None or shape[0] != Op.ATTR or shape[3] != "shape":
         return False
-    tensor = _made(known, shape[2])
+    tensor = index.source(shape[2])
     return tensor is not None and tensor[0] == Op.PHI and _is_lengthened(frame, tensor)
-
-
-def _made(known: dict[int, Instr], slot: int) -> Instr | None:
-    made = known.get(slot)
-    while made is not None and made[0] in (Op.COPY, Op.REFINE):
-        made = known.get(made[2])
-    return made
 
 
 def _is_lengthened(frame: Frame, phi: Instr) -> bool:
@@ -45,7 +38,7 @@ def _is_lengthened(frame: Frame, phi: Instr) -> bool:
     seen: set[int] = set()
     while todo and len(seen) < _FAR:
         slot = todo.pop()
-        made = _made(index.definitions, slot)
+        made = index.source(slot)
         if slot in seen or made is None:
             continue
         seen.add(slot)

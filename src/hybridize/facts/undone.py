@@ -164,10 +164,7 @@ def _owner(code: Code, slot: int) -> _Name | None:
 
 def _read(code: Code, slot: int) -> _Name | None:
     """The place that the value of a slot was read from."""
-    made = definitions(code).get(slot)
-    while made is not None and made[0] in (Op.COPY, Op.REFINE):
-        slot = made[2]
-        made = definitions(code).get(slot)
+    made = index_of(code).source(slot)
     if made is None:
         return None
     if made[0] in (Op.GLOBAL, Op.CELL):
@@ -189,11 +186,6 @@ def _step(code: Code, instr: Instr, name: _Name) -> tuple[str, object]:
 
 def _reads_before(code: Code, instr: Instr, name: _Name, place: int) -> bool:
     """Whether what is written is what the place held at first."""
-    slot = _value(instr)
-    if _read(code, slot) != name:
-        return False
-    made = definitions(code).get(slot)
-    while made is not None and made[0] in (Op.COPY, Op.REFINE):
-        made = definitions(code).get(made[2])
-    flat = index_of(code).flat
-    return any(each is made for each in flat[:place])
+    index, slot = index_of(code), _value(instr)
+    made = index.source(slot)
+    return _read(code, slot) == name and any(each is made for each in index.flat[:place])

@@ -10,6 +10,7 @@ from hybridize.domain.tensors import arrived
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.library.costs import BATCHES, ITERATIONS
+from hybridize.program.index import index_of
 from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
 
 #: The share of the runs in which a branch is taken: one of two, and one without alternative inside of a loop (which is
@@ -168,9 +169,7 @@ def _length(frame: Frame, slot: int, steps: int) -> float:
 
 def _iterated(frame: Frame, slot: int, steps: int) -> float:
     """The length by how the iterable is made: `range(10)`, `enumerate(dataset)`, a progress bar around one; else 0."""
-    made = definitions(frame.code).get(slot)
-    while made is not None and made[0] in (Op.COPY, Op.REFINE):
-        made = definitions(frame.code).get(made[2])
+    made = index_of(frame.code).source(slot)
     if made is None or made[0] != Op.CALL or not made[3] or steps == 0:
         return 0.0
     if any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made[2]] or ()):

@@ -862,7 +862,6 @@ _CONTAINERS = {
     "collections.OrderedDict": "dict",
     "collections.deque": "deque",
 }
-#: Built-in types that values of these kinds are surely of, with all their attributes.
 #: What NumPy's own truth values have besides: the models do not keep them apart from Python's.
 _OF_SCALARS = frozenset(
     "T all any argmax argmin argsort astype base byteswap choose clip compress copy cumprod cumsum data diagonal dtype "
@@ -870,6 +869,7 @@ _OF_SCALARS = frozenset(
     "ptp put ravel repeat reshape resize round searchsorted setfield setflags shape size sort squeeze std strides sum "
     "swapaxes take tobytes tofile tolist tostring trace transpose var view".split()
 )
+#: Built-in types that values of these kinds are surely of, with all their attributes.
 _COMPLETE = {
     "builtins.list": frozenset(dir(list)),
     "builtins.str": frozenset(dir(str)),

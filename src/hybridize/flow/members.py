@@ -89,8 +89,7 @@ _METHODS: Final = frozenset({"property", "staticmethod", "classmethod", "cached_
 def _has_methods(cls: Class) -> bool:
     return any(
         _is_method(obj)
-        for base in cls.mro
-        if isinstance(base, Class)
+        for base in cls.line
         for name, cell in list(base.fields.items())
         if not name.startswith("__") or name == "__call__"
         for obj in cell.value or ()

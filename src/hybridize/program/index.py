@@ -32,6 +32,13 @@ class Index:
                 found[dst] = instr
         return found
 
+    def source(self, slot: int) -> Instr | None:
+        """The instruction that makes the value in a slot, copies of it passed over."""
+        made = self.definitions.get(slot)
+        while made is not None and made[0] in (Op.COPY, Op.REFINE):
+            made = self.definitions.get(made[2])
+        return made
+
     @cached_property
     def by_op(self) -> dict[Op, list[Instr]]:
         """The instructions of each operation, in order."""

@@ -46,6 +46,12 @@ class Bench:
         """The releases in use."""
         return self.project.versions
 
+    def is_called_again(self, code: Code) -> bool:
+        """Whether a function is called at more than one place, or in a loop of another."""
+        frames = self.frames(code)
+        sites = {(caller.code, pos) for frame in frames for caller, pos in frame.incoming if caller is not None}
+        return len(sites) > 1 or any(pos in index_of(caller).looped for caller, pos in sites)
+
     # From syntax to the solution -------------------------------------------------------------------------------------
 
     def code(self, path: str, node: ast.AST | None) -> Code | None:

@@ -10,7 +10,7 @@ from hybridize.repairs.flow_of_names import bound_by, forbidden, reads, used_lat
 from hybridize.repairs.model import NotOffered, TextEdit
 from hybridize.repairs.names import bound_in, scopes_around
 from hybridize.repairs.printing import laid_out
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start
 
 _MOST = 12  # parameters
 
@@ -146,7 +146,7 @@ def _in_order(block: Sequence[ast.stmt], names: Collection[str]) -> list[str]:
 def _written(part: Part, name: str, docstring: str, takes: tuple[str, ...], gives: tuple[str, ...]) -> Extracted:
     file, block = part.file, part.block
     indent, outer = file.indentation(block[0]), file.indentation(part.before)
-    first, (last, column) = _first_line(file, block), end(block[-1])
+    first, (last, column) = _first_with_comments(file, block), end(block[-1])
     rest = file.lines[last - 1][column:].strip()
     if indent is None or outer is None or (rest and not rest.startswith(b"#")):
         raise NotOffered("its statements share their lines")
@@ -157,7 +157,7 @@ def _written(part: Part, name: str, docstring: str, takes: tuple[str, ...], give
     said = f'{outer}{step}"""{docstring}"""\n' if docstring else ""
     parameters = ", ".join([part.receiver, *takes] if part.receiver else takes)
     text = f"{lead}{outer}def {name}({parameters}):\n{said}" + "".join(f"{line}\n" for line in body) + result + gap
-    line = min((start(d)[0] for d in getattr(part.before, "decorator_list", [])), default=part.before.lineno)
+    line = first_line(part.before)
     called = f"{part.receiver}.{name}" if part.receiver else name
     call = laid_out(f"{', '.join(gives)} = {called}" if gives else called, list(takes), indent)
     edits = (
@@ -167,9 +167,9 @@ def _written(part: Part, name: str, docstring: str, takes: tuple[str, ...], give
     return Extracted(edits, _qualname(file, part, name), takes, gives)
 
 
-def _first_line(file: SourceFile, block: Sequence[ast.stmt]) -> int:
+def _first_with_comments(file: SourceFile, block: Sequence[ast.stmt]) -> int:
     """The first line of some statements, with the comments right above, of the same indentation."""
-    first = min([start(d)[0] for d in getattr(block[0], "decorator_list", [])], default=block[0].lineno)
+    first = first_line(block[0])
     while first > 1:
         above = file.lines[first - 2]
         if not above.lstrip().startswith(b"#") or len(above) - len(above.lstrip()) != block[0].col_offset:
@@ -203,10 +203,7 @@ def _lead(file: SourceFile, before: ast.stmt) -> str:
 
 def _blank_lines(file: SourceFile, before: ast.stmt) -> int:
     """How many blank lines keep the new function apart: as many as stand above, one within functions."""
-    line = min((start(d)[0] for d in getattr(before, "decorator_list", [])), default=before.lineno)
-    count = 0
-    while count < 2 and line - 2 - count >= 0 and not file.lines[line - 2 - count].strip():
-        count += 1
+    count = file.blank_lines_above(first_line(before))
     if isinstance(before, FunctionNode):
         return count if count or isinstance(file.parents[before], ast.ClassDef) else 0
     return max(count, 1)

@@ -122,7 +122,7 @@ def bound_by(block: Sequence[ast.stmt]) -> set[str]:
 def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], names: set[str]) -> list[str]:
     """Those of some names, bound by statements of a scope, that code outside of the statements may read from them."""
     first, last = start(block[0]), end(block[-1])
-    loop = next((n for n in file.around(block[0]) if isinstance(n, ast.For | ast.While) and _within(n, scope)), None)
+    loop: ast.AST | None = None  # the outermost around the block
     for each in file.around(block[0]):
         if each is scope:
             break
@@ -143,10 +143,6 @@ def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], name
     if loop is not None:  # what a round reads of the one before
         found.update(dict.fromkeys(reads(block).needed & names))
     return sorted(found)
-
-
-def _within(node: ast.AST, scope: ast.AST) -> bool:
-    return scope is not node and start(scope) <= start(node)
 
 
 def _is_updated(file: SourceFile, node: ast.Name) -> bool:

@@ -9,7 +9,7 @@ from hybridize.facts.model import Ternary
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.names import bound_before, captured, free_names, is_constant, top_statement
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -26,7 +26,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return  # it is made hybrid elsewhere
     _check(bench, cause, file, own)
     top = top_statement(file, own)
-    lead = min([start(d)[0] for d in getattr(top, "decorator_list", [])], default=top.lineno)
+    lead = first_line(top)
     evaluated = [*own.decorator_list, *own.args.defaults, *(d for d in own.args.kw_defaults if d is not None)]
     evaluated += [a.annotation for a in ast.walk(own.args) if isinstance(a, ast.arg) and a.annotation is not None]
     needed = {n.id for e in evaluated for n in ast.walk(e) if isinstance(n, ast.Name)}
@@ -72,20 +72,12 @@ def _edits(file: SourceFile, own: FunctionNode, outer: FunctionNode, lead: int) 
     if name != own.name:
         head = own.lineno - first
         lines[head] = lines[head].replace(f"def {own.name}", f"def {name}", 1)
-    gap = "\n" * _blank_lines(file, lead)
+    gap = "\n" * file.blank_lines_above(lead)
     edits.append(TextEdit(file.path, (lead, 0), (lead, 0), "\n".join(lines) + "\n" + gap))
     while last < len(file.lines) and not file.lines[last].strip():
         last += 1  # the blank lines behind it go with it
     edits.append(TextEdit(file.path, (first, 0), (last + 1, 0), ""))
     return edits
-
-
-def _blank_lines(file: SourceFile, line: int) -> int:
-    """How many blank lines stand before a line, two at most."""
-    count = 0
-    while count < 2 and line - 2 - count >= 0 and not file.lines[line - 2 - count].strip():
-        count += 1
-    return count
 
 
 def _dedented(file: SourceFile, own: FunctionNode, first: int, last: int, indent: str) -> list[str]:

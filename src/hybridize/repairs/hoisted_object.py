@@ -6,14 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.names import bound_before, free_names, top_statement
-from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start
 
 _VARIABLE: Final = regex(r"(tf|keras)\.Variable")
 _METRIC: Final = regex(r"keras\.metrics\.[A-Z]\w*")
@@ -43,18 +42,18 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         names = bench.names(file, call)
         own = file.function(call)
         code = bench.code_around(file, call)
+        name = next(iter(names)) if len(names) == 1 else None
         if (
-            len(names) != 1
-            or not isinstance(own, ast.FunctionDef)
+            name is None
             or code is None
-            or f"{cause.message}`".find(f"`{next(iter(names))}`") < 0
+            or not isinstance(own, ast.FunctionDef)
+            or f"`{name}`" not in f"{cause.message}`"
         ):
             continue
-        name = next(iter(names))
         if _QUEUE.fullmatch(name):
             raise NotOffered(f"a `{name}` cannot be made elsewhere")
         made = _made(bench, file, own, code, call)
-        if code is not cause.function and _is_shared(bench, code):
+        if code is not cause.function and bench.is_called_again(code):
             raise NotOffered(f"`{own.name}` is called at several places, which would share one")
         yield _change(bench, made, name)
 
@@ -75,12 +74,6 @@ def _made(bench: Bench, file: SourceFile, own: FunctionNode, code: Code, call: a
 
 
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-
-
-def _is_shared(bench: Bench, code: Code) -> bool:
-    """Whether a function is called at more than one place, or in a loop of another."""
-    sites = {(caller.code, pos) for frame in bench.frames(code) for caller, pos in frame.incoming if caller is not None}
-    return len(sites) > 1 or any(pos in index_of(caller).looped for caller, pos in sites)
 
 
 def _change(bench: Bench, made: _Made, name: str) -> Change:
@@ -120,7 +113,7 @@ def _in_front(made: _Made, wanted: str) -> tuple[str, list[TextEdit]]:
     """The object as a variable of the module, right before the function (or that around it)."""
     file, own = made.file, made.own
     top = top_statement(file, own)
-    lead = min([start(d)[0] for d in getattr(top, "decorator_list", [])], default=top.lineno)
+    lead = first_line(top)
     if not bound_before(file, free_names(file, made.call), lead):
         raise NotOffered("what it is made of is not there at the top of the module")
     binders = file.bound.get(wanted, ())
@@ -133,7 +126,7 @@ def _in_front(made: _Made, wanted: str) -> tuple[str, list[TextEdit]]:
     after = file.after(above, *text.rstrip("\n").split("\n")) if isinstance(above, ast.Assign | ast.AnnAssign) else None
     if after is not None:  # among its like
         return shown, [after]
-    return shown, [TextEdit(file.path, (lead, 0), (lead, 0), text + "\n" * _blank_lines(file, lead))]
+    return shown, [TextEdit(file.path, (lead, 0), (lead, 0), text + "\n" * file.blank_lines_above(lead))]
 
 
 def _in_constructor(made: _Made, owner: ast.ClassDef, wanted: str) -> tuple[str, list[TextEdit]]:
@@ -210,13 +203,6 @@ def _dedented(made: _Made) -> str:
     indent = made.file.indentation(made.statement) or ""
     first, *more = made.file.source(made.call).split("\n")
     return "\n".join([first, *(line.removeprefix(indent) for line in more)])
-
-
-def _blank_lines(file: SourceFile, line: int) -> int:
-    count = 0
-    while count < 2 and line - 2 - count >= 0 and not file.lines[line - 2 - count].strip():
-        count += 1
-    return count
 
 
 REPAIR = Repair(

@@ -17,7 +17,8 @@ NAMES: Final = {10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITIC
 _BASIC: Final = "%(levelname)s:%(name)s:%(message)s"
 _BARE: Final = "%(message)s"
 _STREAMS: Final = ("sys.stdout", "sys.stderr")
-_WARNING: Final = 30
+#: From which level on messages come out of loggers that nobody has set up.
+WARNING: Final = LEVELS["warning"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def _setup(bench: Bench) -> LogSetup:
             levels.add(None)
     known = [level for level in levels if level is not None]
     # The strictest of all: what passes that comes out whichever logger it is.
-    level = max(known, default=_WARNING) if len(known) == len(levels) else max([*known, _WARNING])
+    level = max(known, default=WARNING) if len(known) == len(levels) else max([*known, WARNING])
     stream = next(iter(streams)) if len(streams) == 1 else None
     form = next(iter(forms)) if len(forms) == 1 else _BARE
     return LogSetup(level, stream or "sys.stderr", form or _BARE)

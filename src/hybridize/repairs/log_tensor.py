@@ -8,7 +8,7 @@ from typing import Final
 
 from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.log_setup import LEVELS, NAMES, LogSetup, around, log_setup
+from hybridize.repairs.log_setup import LEVELS, NAMES, WARNING, LogSetup, around, log_setup
 from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Repair, RepairExample
 from hybridize.repairs.pieces import Formatter, Piece, is_text
 from hybridize.repairs.printing import arguments_of, laid_out
@@ -16,7 +16,6 @@ from hybridize.repairs.text import SourceFile, end, start
 
 _STANDARD: Final = ("logging.Logger.", "logging.LoggerAdapter.", "logging.")
 _ABSL: Final = "absl.logging."
-_WARNING: Final = 30
 _NAME: Final = "\1"
 
 
@@ -54,11 +53,11 @@ def _change(bench: Bench, file: SourceFile, tf: str, call: ast.Call, method: tup
     if sys is None and "sys" in file.used:
         raise NotOffered("`sys` stands for something else here")
     level = LEVELS[name]
-    setup = LogSetup(_WARNING) if absl else log_setup(bench)
+    setup = LogSetup(WARNING) if absl else log_setup(bench)
     pieces = _framed(file, call, setup, level, _message(bench, file, tf, call))
     arguments, joined = arguments_of([pieces], " ", tf)
     step = "\t" if indent.startswith("\t") else "    "
-    guard = _guard(file, call, level, absl=absl) if level < setup.level or (absl and level < _WARNING) else None
+    guard = _guard(file, call, level, absl=absl) if level < setup.level or (absl and level < WARNING) else None
     deeper = indent + step if guard is not None else indent
     stream = setup.stream.replace("sys.", f"{sys or 'sys'}.", 1)
     text = laid_out(f"{tf}.print", [*arguments, *joined, f"output_stream={stream}"], deeper)

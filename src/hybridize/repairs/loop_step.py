@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import NDARRAY
-from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.records import replace
 from hybridize.repairs.bench import Bench
@@ -36,7 +35,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     if isinstance(scope, ast.Module) and not bench.is_script(file.path):
         raise NotOffered("other modules may use its variables")
-    if isinstance(scope, FunctionNode) and _is_repeated(bench, cause.function):
+    if isinstance(scope, FunctionNode) and bench.is_called_again(cause.function):
         raise NotOffered(f"`{scope.name}` is called again and again: each call would trace anew")
     block = _block(bench, file, cause.function, loop, first, last)
     name = file.fresh("train_step")
@@ -71,13 +70,6 @@ def _data(bench: Bench, code: Code, part: Part) -> set[str]:
             if cell is not None and cell.value and all(isinstance(o, Tensor) and o.kind in _DATA for o in cell.value):
                 found.add(name)
     return found
-
-
-def _is_repeated(bench: Bench, code: Code) -> bool:
-    """Whether a function is called in loops, or from more than one place."""
-    sites = [(caller, pos) for frame in bench.frames(code) for caller, pos in frame.incoming if caller is not None]
-    places = {(caller.code, pos) for caller, pos in sites}
-    return len(places) > 1 or any(pos in index_of(caller.code).looped for caller, pos in sites)
 
 
 def _loops(file: SourceFile, loop: ast.stmt) -> Iterator[ast.stmt]:

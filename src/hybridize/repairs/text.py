@@ -99,11 +99,18 @@ class SourceFile:
 
     def indentation(self, statement: ast.stmt) -> str | None:
         """The blanks in front of a statement; None if something else is on its line before it."""
-        first = min((start(d)[0] for d in getattr(statement, "decorator_list", [])), default=statement.lineno)
+        first = first_line(statement)
         lead = self.lines[first - 1]
         lead = lead[: len(lead) - len(lead.lstrip())]
         own = self.lines[statement.lineno - 1][: statement.col_offset]
         return lead.decode() if not own.strip() else None
+
+    def blank_lines_above(self, line: int) -> int:
+        """How many blank lines stand right before a line, two at most."""
+        count = 0
+        while count < 2 and line - 2 - count >= 0 and not self.lines[line - 2 - count].strip():
+            count += 1
+        return count
 
     def replace(self, node: ast.AST, text: str) -> TextEdit:
         """The edit that puts other text in a node's place."""
@@ -118,7 +125,7 @@ class SourceFile:
         indent = self.indentation(statement)
         if indent is None:
             return None
-        first = min((start(d)[0] for d in getattr(statement, "decorator_list", [])), default=statement.lineno)
+        first = first_line(statement)
         return TextEdit(self.path, (first, 0), (first, 0), "".join(f"{indent}{line}\n" for line in lines))
 
     def after(self, statement: ast.stmt, *lines: str) -> TextEdit | None:
@@ -216,6 +223,11 @@ def start(node: ast.AST) -> Place:
 def end(node: ast.AST) -> Place:
     """Where a node ends."""
     return getattr(node, "end_lineno", None) or 0, getattr(node, "end_col_offset", None) or 0
+
+
+def first_line(node: ast.stmt) -> int:
+    """The line that a statement begins on, its decorators included."""
+    return min((start(d)[0] for d in getattr(node, "decorator_list", [])), default=node.lineno)
 
 
 def inside(place: Place, first: Place, last: Place) -> bool:

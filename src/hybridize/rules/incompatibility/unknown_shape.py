@@ -91,18 +91,11 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
 def _whole(view: FrameView, instr: Instr, place: int, name: str) -> Iterator[Hit]:
     """`tf.zeros(t.shape)`: a shape that is known in part is no shape yet."""
     given = [slot for slot, _ in instr[3][place : place + 1]] + [slot for key, slot in instr[4] if key == name]
+    index = index_of(view.code)
     for slot in given:
-        tensor = _shape_of(index_of(view.code), _source(view, slot))
+        tensor = _shape_of(index, index.source(slot))
         if unknown_dims(view, tensor) is not None and own(view, tensor):
             yield Hit(instr[-1], "wants a shape that is not known while tracing: use `tf.shape`")
-
-
-def _source(view: FrameView, slot: int) -> Instr | None:
-    """What makes a value, copies left out."""
-    made = view.definition(slot)
-    while made is not None and made[0] in (Op.COPY, Op.REFINE):
-        made = view.definition(made[2])
-    return made
 
 
 def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
