@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from hybridize.domain.objects import Cell
 from hybridize.facts.callgraph import components, reachable
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
+
+#: So many bits are taken out of a set one by one, rather than by writing all of it down.
+_FEW: Final = 16
+
+
+class Having:
+    """The frames that have some property, as a set; each is asked once, when a set with it is first asked for."""
+
+    def __init__(self, extents: Extents, has: Callable[[Frame], bool]) -> None:
+        self._extents = extents
+        self._has = has
+        self._asked = 0
+        self._having = 0
+
+    def within(self, some: int) -> int:
+        """Those of a set that have it."""
+        new = some & ~self._asked
+        if new:
+            self._asked |= new
+            self._having |= self._extents.set_of(filter(self._has, self._extents.frames(new)))
+        return some & self._having
 
 
 class Extents:
@@ -92,12 +114,22 @@ class Extents:
             found |= self._bits.get(frame) or self._add(frame)
         return found
 
+    def having(self, has: Callable[[Frame], bool]) -> Having:
+        """The frames with a property that is costly to ask for."""
+        return Having(self, has)
+
     def without_bodies(self, some: int) -> int:
         """A set without the module bodies in it."""
         return some & ~self._bodies
 
     def frames(self, some: int) -> Iterator[Frame]:
         """The frames in a set."""
+        if some.bit_count() < _FEW:
+            while some:
+                lowest = some & -some
+                yield self._frames[lowest.bit_length() - 1]
+                some ^= lowest
+            return
         text = bin(some)[:1:-1]
         at = text.find("1")
         while at >= 0:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.objects import Class, Inst, Lib, LibInst, Obj, Tup, Value, lib
-from hybridize.facts.callgraph import reachable
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -18,7 +17,7 @@ from hybridize.rules.failures import INVALID, Failure, fails_by_value, failures
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.values import uses
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 #: Built-in exceptions that AutoGraph makes anew with its longer message; it does not know how to make the others.
 _KEPT: Final = frozenset(
@@ -44,27 +43,61 @@ class _Waiting:
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Each `raise` in the extent whose exception some caller handles by its class, or whose text it reads."""
-    waiting = list(_waiting(function))
+    waiting = list(dict.fromkeys(_waiting(function)))
     if not waiting:
         return
-    extent = {f for frame in function.frames for f in reachable(frame) if f.code.kind != "module"}
-    frames = sorted(extent, key=lambda f: f.uid)
-    yield from _explicit(function, frames, waiting)
-    yield from _implicit(function, frames, waiting)
+    extents = function.project.extents
+    extent = extents.without_bodies(extents.of_all(function.frames))
+    raisers = function.project.shared("raisers", lambda: _Raisers(function.project))
+    yield from _explicit(raisers, extent, waiting)
+    yield from _implicit(raisers, extent, waiting)
 
 
-def _explicit(function: FunctionView, frames: list[Frame], waiting: list[_Waiting]) -> Iterator[Hit]:
+class _Raisers:
+    """The frames of a program that raise; each is looked at once, when first in a function's extent."""
+
+    def __init__(self, project: ProjectView) -> None:
+        self.project = project
+        self._explicit = project.extents.having(lambda frame: bool(self.raised(frame)))
+        self._implicit = project.extents.having(lambda frame: bool(failures(FrameView(project, frame))))
+        self._by_value = project.extents.having(lambda frame: fails_by_value(FrameView(project, frame)))
+
+    def explicit(self, extent: int) -> list[Frame]:
+        """Those of an extent with `raise` statements whose exception they don't handle themselves."""
+        return self._sorted(self._explicit.within(extent))
+
+    def implicit(self, extent: int) -> list[FrameView]:
+        """Those of an extent in which Python or TensorFlow may raise by itself."""
+        return [FrameView(self.project, frame) for frame in self._sorted(self._implicit.within(extent))]
+
+    def fail_by_value(self, extent: int) -> bool:
+        """Whether one of an extent has an operation that raises by the values it gets."""
+        return self._by_value.within(extent) != 0
+
+    def raised(self, frame: Frame) -> list[tuple[int, Value]]:
+        """The `raise` statements of a frame whose exception leaves it: position, and what is raised."""
+        return self.project.shared(("raised", frame), lambda: list(_raised(FrameView(self.project, frame))))
+
+    def _sorted(self, some: int) -> list[Frame]:
+        return sorted(self.project.extents.frames(some), key=lambda f: f.uid)
+
+
+def _raised(view: FrameView) -> Iterator[tuple[int, Value]]:
+    if index_of(view.code).of(Op.RAISE):
+        for site in control(view).structure.of(Op.RAISE):
+            if not _handled(view, site):
+                yield site.instr[-1], view.value(site.instr[2])
+
+
+def _explicit(raisers: _Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
     """What `raise` statements raise."""
     seen: set[tuple[str, int]] = set()
-    for frame in frames:
-        if not index_of(frame.code).of(Op.RAISE):
-            continue
-        view = FrameView(function.project, frame)
-        for site in control(view).structure.of(Op.RAISE):
-            place = (frame.code.path, site.instr[-1])
-            if place in seen or _handled(view, site):
+    for frame in raisers.explicit(extent):
+        for position, value in raisers.raised(frame):
+            place = (frame.code.path, position)
+            if place in seen:
                 continue
-            for raised in view.value(site.instr[2]):
+            for raised in value:
                 handler = next((h for h in waiting if _fits(h.caught, raised)), None)
                 why = _why(raised, handler) if handler is not None else ""
                 if handler is not None and why:
@@ -76,15 +109,19 @@ def _explicit(function: FunctionView, frames: list[Frame], waiting: list[_Waitin
                     break
 
 
-def _implicit(function: FunctionView, frames: list[Frame], waiting: list[_Waiting]) -> Iterator[Hit]:
+def _implicit(raisers: _Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
     """What Python and TensorFlow raise by themselves: the likeliest place for each handler."""
-    views = [FrameView(function.project, frame) for frame in frames]
-    explained = any(map(fails_by_value, views))
+    views = raisers.implicit(extent)
+    explained = bool(views) and raisers.fail_by_value(extent)
     for handler in waiting:
+        told: dict[tuple[str, str, bool], str] = {}  # by what tells failures apart for a handler
         found: list[tuple[FrameView, Failure, str]] = []
         for view in views:
             for each in failures(view):
-                why = _differs(each, handler, waiting, explained)
+                kind = (each.eager, each.graph, each.certain)
+                why = told.get(kind)
+                if why is None:
+                    why = told[kind] = _differs(each, handler, waiting, explained)
                 if why and not _caught_inside(view, each):
                     found.append((view, each, why))
         certain = [each for each in found if each[1].certain]
@@ -137,34 +174,42 @@ def _why(raised: Obj, handler: _Waiting) -> str:
 
 def _waiting(function: FunctionView) -> Iterator[_Waiting]:
     """The handlers around the calls of a function, and around the calls of its callers."""
+    project = function.project
     todo = [(caller, pos) for caller, pos, _, how in function.callers() if how in ("call", "hybrid")]
     seen = set(todo)
-    for _ in range(_LEVELS):
+    for level in range(_LEVELS):
         above: list[tuple[Frame, int]] = []
         for caller, pos in todo:
             if index_of(caller.code).of(Op.TRY):
-                yield from _around(FrameView(function.project, caller), pos)
-            for further in caller.callers:
-                for (at, callee), how in further.calls.items():
-                    if (
-                        callee is caller
-                        and how in ("call", "hybrid")
-                        and not further.gone
-                        and (further, at) not in seen
-                    ):
+                yield from _around(FrameView(project, caller), pos)
+            for further in caller.callers if level < _LEVELS - 1 else ():
+                if further.gone:
+                    continue
+                for at, how in project.sites(further).get(caller, ()):
+                    if how in ("call", "hybrid") and (further, at) not in seen:
                         seen.add((further, at))
                         above.append((further, at))
         todo = above
 
 
-def _around(view: FrameView, pos: int) -> Iterator[_Waiting]:
+def _around(view: FrameView, pos: int) -> Sequence[_Waiting]:
+    return view.project.shared(("handlers", view.frame), lambda: _handlers(view)).get(pos, ())
+
+
+def _handlers(view: FrameView) -> dict[int, list[_Waiting]]:
+    """The handlers around each position of a frame."""
+    found: dict[int, list[_Waiting]] = {}
+    known: dict[int, list[_Waiting]] = {}  # by `try` statement
     for site in control(view).structure.sites:
-        if site.instr[-1] != pos or site.instr[0] == Op.TRY:
+        if site.instr[0] == Op.TRY:
             continue
         for outer, part in site.around():
             if outer.instr[0] == Op.TRY and part == "body":
-                for handler in outer.instr[2].handlers:
-                    yield _of(view, outer, handler)
+                made = known.get(id(outer))
+                if made is None:
+                    made = known[id(outer)] = [_of(view, outer, each) for each in outer.instr[2].handlers]
+                found.setdefault(site.instr[-1], []).extend(made)
+    return found
 
 
 def _of(view: FrameView, site: Site, handler: Handler) -> _Waiting:
