@@ -69,8 +69,7 @@ class Collector:
             booleans=options.boolean_literals,
         )
         tensor = parameters.tensor_fact()
-        effects, assumed = self.effects.fact(frames, options.speculate)
-        harmful, _ = self.effects.fact(frames, options.speculate, tracing=True)
+        effects, assumed, harmful = self.effects.facts(frames, options.speculate)
         if not frames:
             effects = type(effects)(Ternary.UNKNOWN, (Evidence("no call was analyzed", code.path, code.line),))
         primitive = parameters.primitive_fact()

@@ -6,7 +6,7 @@ itself allocated does not count; effects on arguments, globals, fields, captured
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from hybridize.domain.objects import (
     BOTTOM,
@@ -15,7 +15,6 @@ from hybridize.domain.objects import (
     Heap,
     Inst,
     Lib,
-    LibInst,
     Mod,
     Obj,
     Stream,
@@ -26,118 +25,124 @@ from hybridize.domain.objects import (
 )
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.extents import Extents
-from hybridize.facts.guards import SET_UP, holds_plain_tensor, is_cached, repeatable, set_up_once, stored
+from hybridize.facts.guards import SET_UP, holds_plain_tensor, repeatable, set_up_once, stored
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import (
     ELSEWHERE,
     Root,
-    call_at,
     callees_at,
     cell_roots,
-    definitions,
     passed_slots,
     roots,
     slots_of,
 )
 from hybridize.facts.pruned import Pruned
+from hybridize.facts.reasons import (
+    CHANGES,
+    CONSTRUCTORS,
+    OPAQUE,
+    TOLD,
+    WORLD,
+    Reason,
+    evidence_of,
+    fills_own,
+    is_unclear,
+    order,
+    sounds_harmless,
+)
 from hybridize.facts.restored import RESTORED, is_restored
 from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
-from hybridize.records import dataclass, replace
-from hybridize.regex import regex
+from hybridize.records import replace
 
-#: Effects on the outside world, with the sentence that names them.
-WORLD: Final = {
-    "print": "writes output with `{}`",
-    "io": "performs input or output with `{}`",
-    "random": "draws or seeds host random numbers with `{}`",
-    "clock": "reads or waits for the clock with `{}`",
-    "state": "changes the state of a library with `{}`",
-}
-#: Effects that change an object or variable.
-CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "iterator"})
-#: Effects that rules report.
-_TOLD: Final = CHANGES | WORLD.keys()
-#: Calls that the analysis cannot see into.
-OPAQUE: Final = frozenset({"unknown_call", "foreign_call", "unfollowed"})
 #: Ways of being called whose effects are not the caller's: Keras builds once; host functions run at every step.
 _ABSORBED: Final = frozenset({"build", "host"})
-#: Methods that write the fields of the object that is being made: no side effect of theirs, but of who calls them
-#: on an object from outside.
-_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__setstate__"})
 #: A method that fills its own object once, whoever calls it.
 _LAZY: Final = "build"
 _MOST: Final = 12
+#: A call carries on so many effects of its callee; of the rest it says that it is unknown.
+_MOST_LIFTED: Final = 200
 #: Objects without identity: two arrays of one type are the same abstract object.
 _VALUES: Final = (Tensor, Stream, Tup, Unknown)
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """An effect with the calls that lead to it: (caller's file, position, callee's name) steps, outermost first."""
-
-    effect: Effect
-    frame: Frame
-    path: tuple[tuple[str, int, str], ...]
-    roots: frozenset[Root] = frozenset()  # of a value without identity: where the frame of the summary had it from
-    sure: bool = True  # no call on the way may run something else instead
-    once: str = ""  # `SET_UP`, `CONSTANT` or `RESTORED`: comes out the same whether it happens per trace or per call
+#: The effects that a frame and its callees have, by what tells them apart.
+Summary: TypeAlias = "dict[tuple[str, Obj | str | None], Reason]"
+_NONE: Final[Summary] = {}
 
 
 class SideEffects:
-    """The effects of every live frame, callees included."""
+    """The effects of live frames, callees included; those of a frame are gathered when they are first asked for."""
 
     def __init__(self, solution: Solution, extents: Extents) -> None:
-        self.summaries: dict[Frame, dict[tuple[str, Obj | str | None], Reason]] = {}
         self.extents = extents
+        self._summaries: dict[Frame, Summary] = {}
+        self._done = 0  # the frames that have a summary, as a set
         self._frames = solution.frames
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
-        for component in extents.components:
-            self._summarize(component)
+
+    def of(self, frame: Frame) -> Summary:
+        """The effects of a call of a frame, nearest first; none of one that is no longer part of the solution."""
+        found = self._summaries.get(frame)
+        if found is None:
+            if not self.extents.is_live(frame):
+                return _NONE
+            missing = self.extents.of(frame) & ~self._done
+            self._done |= missing
+            for component in self.extents.parts(missing):
+                self._summarize(component)
+            found = self._summaries[frame]
+        return found
 
     def _summarize(self, component: list[Frame]) -> None:
-        members = set(component)
-        gathered: dict[tuple[str, Obj | str | None], Reason] = {}
-        for frame in sorted(component, key=lambda f: f.uid):
+        gathered: Summary = {}
+        for frame in sorted(component, key=lambda f: f.uid) if len(component) > 1 else component:
             for effect in frame.effects.values():
                 self._add(gathered, frame, effect)
             for pos, callee, how in self.extents.calls(frame):
-                if how in _ABSORBED or callee in members:
+                if how in _ABSORBED or callee in component:
                     continue
-                self._lift(gathered, frame, pos, callee)
+                summary = self._summaries[callee]
+                if summary:
+                    self._lift(gathered, frame, pos, callee, summary)
         if len(component) > 1:
             # Functions that call each other share a summary: whose parameter it was is no longer told apart.
             gathered = {k: replace(r, roots=ELSEWHERE) if r.roots else r for k, r in gathered.items()}
         for frame in component:
-            self.summaries[frame] = gathered
+            self._summaries[frame] = gathered or _NONE
 
-    def _add(self, gathered: dict[tuple[str, Obj | str | None], Reason], frame: Frame, effect: Effect) -> None:
+    def _add(self, gathered: Summary, frame: Frame, effect: Effect) -> None:
         origin: frozenset[Root] = frozenset()
+        if effect.kind not in TOLD and effect.kind not in OPAQUE:
+            return
         if effect.kind in CHANGES and isinstance(effect.target, _VALUES):
             origin = self._origin(frame, effect)
             if not origin and not isinstance(effect.target, Unknown):
                 return
         elif effect.kind in CHANGES and (self._is_own(frame, effect, direct=True) or self._is_new(frame, effect)):
             return
-        if effect.kind not in WORLD and effect.kind not in CHANGES and effect.kind not in OPAQUE:
-            return
         once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
-        sure = not (effect.kind in _TOLD and is_either(frame, effect.position))
-        gathered.setdefault(_key(effect, once), Reason(effect, frame, (), origin, sure, once))
+        key = _key(effect, once)
+        if key not in gathered:
+            sure = not (effect.kind in TOLD and is_either(frame, effect.position))
+            gathered[key] = Reason(effect, frame, (), origin, sure, once)
 
-    def _lift(
-        self, gathered: dict[tuple[str, Obj | str | None], Reason], frame: Frame, pos: int, callee: Frame
-    ) -> None:
+    def _lift(self, gathered: Summary, frame: Frame, pos: int, callee: Frame, summary: Summary) -> None:
         """Takes over a callee's effects, as far as they are effects of the caller too."""
         count = 0
+        lasting = False
         once_here: bool | None = None
+        either: bool | None = None
         passed = _Passed(frame, pos, callee)
         pruned = Pruned(frame, pos, callee)
-        for key, reason in self.summaries.get(callee, {}).items():
+        step = (frame.code.path, pos, callee.code.name)
+        for key, reason in summary.items():
             effect = reason.effect
-            if (reason.path[0][:2] if reason.path else (reason.frame.code.path, effect.position)) in pruned:
+            if pruned.some and (
+                (reason.path[0][:2] if reason.path else (reason.frame.code.path, effect.position)) in pruned
+            ):
                 continue
             once = reason.once
             if not once and effect.kind in CHANGES:
@@ -147,24 +152,34 @@ class SideEffects:
                     once, key = SET_UP, _key(effect, SET_UP)
             if key in gathered:
                 continue
-            origin = reason.roots
-            if isinstance(effect.target, Unknown) and effect.target not in passed:
+            origin = self._seen_from(frame, pos, callee, reason, passed)
+            if origin is None:
                 continue
-            if effect.kind in CHANGES and origin:
-                origin = self._lifted(frame, pos, callee, origin)
-                if not origin:
-                    continue
-            elif effect.kind in CHANGES:
-                if effect.target not in passed or self._is_own(frame, effect, direct=False):
-                    continue
-                if effect.target is None and effect.cell is None and effect.kind == "closure":
-                    continue
-            step = (frame.code.path, pos, callee.code.name)
-            sure = reason.sure and not (effect.kind in _TOLD and is_either(frame, pos))
+            if either is None:
+                either = is_either(frame, pos)
+            sure = reason.sure and not (either and effect.kind in TOLD)
             gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, sure, once)
+            lasting = lasting or (not once and _is_lasting(effect))
             count += 1
-            if count > 4 * _MOST:
+            if count > _MOST_LIFTED:
+                if not lasting:
+                    _cut(gathered, callee, step)
                 break
+
+    def _seen_from(
+        self, frame: Frame, pos: int, callee: Frame, reason: Reason, passed: _Passed
+    ) -> frozenset[Root] | None:
+        """The roots of what a callee changes, in terms of the caller; None where it is no effect of the caller."""
+        effect, origin = reason.effect, reason.roots
+        if isinstance(effect.target, Unknown) and effect.target not in passed:
+            return None
+        if effect.kind not in CHANGES:
+            return origin
+        if origin:
+            return self._lifted(frame, pos, callee, origin) or None
+        if effect.target not in passed or self._is_own(frame, effect, direct=False):
+            return None
+        return None if effect.target is None and effect.cell is None and effect.kind == "closure" else origin
 
     def _is_own(self, frame: Frame, effect: Effect, *, direct: bool) -> bool:
         """Whether what is changed came into being within the frame's extent."""
@@ -283,37 +298,60 @@ class SideEffects:
         """Whether a call of a frame may run a function or class body."""
         return code.kind != "module" and bool(self.extents.of(frame) & self.extents.with_code(code))
 
-    def fact(self, frames: list[Frame], speculate: bool, *, tracing: bool = False) -> tuple[Fact, list[Evidence]]:
-        """Whether a function has Python side effects, and the assumptions that the answer rests on.
+    def fact(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence]]:
+        """Whether a function has Python side effects, and the assumptions that the answer rests on."""
+        return _judged(self._outer(frames), speculate)
 
-        With `tracing`: whether it has any but state that is set up once, which tracing does too, or put back.
-        """
-        certain: dict[tuple[str, int], Reason] = {}
-        opaque: list[Reason] = []
+    def facts(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence], Fact]:
+        """The same, and whether it has any but state that is set up once, which tracing does too, or put back."""
+        reasons = self._outer(frames)
+        found, assumed = _judged(reasons, speculate)
+        lasting = [reason for reason in reasons if reason.once not in (SET_UP, RESTORED)]
+        return found, assumed, found if len(lasting) == len(reasons) else _judged(lasting, speculate)[0]
+
+    def _outer(self, frames: list[Frame]) -> list[Reason]:
+        """The effects of a function's frames but those of a constructor on its own object."""
+        found: list[Reason] = []
         for frame in frames:
-            for reason in self.summaries.get(frame, {}).values():
-                if fills_own(frame, reason) or (tracing and reason.once in (SET_UP, RESTORED)):
-                    continue
-                if reason.effect.kind in OPAQUE or is_unclear(reason):
-                    opaque.append(reason)
-                else:
-                    place = (reason.frame.code.path, reason.effect.position >> 16)
-                    certain.setdefault(place, reason)
-        if certain:
-            chosen = sorted(certain.items(), key=lambda c: (len(c[1].path), c[0]))[:_MOST]
-            return Fact(Ternary.YES, tuple(step for _, reason in chosen for step in evidence_of(reason))), []
-        if not opaque:
-            return Fact(Ternary.NO), []
-        doubtful = [r for r in opaque if not speculate or not _sounds_harmless(r)]
-        if doubtful:
-            return Fact(Ternary.UNKNOWN, evidence_of(min(doubtful, key=_order))), []
-        seen: dict[str, Evidence] = {}
-        for reason in sorted(opaque, key=_order):
-            *_, last = evidence_of(reason)
-            seen.setdefault(
-                last.message, Evidence(f"assumed without side effect: {last.message}", last.path, last.line)
-            )
-        return Fact(Ternary.NO), list(seen.values())
+            reasons = self.of(frame).values()
+            makes = frame.code.name in CONSTRUCTORS
+            found += [each for each in reasons if not fills_own(frame, each)] if makes else reasons
+        return found
+
+
+def _judged(reasons: list[Reason], speculate: bool) -> tuple[Fact, list[Evidence]]:
+    """What some effects amount to, and the assumptions that the answer rests on."""
+    certain: dict[tuple[str, int], Reason] = {}
+    opaque: list[Reason] = []
+    for reason in reasons:
+        if reason.effect.kind in OPAQUE or is_unclear(reason):
+            opaque.append(reason)
+        else:
+            certain.setdefault((reason.frame.code.path, reason.effect.position >> 16), reason)
+    if certain:
+        chosen = sorted(certain.items(), key=lambda c: (len(c[1].path), c[0]))[:_MOST]
+        return Fact(Ternary.YES, tuple(step for _, reason in chosen for step in evidence_of(reason))), []
+    if not opaque:
+        return Fact(Ternary.NO), []
+    doubtful = [r for r in opaque if not speculate or not sounds_harmless(r)]
+    if doubtful:
+        return Fact(Ternary.UNKNOWN, evidence_of(min(doubtful, key=order))), []
+    seen: dict[str, Evidence] = {}
+    for reason in sorted(opaque, key=order):
+        *_, last = evidence_of(reason)
+        seen.setdefault(last.message, Evidence(f"assumed without side effect: {last.message}", last.path, last.line))
+    return Fact(Ternary.NO), list(seen.values())
+
+
+def _is_lasting(effect: Effect) -> bool:
+    """Whether an effect is one of every caller, whatever the caller has made itself."""
+    return effect.kind in WORLD or effect.kind == "global" or isinstance(effect.target, Mod | Lib)
+
+
+def _cut(gathered: Summary, callee: Frame, step: tuple[str, int, str]) -> None:
+    """Says that a callee has more effects than are carried on: what the rest does to a caller is unknown."""
+    rest = Effect("unfollowed", None, callee.code.name, callee.code.position)
+    gathered.setdefault(_key(rest), Reason(rest, callee, (step,)))
 
 
 def _handed_out(frame: Frame, effect: Effect) -> frozenset[Root]:
@@ -345,10 +383,6 @@ def _key(effect: Effect, once: str = "") -> tuple[str, Obj | str | None]:
     return (kind, effect.detail)
 
 
-def _order(reason: Reason) -> tuple[int, str, int]:
-    return (len(reason.path), reason.frame.code.path, reason.effect.position)
-
-
 class _Passed:
     """The objects that a callee may change as far as this call is concerned: of its arguments, those passed here.
 
@@ -378,122 +412,6 @@ def _objects(values: list[Value]) -> frozenset[Obj]:
     return frozenset(found)
 
 
-def fills_own(frame: Frame, reason: Reason) -> bool:
-    """Whether a constructor writes the object that it is called on."""
-    if frame.code.name not in _CONSTRUCTORS:
-        return False
-    if reason.roots:
-        return reason.roots <= {0}
-    return isinstance(reason.effect.target, Inst | LibInst | Unknown) and reason.effect.target in frame.args[0]
-
-
 def _keeps_nothing(frame: Frame) -> bool:
     """Whether what a frame makes is likely gone when it ends: not so for modules, classes and constructors."""
-    return frame.code.kind == "function" and frame.code.name not in _CONSTRUCTORS
-
-
-def is_unclear(reason: Reason) -> bool:
-    """A change of an object that is not known: certain only where the object is an argument of the function."""
-    effect = reason.effect
-    if effect.kind in CHANGES and isinstance(effect.target, Unknown) and not reason.roots:
-        return not any(effect.target in value for value in reason.frame.args)
-    return False
-
-
-#: Where `log` in a name is the logarithm.
-_LOGARITHM: Final = regex(r"_?log_?(prob|dens|lik|det|sum|prior|post|soft|pdf|norm|marg|evid|space|scale|var)")
-_HARMFUL_WORDS: Final = (
-    "write save dump log print append extend insert update push add pop remove delete clear set_ register seed shuffle "
-    "send emit notify close flush record store put open exec run train fit step reset next sleep plot show upload"
-).split()
-_PART: Final = ("an element of", "an item of", "an attribute of")
-_HARMFUL: Final = regex(f"(?:^|_)(?:{'|'.join(_HARMFUL_WORDS)})")
-
-
-def _sounds_harmless(reason: Reason) -> bool:
-    """Whether nothing in the name of a call that cannot be seen speaks of a change (speculation)."""
-    target = reason.effect.target
-    if reason.effect.kind in CHANGES and isinstance(target, Unknown) and target.reason.startswith(_PART):
-        return False  # what a call has made may be new; a part of it belongs to what it was made from
-    if reason.effect.kind == "unfollowed":
-        return False
-    text = reason.effect.detail.lower()
-    quoted = text.rpartition("`")[0].rpartition("`")[2] or text
-    names = (quoted.rpartition(".")[2], _LOGARITHM.sub("", _called_name(reason).lower()))
-    return not any(map(_HARMFUL.search, names))
-
-
-def kind_of(effect: Effect) -> str:
-    """The kind of an effect for people: drawing from a generator object is drawing random numbers."""
-    drawn = effect.kind == "mutate" and isinstance(effect.target, LibInst) and ".random." in f".{effect.detail}"
-    return "random" if drawn else effect.kind
-
-
-def _called_name(reason: Reason) -> str:
-    """The method or variable that the code calls where it calls something that cannot be seen."""
-    code = reason.frame.code
-    instr = call_at(code, reason.effect.position)
-    func = definitions(code).get(instr[2]) if instr is not None else None
-    if func is None or func[0] not in (Op.ATTR, Op.GLOBAL):
-        return ""
-    return str(func[3] if func[0] == Op.ATTR else func[2])
-
-
-def evidence_of(reason: Reason) -> tuple[Evidence, ...]:
-    """The chain from the function to the effect."""
-    steps = [Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in reason.path]
-    place = reason.frame.code.path
-    here = Evidence(describe(reason.effect), place, reason.effect.position >> 16)
-    return (*steps, here, *kept_properties(reason))
-
-
-def kept_properties(reason: Reason) -> tuple[Evidence, ...]:
-    """Where the value comes from, if the change is that a property keeps what it has computed."""
-    if reason.effect.kind != "attribute":
-        return ()
-    found = callees_at(reason.frame, reason.effect.position)
-    codes = [callee.code for callee, how in found if how == "property" and is_cached(callee.code)]
-    returns = [(code, instr) for code in codes for instr in index_of(code).of(Op.RETURN)]
-    return tuple(Evidence("is kept from here", code.path, instr[-1] >> 16) for code, instr in returns[:1])
-
-
-def describe(effect: Effect) -> str:
-    """An effect as a sentence."""
-    target = effect.target
-    match effect.kind:
-        case "attribute":
-            owner = target.cls.name if isinstance(target, Inst) else "an object"
-            return f"writes attribute `{effect.detail}` of {_article(owner)}"
-        case "item":
-            return f"writes an element of {_named(target, effect.detail)}"
-        case "mutate" if kind_of(effect) == "random":
-            return WORLD["random"].format(effect.detail)
-        case "mutate":
-            return f"changes {_named(target, effect.detail)} with `{effect.detail.rpartition('.')[2]}`"
-        case "global":
-            return f"writes global variable `{effect.detail}`"
-        case "closure":
-            return f"writes captured variable `{effect.detail}`"
-        case "iterator":
-            return f"advances an iterator with `{effect.detail}`"
-        case "unknown_call":
-            return f"calls something unknown: {effect.detail}"
-        case "unfollowed":
-            return f"`{effect.detail}` is more code than the analysis follows: what the rest of it does is unknown"
-        case "foreign_call":
-            return f"calls `{effect.detail}`, about which nothing is known"
-    return WORLD.get(effect.kind, "has effect `{}`").format(effect.detail.removeprefix("builtins."))
-
-
-def _article(name: str) -> str:
-    return name if name.startswith("an ") else f"a `{name}`"
-
-
-def _named(target: Obj | None, detail: str) -> str:
-    if isinstance(target, Container):
-        return f"a {target.kind} made at line {target.site[1] >> 16}" if target.site[1] else f"a {target.kind}"
-    if isinstance(target, Inst):
-        return f"a `{target.cls.name}`"
-    if isinstance(target, Tensor):
-        return "an array"
-    return f"an object ({detail})"
+    return frame.code.kind == "function" and frame.code.name not in CONSTRUCTORS

@@ -15,6 +15,15 @@ from hybridize.program.ir import Code
 _FEW: Final = 16
 
 
+_EMPTY: Final = 0, 0
+
+
+def _packed(some: int) -> tuple[int, int]:
+    """A set without the zeros at its end, and their number: most functions run little beside what was numbered last."""
+    zeros = (some & -some).bit_length() - 1 if some else 0
+    return some >> zeros, zeros
+
+
 class Having:
     """The frames that have some property, as a set; each is asked once, when a set with it is first asked for."""
 
@@ -40,52 +49,69 @@ class Extents:
         #: The strongly connected components of the call graph, callees first.
         self.components = components(frame for group in solution.frames.values() for frame in group)
         self._frames: list[Frame] = []
-        self._bits: dict[Frame, int] = {}
-        self._extents: dict[Frame, int] = {}
+        self._places: dict[Frame, int] = {}
+        self._extents: dict[Frame, tuple[int, int]] = {}  # without the zeros at the end, and how many these are
         self._bodies = 0  # module bodies
         self._of_code: dict[Code, int] = {}
         self._of_uid: dict[int, int] = {}
         self._owners: dict[Cell, int] = {}
         self._calls: dict[Frame, list[tuple[int, Frame, str]]] = {}
+        self._cycles: dict[Frame, list[Frame]] = {}  # the component of a frame that is one of several in it
         self._recursive: set[Frame] = set()
         for component in self.components:
             self._component(component)
+        self._live = len(self._frames)
 
     def _component(self, component: list[Frame]) -> None:
         found = 0
         for frame in component:
             found |= self._add(frame)
+        for callee in dict.fromkeys(callee for frame in component for _, callee in frame.calls):
+            bits, zeros = self._extents.get(callee, _EMPTY)
+            found |= bits << zeros
         for frame in component:
-            for _, callee in frame.calls:
-                found |= self._extents.get(callee, 0)
-                if callee is frame:
-                    self._recursive.add(frame)
+            if len(component) > 1 or any(callee is frame for _, callee in frame.calls):
+                self._recursive.add(frame)
+        shared = _packed(found)
         for frame in component:
-            self._extents[frame] = found
+            self._extents[frame] = shared
         if len(component) > 1:
-            self._recursive.update(component)
+            self._cycles.update(dict.fromkeys(component, component))
 
     def _add(self, frame: Frame) -> int:
-        bit = 1 << len(self._frames)
+        place = self._places[frame] = len(self._frames)
+        bit = 1 << place
         self._frames.append(frame)
-        self._bits[frame] = bit
         self._of_code[frame.code] = self._of_code.get(frame.code, 0) | bit
         if frame.code.kind == "module":
             self._bodies |= bit
         else:
-            self._of_uid[frame.uid] = bit
+            self._of_uid[frame.uid] = place
         for name in frame.code.cells:
             cell = frame.cells.get(name)
             if cell is not None:
                 self._owners[cell] = self._owners.get(cell, 0) | bit
         return bit
 
+    def is_live(self, frame: Frame) -> bool:
+        """Whether a frame is part of the solution."""
+        return self._places.get(frame, self._live) < self._live
+
     def of(self, frame: Frame) -> int:
         """What a call of a frame may run, itself included."""
         found = self._extents.get(frame)
         if found is None:  # no longer part of the solution
-            found = self._extents[frame] = self.set_of(reachable(frame))
-        return found
+            found = self._extents[frame] = _packed(self.set_of(reachable(frame)))
+        return found[0] << found[1]
+
+    def parts(self, some: int) -> Iterator[list[Frame]]:
+        """The components in a set of frames that has them as a whole, callees first."""
+        for frame in self.frames(some):
+            component = self._cycles.get(frame)
+            if component is None:
+                yield [frame]
+            elif component[0] is frame:
+                yield component
 
     def calls(self, frame: Frame) -> list[tuple[int, Frame, str]]:
         """The calls of a frame in their order: position, callee, how."""
@@ -111,7 +137,8 @@ class Extents:
         """Some frames as a set."""
         found = 0
         for frame in frames:
-            found |= self._bits.get(frame) or self._add(frame)
+            place = self._places.get(frame)
+            found |= self._add(frame) if place is None else 1 << place
         return found
 
     def having(self, has: Callable[[Frame], bool]) -> Having:
@@ -142,7 +169,8 @@ class Extents:
 
     def with_uid(self, uid: int) -> int:
         """The frame of a function or class body that has a number; empty where there is none."""
-        return self._of_uid.get(uid, 0)
+        place = self._of_uid.get(uid)
+        return 0 if place is None else 1 << place
 
     def owners(self, cell: Cell) -> int:
         """The frames whose variable a captured variable is."""

@@ -38,6 +38,11 @@ class Pruned:
         self._passed = passed
         self._path = callee.code.path
 
+    @property
+    def some(self) -> bool:
+        """Whether there may be any such place at all."""
+        return bool(self._conditions)
+
     def __contains__(self, place: tuple[str, int]) -> bool:
         if not self._conditions or place[0] != self._path:
             return False

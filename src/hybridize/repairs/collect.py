@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.facts.callgraph import reachable
-from hybridize.facts.effects import CHANGES, OPAQUE, Reason, describe, fills_own, is_unclear, kind_of
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.model import Evidence, FunctionFacts, Ternary
+from hybridize.facts.reasons import CHANGES, OPAQUE, Reason, describe, fills_own, is_unclear, kind_of
 from hybridize.facts.restored import RESTORED
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
@@ -188,9 +188,9 @@ def _findings(function: FunctionView, hits: Sequence[RuleHit]) -> Iterator[Cause
 
 def _reasons(function: FunctionView) -> Iterator[Reason]:
     """The side effects that tracing alters, at every place that has one."""
-    summaries = function.project.effects.summaries
+    effects = function.project.effects
     for frame in function.frames:
-        for reason in summaries.get(frame, {}).values():
+        for reason in effects.of(frame).values():
             # What the analysis cannot see into it assumes harmless, or says so once the rest is repaired.
             unseen = reason.effect.kind in OPAQUE or is_unclear(reason)
             if unseen or reason.once in (SET_UP, RESTORED) or fills_own(frame, reason):

@@ -9,7 +9,7 @@ from hybridize.facts.model import Evidence
 from hybridize.records import dataclass
 
 if TYPE_CHECKING:
-    from hybridize.facts.effects import Reason
+    from hybridize.facts.reasons import Reason
     from hybridize.program.ir import Code
     from hybridize.repairs.bench import Bench
     from hybridize.rules.model import RuleHit

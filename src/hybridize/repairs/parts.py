@@ -6,8 +6,8 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hybridize.domain.objects import Heap
-from hybridize.facts.effects import CHANGES, WORLD, Reason, fills_own
 from hybridize.facts.guards import SET_UP
+from hybridize.facts.reasons import CHANGES, WORLD, Reason, fills_own
 from hybridize.flow.frames import Frame
 from hybridize.library.costs import applies, differentiates
 from hybridize.program.ir import Code
@@ -188,7 +188,7 @@ def _has_effects(project: ProjectView, callee: Frame) -> bool:
         (reason.effect.kind in WORLD or reason.effect.kind in CHANGES)
         and reason.once != SET_UP
         and not fills_own(callee, reason)
-        for reason in project.effects.summaries.get(callee, {}).values()
+        for reason in project.effects.of(callee).values()
     )
 
 

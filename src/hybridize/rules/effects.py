@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Container, Obj, Stream, Tensor, Value
-from hybridize.facts.effects import CHANGES, Reason, describe, evidence_of, fills_own, is_unclear, kind_of
 from hybridize.facts.guards import holds_plain_tensor, parts, stored
+from hybridize.facts.reasons import CHANGES, Reason, describe, evidence_of, fills_own, is_unclear, kind_of
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Hit, Level
 from hybridize.rules.views import FunctionView
@@ -24,7 +24,7 @@ def reasons(function: FunctionView) -> Iterator[tuple[Frame, Reason]]:
     known = function.project.effects
     exact = function.project.solution.world.is_small
     for frame in function.frames:
-        for reason in known.summaries.get(frame, {}).values():
+        for reason in known.of(frame).values():
             if reason.once or fills_own(frame, reason) or is_unclear(reason) or known.may_be_own(frame, reason):
                 continue
             if reason.sure or exact:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from hybridize.domain.objects import Cell, Container, Inst, Obj
@@ -15,6 +15,9 @@ from hybridize.rules.order import Events, Order, Sites
 from hybridize.rules.views import FunctionView, ProjectView
 from hybridize.rules.writes import CONSTRUCTORS, Place, writes_of
 
+#: So many bits are kept at once for all frames together, and at least so many for each.
+_MEMORY: Final = 1_500_000_000
+_FEWEST: Final = 2_000
 #: Functions that set things up: where nothing calls them, they are taken to run before everything else.
 _SETS_UP: Final = regex(
     r"_*(init|build|set_?up|create|make|load|restore|configure|compile|add|register|from_|prepare|initial|fit|adapt|on_"
@@ -39,6 +42,30 @@ def stale(
 
     Those count that some run of the program shows, and those that it leaves open.
     """
+    answers: list[set[Place]] = []
+    for batch in _batches(project, questions):
+        answers += _answers(project, batch)
+    return answers
+
+
+def _batches(
+    project: ProjectView, questions: Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
+) -> Iterator[Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]]:
+    """The questions in groups, so that what is kept for each frame about each place fits into memory."""
+    most = max(_FEWEST, _MEMORY // max(len(project.extents.components), 1))
+    first = size = 0
+    for i, (_, places) in enumerate(questions):
+        if size and size + len(places) > most:
+            yield questions[first:i]
+            first, size = i, 0
+        size += len(places)
+    yield questions[first:]
+
+
+def _answers(
+    project: ProjectView, questions: Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
+) -> list[set[Place]]:
+    """The answers to some questions, by one walk."""
     events = Events()
     makers = _Makers()
     asked = [_ask(project, events, makers, function, places) for function, places in questions]

@@ -50,7 +50,7 @@ def _in_bodies(view: FrameView) -> Iterator[Hit]:
     for (pos, callee), how in view.frame.calls.items():
         if how != "callback" or not any(not _TAKERS.isdisjoint(view.names(c[2])) for c in calls_at(view.code, pos)):
             continue
-        for reason in view.project.effects.summaries.get(callee, {}).values():
+        for reason in view.project.effects.of(callee).values():
             if reason.effect.kind in _CHANGES and not reason.once:
                 message = "changes Python state in a branch or loop of the graph: tracing runs it once"
                 yield Hit(reason.effect.position, message, path=reason.frame.code.path, outcome=Outcome.RAISES)
@@ -61,7 +61,7 @@ def _in_callees(view: FrameView) -> Iterator[Hit]:
     if index_of(view.code).by_op.keys().isdisjoint((Op.IF, Op.LOOP)):
         return
     for (pos, callee), how in view.frame.calls.items():
-        summary = view.project.effects.summaries.get(callee) if how == "call" else None
+        summary = view.project.effects.of(callee) if how == "call" else None
         changes = [r for r in summary.values() if not r.once and _is_of(view, r.effect)] if summary else []
         if not changes:
             continue

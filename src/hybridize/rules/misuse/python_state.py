@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.facts.effects import kept_properties
+from hybridize.facts.reasons import kept_properties
 from hybridize.rules.effects import argument_name, hit, is_change, leaked, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Lit
-from hybridize.facts.effects import Reason
 from hybridize.facts.origins import call_at
+from hybridize.facts.reasons import Reason
 from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView

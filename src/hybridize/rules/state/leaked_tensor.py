@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Func, Value
-from hybridize.facts.effects import Reason
 from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import callees_at, definitions
+from hybridize.facts.reasons import Reason
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op

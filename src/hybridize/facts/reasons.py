@@ -1,0 +1,166 @@
+"""What an effect of a function is, with the calls that lead to it, and how it is told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tensor, Unknown
+from hybridize.facts.guards import is_cached
+from hybridize.facts.model import Evidence
+from hybridize.facts.origins import Root, call_at, callees_at, definitions
+from hybridize.flow.frames import Effect, Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
+from hybridize.records import dataclass
+from hybridize.regex import regex
+
+#: Effects on the outside world, with the sentence that names them.
+WORLD: Final = {
+    "print": "writes output with `{}`",
+    "io": "performs input or output with `{}`",
+    "random": "draws or seeds host random numbers with `{}`",
+    "clock": "reads or waits for the clock with `{}`",
+    "state": "changes the state of a library with `{}`",
+}
+#: Effects that change an object or variable.
+CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "iterator"})
+#: Effects that rules report.
+TOLD: Final = CHANGES | WORLD.keys()
+#: Calls that the analysis cannot see into.
+OPAQUE: Final = frozenset({"unknown_call", "foreign_call", "unfollowed"})
+#: Methods that write the fields of the object that is being made: no side effect of theirs, but of who calls them
+#: on an object from outside.
+CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__setstate__"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """An effect with the calls that lead to it: (caller's file, position, callee's name) steps, outermost first."""
+
+    effect: Effect
+    frame: Frame
+    path: tuple[tuple[str, int, str], ...]
+    roots: frozenset[Root] = frozenset()  # of a value without identity: where the frame of the summary had it from
+    sure: bool = True  # no call on the way may run something else instead
+    once: str = ""  # `SET_UP`, `CONSTANT` or `RESTORED`: comes out the same whether it happens per trace or per call
+
+
+def fills_own(frame: Frame, reason: Reason) -> bool:
+    """Whether a constructor writes the object that it is called on."""
+    if frame.code.name not in CONSTRUCTORS:
+        return False
+    if reason.roots:
+        return reason.roots <= {0}
+    return isinstance(reason.effect.target, Inst | LibInst | Unknown) and reason.effect.target in frame.args[0]
+
+
+def is_unclear(reason: Reason) -> bool:
+    """A change of an object that is not known: certain only where the object is an argument of the function."""
+    effect = reason.effect
+    if effect.kind in CHANGES and isinstance(effect.target, Unknown) and not reason.roots:
+        return not any(effect.target in value for value in reason.frame.args)
+    return False
+
+
+#: Where `log` in a name is the logarithm.
+_LOGARITHM: Final = regex(r"_?log_?(prob|dens|lik|det|sum|prior|post|soft|pdf|norm|marg|evid|space|scale|var)")
+_HARMFUL_WORDS: Final = (
+    "write save dump log print append extend insert update push add pop remove delete clear set_ register seed shuffle "
+    "send emit notify close flush record store put open exec run train fit step reset next sleep plot show upload"
+).split()
+_PART: Final = ("an element of", "an item of", "an attribute of")
+_HARMFUL: Final = regex(f"(?:^|_)(?:{'|'.join(_HARMFUL_WORDS)})")
+
+
+def sounds_harmless(reason: Reason) -> bool:
+    """Whether nothing in the name of a call that cannot be seen speaks of a change (speculation)."""
+    target = reason.effect.target
+    if reason.effect.kind in CHANGES and isinstance(target, Unknown) and target.reason.startswith(_PART):
+        return False  # what a call has made may be new; a part of it belongs to what it was made from
+    if reason.effect.kind == "unfollowed":
+        return False
+    text = reason.effect.detail.lower()
+    quoted = text.rpartition("`")[0].rpartition("`")[2] or text
+    names = (quoted.rpartition(".")[2], _LOGARITHM.sub("", _called_name(reason).lower()))
+    return not any(map(_HARMFUL.search, names))
+
+
+def kind_of(effect: Effect) -> str:
+    """The kind of an effect for people: drawing from a generator object is drawing random numbers."""
+    drawn = effect.kind == "mutate" and isinstance(effect.target, LibInst) and ".random." in f".{effect.detail}"
+    return "random" if drawn else effect.kind
+
+
+def _called_name(reason: Reason) -> str:
+    """The method or variable that the code calls where it calls something that cannot be seen."""
+    code = reason.frame.code
+    instr = call_at(code, reason.effect.position)
+    func = definitions(code).get(instr[2]) if instr is not None else None
+    if func is None or func[0] not in (Op.ATTR, Op.GLOBAL):
+        return ""
+    return str(func[3] if func[0] == Op.ATTR else func[2])
+
+
+def evidence_of(reason: Reason) -> tuple[Evidence, ...]:
+    """The chain from the function to the effect."""
+    steps = [Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in reason.path]
+    place = reason.frame.code.path
+    here = Evidence(describe(reason.effect), place, reason.effect.position >> 16)
+    return (*steps, here, *kept_properties(reason))
+
+
+def kept_properties(reason: Reason) -> tuple[Evidence, ...]:
+    """Where the value comes from, if the change is that a property keeps what it has computed."""
+    if reason.effect.kind != "attribute":
+        return ()
+    found = callees_at(reason.frame, reason.effect.position)
+    codes = [callee.code for callee, how in found if how == "property" and is_cached(callee.code)]
+    returns = [(code, instr) for code in codes for instr in index_of(code).of(Op.RETURN)]
+    return tuple(Evidence("is kept from here", code.path, instr[-1] >> 16) for code, instr in returns[:1])
+
+
+def describe(effect: Effect) -> str:
+    """An effect as a sentence."""
+    target = effect.target
+    match effect.kind:
+        case "attribute":
+            owner = target.cls.name if isinstance(target, Inst) else "an object"
+            return f"writes attribute `{effect.detail}` of {_article(owner)}"
+        case "item":
+            return f"writes an element of {_named(target, effect.detail)}"
+        case "mutate" if kind_of(effect) == "random":
+            return WORLD["random"].format(effect.detail)
+        case "mutate":
+            return f"changes {_named(target, effect.detail)} with `{effect.detail.rpartition('.')[2]}`"
+        case "global":
+            return f"writes global variable `{effect.detail}`"
+        case "closure":
+            return f"writes captured variable `{effect.detail}`"
+        case "iterator":
+            return f"advances an iterator with `{effect.detail}`"
+        case "unknown_call":
+            return f"calls something unknown: {effect.detail}"
+        case "unfollowed":
+            return f"`{effect.detail}` is more code than the analysis follows: what the rest of it does is unknown"
+        case "foreign_call":
+            return f"calls `{effect.detail}`, about which nothing is known"
+    return WORLD.get(effect.kind, "has effect `{}`").format(effect.detail.removeprefix("builtins."))
+
+
+def _article(name: str) -> str:
+    return name if name.startswith("an ") else f"a `{name}`"
+
+
+def _named(target: Obj | None, detail: str) -> str:
+    if isinstance(target, Container):
+        return f"a {target.kind} made at line {target.site[1] >> 16}" if target.site[1] else f"a {target.kind}"
+    if isinstance(target, Inst):
+        return f"a `{target.cls.name}`"
+    if isinstance(target, Tensor):
+        return "an array"
+    return f"an object ({detail})"
+
+
+def order(reason: Reason) -> tuple[int, str, int]:
+    """What effects are sorted by: the nearest first."""
+    return (len(reason.path), reason.frame.code.path, reason.effect.position)
