@@ -1,6 +1,6 @@
 """`hybridize verify --all` on a folder of semantics cases: what it catches, what it misses, and whom it blames.
 
-    python scripts/verify_cases.py FOLDER --python PATH [--only NAME ...] [--show] [--jobs N]
+    python scripts/verify_cases.py FOLDER --python PATH [--only NAME ...] [--show] [--jobs N] [--once]
 
 The folders are those of `scripts/semantics_cases.py`. Each program is analyzed, every function that can be decorated is
 watched, and the program is run in a process forked off one with TensorFlow imported: seconds instead of minutes.
@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import queue
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
@@ -27,11 +32,12 @@ from hybridize.cli.programs import Conversions, conversions, everything
 from hybridize.config import Config
 from hybridize.runtime.launch import GUEST, Ended, Launch, Target, job_of, read_events
 from hybridize.runtime.verify import KINDS, Verdict, judge, shadow_options
+from hybridize.runtime.whole import Comparison, again
 
-#: Forks for every job and reports each one's exit code; a job that is late is killed.
+#: Forks for every line, a job, and tells the exit code; a job that is late is killed.
 SERVER = """
-import json, os, runpy, signal, sys, time
-guest, jobs, seconds, width = sys.argv[1], json.load(open(sys.argv[2])), float(sys.argv[3]), int(sys.argv[4])
+import json, os, runpy, selectors, signal, sys, time
+guest = sys.argv[1]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
@@ -58,23 +64,29 @@ def child(job):
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(code)
-running, waiting = {}, list(enumerate(jobs))
-while running or waiting:
-    while waiting and len(running) < width:
-        number, job = waiting.pop(0)
-        pid = os.fork()
-        if not pid:
-            child(job)
-        running[pid] = (number, time.monotonic() + seconds)
-    pid, status = os.waitpid(-1, os.WNOHANG)
-    if pid in running:
-        number, _ = running.pop(pid)
-        print(json.dumps([number, os.waitstatus_to_exitcode(status)]), flush=True)
-    elif not pid:
+running, lines, buffer = {}, selectors.DefaultSelector(), b""
+lines.register(0, selectors.EVENT_READ)
+open_input = True
+while running or open_input:
+    if open_input and lines.select(0.02):
+        data = os.read(0, 65536)
+        open_input = bool(data)
+        *whole, buffer = (buffer + data).split(b"\\n")
+        for line in whole:
+            job = json.loads(line)
+            pid = os.fork()
+            if not pid:
+                child(job)
+            running[pid] = (job["number"], time.monotonic() + job["seconds"])
+    elif not open_input:
         time.sleep(0.02)
-        for pid, (_, limit) in running.items():
-            if time.monotonic() > limit:
-                os.killpg(pid, signal.SIGKILL)
+    for pid in list(running):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            number, _ = running.pop(pid)
+            print(json.dumps([number, os.waitstatus_to_exitcode(status)]), flush=True)
+        elif time.monotonic() > running[pid][1]:
+            os.killpg(pid, signal.SIGKILL)
 """
 
 
@@ -96,27 +108,76 @@ def prepare(case: Case, folder: Path) -> tuple[Launch, Conversions]:
     return run, made
 
 
-def run_all(prepared: list[tuple[Launch, Conversions]], python: str, seconds: float, jobs: int) -> list[list[Verdict]]:
+class Server:
+    """Runs jobs in processes forked off one that has TensorFlow; several threads may ask at once."""
+
+    def __init__(self, python: str) -> None:
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        command = [python, "-c", SERVER, str(GUEST)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        self._waiting: dict[int, queue.Queue[int]] = {}
+        self._lock = threading.Lock()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            number, code = json.loads(line)
+            self._waiting.pop(number).put(code)
+
+    def run(self, job: Launch) -> Ended:
+        """One run, as `launch` gives it."""
+        assert job.cwd is not None
+        assert self._process.stdin is not None
+        answer: queue.Queue[int] = queue.Queue()
+        with self._lock:
+            number = Server.count = Server.count + 1
+            self._waiting[number] = answer
+        path, report = job.cwd / f"job{number}.json", job.cwd / f"report{number}.jsonl"
+        path.write_text(json.dumps(job_of(job, report)))
+        started = time.perf_counter()
+        sent = {"number": number, "cwd": str(job.cwd), "job": str(path), "seconds": job.timeout or 60.0}
+        with self._lock:
+            self._process.stdin.write(json.dumps(sent) + "\n")
+            self._process.stdin.flush()
+        code = answer.get()
+        reason = "timeout" if code == -9 else "exit"
+        return Ended(code, time.perf_counter() - started, reason, tuple(read_events(report)))
+
+    count = 0
+
+    def close(self) -> None:
+        """Ends the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def verified(server: Server, run: Launch, made: Conversions, once: bool) -> list[Verdict]:
+    """The verdicts on a case's functions, as `hybridize verify --all` gives them."""
+    ended = server.run(run)
+    verdicts = judge(made.functions, ended)
+    if once or ended.reason != "exit":
+        return verdicts
+
+    def run_again(left: frozenset[int], nudge: int) -> Ended:
+        return server.run(again(run, left, nudge, 30.0))
+
+    return Comparison(ended, verdicts, run_again).compare()[1]
+
+
+def run_all(
+    prepared: list[tuple[Launch, Conversions]], python: str, seconds: float, jobs: int, once: bool
+) -> list[list[Verdict]]:
     """The verdicts on every case's functions."""
-    with tempfile.TemporaryDirectory() as name:
-        listed = []
-        for run, _ in prepared:
-            assert run.cwd is not None
-            report = run.cwd / "report.jsonl"
-            (run.cwd / "job.json").write_text(json.dumps(job_of(run, report)))
-            listed.append({"cwd": str(run.cwd), "job": str(run.cwd / "job.json")})
-        jobs_file = Path(name) / "jobs.json"
-        jobs_file.write_text(json.dumps(listed))
-        command = [python, "-c", SERVER, str(GUEST), str(jobs_file), str(seconds), str(jobs)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        codes: dict[int, int] = dict(json.loads(line) for line in done.stdout.splitlines())
-    found = []
-    for number, (run, made) in enumerate(prepared):
-        assert run.cwd is not None
-        events = tuple(read_events(run.cwd / "report.jsonl"))
-        ended = Ended(codes.get(number, -9), 0.0, "exit", events)
-        found.append(judge(made.functions, ended))
-    return found
+    server = Server(python)
+    try:
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(pool.map(lambda p: verified(server, replace(p[0], timeout=seconds), p[1], once), prepared))
+    finally:
+        server.close()
 
 
 def main() -> None:
@@ -128,6 +189,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--once", action="store_true", help="only compare calls, not the programs' ends")
     parser.add_argument("--keep", type=Path, help="a new folder for the programs and their reports")
     args = parser.parse_args()
     query = "import tensorflow; print(*tensorflow.__version__.split('.')[:2], sep='')"
@@ -140,7 +202,7 @@ def main() -> None:
         root.mkdir(exist_ok=True)
         prepared = [prepare(case, root / case.name) for case in cases]
         started = time.perf_counter()
-        results = run_all(prepared, args.python, args.seconds, args.jobs)
+        results = run_all(prepared, args.python, args.seconds, args.jobs, args.once)
         seconds = time.perf_counter() - started
     table(cases, results, version, args.show)
     print(f"{len(cases)} programs, {seconds:.0f} s")

@@ -106,7 +106,7 @@ def _verified(
 
     target = programs.target_in(args.verify)
     made = programs.conversions(report, functions, contents)
-    ended, verdicts = verify_program(args, report, made, target)
+    ended, verdicts, _ = verify_program(args, report, made, target)
     if ended.reason != "exit" or ended.code:
         said = ended.reason if ended.reason != "exit" else f"exit code {ended.code}"
         complain(f"the program did not end well ({said}): what was seen until then counts", label="warning")

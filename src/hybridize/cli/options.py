@@ -109,6 +109,9 @@ def add_verification(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--call-timeout", type=float, default=60.0, metavar="SECONDS", help="limit for one call of a graph (60)"
     )
+    group.add_argument(
+        "--once", action="store_true", help="run the program once only: do not compare how it ends as a whole"
+    )
     group.add_argument("--hide-output", action="store_true", help="do not show what the program prints")
 
 

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from hybridize.decide.model import Report
     from hybridize.runtime.launch import Ended, Target
     from hybridize.runtime.verify import Verdict
+    from hybridize.runtime.whole import Whole
 
 _EPILOG = (
-    "This runs your program, once, with all that it does to files and the network. What it prints comes out on stderr,"
-    " the report on stdout. No file of the project is changed. Exit code 0: what was compared is equal, 1: something"
+    "This runs your program, with all that it does to files and the network, and then again, converted, to see whether"
+    " it ends the same (--once: it does not). What the first run prints comes out on stderr, the report on stdout."
+    " No file of the project is changed. Exit code 0: what was compared is equal, 1: something"
     " differs, raises or keeps being traced, 2: an error, or the program could not be run."
 )
 
@@ -62,18 +64,18 @@ def run(args: argparse.Namespace) -> int:
     if only is not None:
         functions = [function for function in functions if function.facts.id in only]
     made = programs.conversions(report, functions, contents)
-    ended, verdicts = verify_program(args, report, made, target)
+    ended, verdicts, whole = verify_program(args, report, made, target)
     if args.output_format == "json":
-        text = verify_report.as_json(verdicts, made, ended, target)
+        text = verify_report.as_json(verdicts, made, ended, whole, target)
     else:
         style = style_for(args.output_file)
         text = verify_report.as_text(
-            verdicts, made, ended, displayer(report.project.root), style, quiet=args.quiet, verbose=args.verbose
+            verdicts, made, ended, whole, displayer(report.project.root), style, quiet=args.quiet, verbose=args.verbose
         )
     deliver(text, args.output_file)
     if ended.reason == "interrupted":
         return INTERRUPTED
-    return SOMETHING if any(v.failed for v in verdicts) else NOTHING
+    return SOMETHING if whole.kind == "different" or any(v.failed for v in verdicts) else NOTHING
 
 
 def _analyzed(args: argparse.Namespace, paths: list[str], config: Config) -> tuple[Report, Mapping[str, bytes]]:
@@ -90,14 +92,16 @@ def _analyzed(args: argparse.Namespace, paths: list[str], config: Config) -> tup
 
 def verify_program(
     args: argparse.Namespace, report: Report, made: Conversions, target: Target
-) -> tuple[Ended, list[Verdict]]:
-    """Runs the program with the conversions watched; raises UsageError where it can't be run."""
+) -> tuple[Ended, list[Verdict], Whole]:
+    """Runs the program with the conversions watched, then as a whole; raises UsageError where it can't be run."""
+    import os
     import subprocess
     import sys
 
     from hybridize.cli.output import complain
     from hybridize.runtime.launch import Launch, LaunchError, launch
     from hybridize.runtime.verify import judge, shadow_options
+    from hybridize.runtime.whole import Comparison, Whole, again
 
     options = shadow_options(
         max_calls=max(1, args.max_calls),
@@ -115,6 +119,7 @@ def verify_program(
         options=options,
         functions=tuple(made.described()),
         own=(report.project.root,),
+        environment={} if "PYTHONHASHSEED" in os.environ else {"PYTHONHASHSEED": "0"},
         timeout=args.timeout,
     )
     sys.stdout.flush()
@@ -126,4 +131,14 @@ def verify_program(
         raise UsageError(f"{run.python} has no TensorFlow (--python names an interpreter that has it)")
     if not ended.of("start"):
         raise UsageError(f"the program could not be started by {run.python} (exit code {ended.code})")
-    return ended, judge(made.functions, ended)
+    verdicts = judge(made.functions, ended)
+    if args.once or ended.reason != "exit" or not made.functions:
+        return ended, verdicts, Whole("not compared", "it ran once")
+    limit = max(60.0, 4 * ended.seconds) if args.timeout is None else args.timeout
+
+    def run_again(left: frozenset[int], nudge: int) -> Ended:
+        quiet = subprocess.DEVNULL
+        return launch(again(run, left, nudge, limit), stdin=quiet, stdout=quiet, stderr=quiet)
+
+    whole, verdicts = Comparison(ended, verdicts, run_again, patient=args.full).compare()
+    return ended, verdicts, whole

@@ -11,7 +11,8 @@ from hybridize.cli.programs import Conversions
 from hybridize.report.style import Style, one_line
 from hybridize.report.words import counted
 from hybridize.runtime.launch import Ended, Target
-from hybridize.runtime.verify import KINDS, Verdict
+from hybridize.runtime.verify import KINDS, Deviation, Verdict
+from hybridize.runtime.whole import Whole
 
 _COLOURS = {
     "raised": "red",
@@ -27,6 +28,7 @@ def as_text(
     verdicts: Sequence[Verdict],
     made: Conversions,
     ended: Ended,
+    whole: Whole,
     display: Callable[[str], str],
     style: Style,
     *,
@@ -49,6 +51,7 @@ def as_text(
     for function, reason in () if quiet else made.refused:
         lines.append(f"{'':8}not converted {one_line(function.facts.qualname)}: {one_line(reason)}")
     lines.append(_program(ended))
+    lines += _ends(whole, _ALL if verbose else _SHOWN)
     counts = Counter(v.kind for v in verdicts)
     told = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
     lines.append(f"{counted(len(verdicts), 'function')} converted in memory" + (f": {told}" if told else ""))
@@ -73,14 +76,16 @@ def _time(seconds: float) -> str:
 
 def _details(verdict: Verdict, shown: int) -> Iterator[str]:
     if verdict.kind == "raised" and verdict.error is not None:
-        yield f"call {verdict.first}: {one_line(error_line(verdict))}"
+        yield f"{_when(verdict)}{one_line(error_line(verdict))}"
     elif verdict.kind in ("raised", "different"):
         for deviation in verdict.differences[:shown]:
             error = "" if deviation.error is None else f" (relative error {deviation.error:.2g})"
             eager, graph = one_line(deviation.eager), one_line(deviation.graph)
-            yield f"call {verdict.first}: {one_line(deviation.where)}: eager {eager}, graph {graph}{error}"
+            yield f"{_when(verdict)}{one_line(deviation.where)}: eager {eager}, graph {graph}{error}"
         if len(verdict.differences) > shown:
             yield f"and {len(verdict.differences) - shown} more"
+    if verdict.together:
+        yield f"it or {', '.join(f'`{name}`' for name in verdict.together)}, or all of them together"
     if verdict.through and verdict.failed:
         yield f"it calls {', '.join(f'`{name}`' for name in verdict.through)}, which may be the only cause"
     if verdict.kind == "random":
@@ -94,6 +99,22 @@ def _details(verdict: Verdict, shown: int) -> Iterator[str]:
         yield one_line(f"not compared, {counted(count, 'call')}: {reason}")
     for code, name, message in verdict.rules:
         yield one_line(f"{code} {name}: {message}")
+
+
+def _when(verdict: Verdict) -> str:
+    return f"call {verdict.first}: " if verdict.first else "the whole program, converted: "
+
+
+def _ends(whole: Whole, shown: int) -> Iterator[str]:
+    """What the program's runs as a whole showed."""
+    if whole.kind == "not compared":
+        yield f"as a whole: not compared ({whole.reason})"
+    elif whole.kind == "same":
+        yield f"as a whole: converted it ends as it is ({whole.leaves:,} values, lines and files compared)"
+    else:
+        yield f"as a whole: converted it ends differently ({counted(whole.runs, 'more run')} to see who is to blame)"
+        for deviation in whole.differences[:shown]:
+            yield f"{'':8}{one_line(f'{deviation.where}: eager {deviation.eager}, graph {deviation.graph}')}"
 
 
 def error_line(verdict: Verdict) -> str:
@@ -114,7 +135,7 @@ def _program(ended: Ended) -> str:
     return f"program: {what} after {ended.seconds:.1f} s"
 
 
-def as_json(verdicts: Sequence[Verdict], made: Conversions, ended: Ended, target: Target) -> str:
+def as_json(verdicts: Sequence[Verdict], made: Conversions, ended: Ended, whole: Whole, target: Target) -> str:
     """One object (docs/json.md)."""
     data: dict[str, Any] = {
         "version": 1,
@@ -124,11 +145,27 @@ def as_json(verdicts: Sequence[Verdict], made: Conversions, ended: Ended, target
             "ended": ended.reason,
             "seconds": round(ended.seconds, 3),
         },
+        "whole": {
+            "outcome": whole.kind,
+            "reason": whole.reason or None,
+            "compared": whole.leaves,
+            "runs": whole.runs,
+            "differences": [_deviation(d) for d in whole.differences[:_ALL]],
+        },
         "functions": [_function(v) for v in verdicts],
         "refused": [{"function": f.facts.id, "reason": reason} for f, reason in made.refused],
         "summary": {kind: n for kind in KINDS if (n := sum(v.kind == kind for v in verdicts))},
     }
     return json.dumps(data, indent=1) + "\n"
+
+
+def _deviation(deviation: Deviation) -> dict[str, Any]:
+    return {
+        "where": deviation.where,
+        "eager": deviation.eager,
+        "graph": deviation.graph,
+        "relative_error": deviation.error,
+    }
 
 
 def _function(verdict: Verdict) -> dict[str, Any]:
@@ -148,14 +185,12 @@ def _function(verdict: Verdict) -> dict[str, Any]:
             for c in verdict.causes
         ],
         "first_difference": verdict.first or None,
-        "differences": [
-            {"where": d.where, "eager": d.eager, "graph": d.graph, "relative_error": d.error}
-            for d in verdict.differences
-        ],
+        "differences": [_deviation(d) for d in verdict.differences],
         "error": None
         if verdict.error is None
         else {"type": verdict.error["type"], "message": verdict.error["message"]},
         "through": list(verdict.through),
+        "together": list(verdict.together),
         "random": verdict.level or None,
         "rounding": verdict.rounding or None,
         "not_compared": dict(verdict.skipped),

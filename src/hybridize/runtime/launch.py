@@ -102,11 +102,18 @@ class LaunchError(RuntimeError):
     """The interpreter could not be started; the message says why."""
 
 
-def launch(run: Launch, *, stdout: IO[Any] | int | None = None, stderr: IO[Any] | int | None = None) -> Ended:
+def launch(
+    run: Launch,
+    *,
+    stdin: int | None = None,
+    stdout: IO[Any] | int | None = None,
+    stderr: IO[Any] | int | None = None,
+) -> Ended:
     """Runs the program to its end, to the timeout, or until the user interrupts it.
 
     Args:
         run: what and how.
+        stdin: what it reads (default: what this process does).
         stdout, stderr: where the program's output goes (default: where this process's does).
 
     Raises:
@@ -124,6 +131,7 @@ def launch(run: Launch, *, stdout: IO[Any] | int | None = None, stderr: IO[Any] 
                 [run.python, str(GUEST), str(job)],
                 cwd=run.cwd,
                 env=_environment(run),
+                stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=own_session,

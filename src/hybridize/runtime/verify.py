@@ -39,6 +39,7 @@ def shadow_options(
         "memory": memory,
         "call_seconds": call_seconds,
         "share": share,
+        "final": True,
         "tolerances": tolerances,
     }
 
@@ -85,6 +86,7 @@ class Verdict:
         rounding: the largest relative error that rounding explains.
         eager_seconds, graph_seconds: median of calls in steady state; `trace_seconds`: the first one.
         rules: (code, name, message) of the findings that explain it.
+        together: ids of others that could not be told apart from it as the cause.
     """
 
     function: FunctionReport
@@ -107,6 +109,7 @@ class Verdict:
     graph_seconds: float | None = None
     trace_seconds: float = 0.0
     rules: tuple[tuple[str, str, str], ...] = ()
+    together: tuple[str, ...] = ()
 
     @property
     def qualname(self) -> str:
@@ -217,7 +220,7 @@ def _verdict(
         eager_seconds=worst["eager_seconds"],
         graph_seconds=worst["graph_seconds"],
         trace_seconds=worst["trace_seconds"],
-        rules=_rules(function, kind, worst),
+        rules=rules_of(function, kind, worst["error"]),
     )
 
 
@@ -235,10 +238,9 @@ def _kind(event: Event) -> str:
     return "not compared" if event["calls"] else "not reached"
 
 
-def _rules(function: FunctionReport, kind: str, event: Event) -> tuple[tuple[str, str, str], ...]:
+def rules_of(function: FunctionReport, kind: str, error: Mapping[str, Any] | None) -> tuple[tuple[str, str, str], ...]:
     """The statuses that explain a verdict: at the place of the error, by its message, else the grave ones."""
     grave = [s for s in function.statuses if s.severity is Severity.ERROR and s.code.startswith("HY")]
-    error = event["error"]
     if kind == "raised" and error is not None:
         places = error_places(error)
         here = [s for s in grave if _at(s, places)]

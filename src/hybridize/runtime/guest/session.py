@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -14,6 +15,7 @@ import time
 import types
 from typing import Any
 
+from .record import described_error
 from .reporter import Reporter
 from .sources import WATCH, Sources
 
@@ -39,6 +41,7 @@ class Session:
             self.reporter.tell("missing", module=self.job["needs"])
             sys.exit(2)
         self.join()
+        final = self._final()
         started = time.perf_counter()
         self.reporter.tell("start", python=sys.version.split()[0])
         code: Any = 1
@@ -55,9 +58,22 @@ class Session:
             sys.exit(code)
         finally:
             plain = code if isinstance(code, int) else 0 if code is None else 1
-            self.reporter.tell("end", code=plain, seconds=time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            if final is not None:
+                with contextlib.suppress(Exception):  # objects of the program's that can't be read
+                    self.reporter.tell("final", **final.described())
+            self.reporter.tell("end", code=plain, seconds=seconds)
             if self.watcher is not None:
                 self.watcher.finish()
+
+    def _final(self) -> Any:
+        """What describes the program's end, if the job asks for it."""
+        if not self.job.get("options", {}).get("final"):
+            return None
+        module = importlib.import_module(".final", __package__)
+        final = module.Final(importlib.import_module(".own", __package__).Own(self.job["own"]), self.job["report"])
+        final.listen(output=self.job["target"]["name"] != "pytest")  # which tells times
+        return final
 
     def join(self) -> None:
         """The sources, the watcher, and the processes that this one will spawn."""
@@ -117,6 +133,7 @@ class Session:
             message=str(problem)[:2000],
             path=last.tb_frame.f_code.co_filename if last else None,
             line=last.tb_lineno if last else None,
+            error=described_error(problem),
         )
         sys.excepthook(type(problem), problem, trace)
 

@@ -20,6 +20,7 @@ from .differ import Comparison, Difference
 from .heap import Heap
 from .judge import Judge, is_random, state_kept
 from .novelty import Lookout, Novelty
+from .own import Own
 from .record import Record
 from .resources import taped
 from .subject import Call, Shadow, Subject
@@ -42,10 +43,9 @@ class Watcher:
     def __init__(self, job: Any, reporter: Any) -> None:
         options = job["options"]
         self._reporter = reporter
-        self._own = [os.path.realpath(folder) + os.sep for folder in job["own"]]
+        self._is_own = Own(job["own"])
         self._identity = {n for n, f in enumerate(job["functions"]) if f.get("identity")}
         self._reverse = {n for n, f in enumerate(job["functions"]) if f.get("reverse")}
-        self._modules: dict[str, bool] = {}
         self._max_calls = int(options.get("max_calls", 3))
         self._full = bool(options.get("full"))
         self._call_seconds = options.get("call_seconds", 60.0)
@@ -95,21 +95,11 @@ class Watcher:
             self._comparison = Comparison(numpy, self._tolerances)
             self._lookout = Lookout(self.heap)
 
-    def _is_own(self, module: str) -> bool:
-        """Whether a module is the program's."""
-        found = self._modules.get(module)
-        if found is None:
-            path = getattr(sys.modules.get(module), "__file__", None)
-            real = os.path.realpath(path) if path else ""
-            installed = "site-packages" in real or "dist-packages" in real
-            found = module in ("__main__", "__mp_main__") or (real.startswith(tuple(self._own)) and not installed)
-            self._modules[module] = found
-        return found
-
     def finish(self) -> None:
         """Tells all records."""
         for record in list(self.records.values()):
             self._reporter.tell("function", **record.as_json())
+        self._reporter.tell("spent", seconds=self._spent)
 
     def _tick(self) -> None:
         now = perf_counter()

@@ -1,0 +1,229 @@
+"""The whole program once more, with its conversions and nobody between: does it end as it does without them?
+
+What comparing calls from one state cannot see, shows here: what piles up over calls, what happens between them, calls
+that could not be compared. Whoever is to blame is found by leaving some conversions out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hybridize.runtime.compare import MISSING
+from hybridize.runtime.ending import EXCEPTION, EXIT, Leaf, deviation, is_form, leaves, merged, shown, told
+from hybridize.runtime.launch import Ended, Launch
+from hybridize.runtime.verify import Deviation, Verdict, rules_of
+
+#: Relative differences of numbers that training amounts to by rounding alone, and how many times that of a program
+#: whose inputs are moved by rounding is still rounding.
+LOOSE, FACTOR = 1e-3, 8
+#: All that verify does takes this many times the program's own time, or so many seconds for what is surely different.
+SHARE, SECONDS = 2.8, 60.0
+#: Runs at most.
+RUNS = 14
+#: Runs the program: the functions (by number) that stay as they are, a seed for rounding (0: none) -> its end.
+Run = Callable[[frozenset[int], int], Ended]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What comparing the program's ends showed.
+
+    Attributes:
+        kind: `same`, `different` or `not compared`.
+        reason: why nothing was compared.
+        leaves: values, lines and files that were compared.
+        runs: of the program, after the first.
+        differences: those that stand.
+    """
+
+    kind: str
+    reason: str = ""
+    leaves: int = 0
+    runs: int = 0
+    differences: tuple[Deviation, ...] = ()
+
+
+@dataclass(slots=True)
+class _Found:
+    """Differences by path (eager, graph), and the run that has them."""
+
+    ended: Ended
+    paths: dict[str, tuple[Leaf, Leaf]] = field(default_factory=dict)
+
+    def deviations(self) -> tuple[Deviation, ...]:
+        found = []
+        for path, (a, b) in self.paths.items():
+            error = deviation(a, b)
+            found.append(Deviation(f"{path} at the end", shown(a), shown(b), None if math.isinf(error) else error))
+        return tuple(found)
+
+
+class _Spent(Exception):
+    """There is no time left for another run."""
+
+
+class Comparison:
+    """Compares one program's ends.
+
+    Args:
+        shadow: the run in which calls were compared: the program saw what its functions do as they are.
+        verdicts: on the converted functions.
+        run: runs the program again.
+        patient: it may take as long as it takes.
+    """
+
+    def __init__(self, shadow: Ended, verdicts: Sequence[Verdict], run: Run, patient: bool = False) -> None:
+        self._first, self._verdicts, self._run = leaves(shadow), list(verdicts), run
+        self._shadow = shadow
+        self._total = shadow.seconds
+        spent = [event["seconds"] for event in shadow.of("spent")]
+        self._eager = max(shadow.seconds - max(spent, default=0.0), 0.0)
+        self._controls: list[dict[str, Leaf]] = []
+        self._all = frozenset(range(len(verdicts)))
+        self._strong, self._patient = False, patient
+        self.runs = 0
+
+    def compare(self) -> tuple[Whole, list[Verdict]]:
+        """The outcome, and the verdicts with what it adds to them."""
+        left = {n for n, v in enumerate(self._verdicts) if v.failed or not v.calls}
+        candidates = [n for n in sorted(self._all - left) if self._verdicts[n].kind != "not reached"]
+        if not candidates:
+            return Whole("not compared", "no conversion is left that could change it"), self._verdicts
+        candidates.sort(key=lambda n: self._verdicts[n].kind in ("equal", "random"))  # the others are likelier
+        if self._shadow.reason != "exit" or not told(self._shadow):
+            return Whole("not compared", "the program did not come to its end"), self._verdicts
+        standing: tuple[Deviation, ...] = ()
+        try:
+            while candidates:
+                found = self._with(candidates)
+                if not found.paths:
+                    break
+                standing = standing or found.deviations()
+                group, found = self._blame(candidates, found)
+                self._accuse(group, found)
+                candidates = [n for n in candidates if n not in group]
+        except _Spent as spent:
+            if not standing:
+                return Whole("not compared", str(spent), runs=self.runs), self._verdicts
+        kind = "different" if standing else "same"
+        return Whole(kind, "", len(self._first), self.runs, standing), self._verdicts
+
+    def _again(self, left: frozenset[int], nudge: int = 0) -> Ended:
+        """Another run, if there is time for it."""
+        limit = max(SHARE * self._eager, SECONDS if self._strong or self._total < SECONDS / 3 else 0.0)
+        next_one = self._eager * (0.5 if left != self._all else 1.0)
+        if self.runs >= RUNS or (self._total + next_one > limit and not self._patient):
+            raise _Spent("another run would take too long (--full allows it)")
+        self.runs += 1
+        ended = self._run(left, nudge)
+        self._total += ended.seconds
+        if ended.reason != "exit":
+            raise _Spent(f"a run with the conversions was ended ({ended.reason})")
+        return ended
+
+    def _with(self, group: Sequence[int]) -> _Found:
+        """The differences that stand where some functions are converted."""
+        ended = self._again(self._all - frozenset(group))
+        found = _Found(ended)
+        other = leaves(ended)
+        if not told(ended):
+            other = {**self._first, EXIT: other[EXIT]}
+        random = any(self._verdicts[n].kind == "random" for n in group)
+        random = random or any(event["functions"] for event in ended.of("drawing"))
+        suspects = {path for path, a, b in _pairs(self._first, other) if self._suspect(path, a, b, random)}
+        if EXCEPTION in suspects or EXIT in suspects:  # the rest was not reached
+            suspects &= {EXCEPTION, EXIT}
+        if not suspects:
+            return found
+        self._strong = any(math.isinf(deviation(_at(self._first, p), _at(other, p))) for p in suspects)
+        found.paths = self._stand(suspects, other)
+        if not found.paths and not suspects <= {EXCEPTION, EXIT}:
+            found.paths = self._frozen(suspects, other)
+        return found
+
+    @staticmethod
+    def _suspect(path: str, a: Leaf, b: Leaf, random: bool) -> bool:
+        if random and path not in (EXCEPTION, EXIT):
+            return is_form(a, b)
+        return deviation(a, b) > LOOSE
+
+    def _control(self, number: int) -> dict[str, Leaf]:
+        """The program as it is, run again, its functions' inputs moved by rounding."""
+        while len(self._controls) <= number:
+            self._controls.append(leaves(self._again(self._all, len(self._controls) + 1)))
+        return self._controls[number]
+
+    def _stand(self, suspects: set[str], other: Mapping[str, Leaf]) -> dict[str, tuple[Leaf, Leaf]]:
+        """Those that are not as different between two runs without any conversion."""
+        control = self._control(0)
+        standing = self._beyond(suspects, self._first, control, other)
+        noisy = [p for p in suspects if math.isinf(deviation(_at(self._first, p), _at(control, p)))]
+        if not standing and noisy:  # comparing calls may have left its mark: two runs without that tell
+            standing = self._beyond(set(noisy), control, self._control(1), other)
+        return standing
+
+    @staticmethod
+    def _beyond(
+        suspects: set[str], one: Mapping[str, Leaf], two: Mapping[str, Leaf], other: Mapping[str, Leaf]
+    ) -> dict[str, tuple[Leaf, Leaf]]:
+        found = {}
+        for path in dict.fromkeys((*other, *one)):
+            if path in suspects:
+                noise = deviation(_at(one, path), _at(two, path))
+                if deviation(_at(two, path), _at(other, path)) > max(LOOSE, FACTOR * noise):
+                    found[path] = _at(two, path), _at(other, path)
+        return found
+
+    def _frozen(self, suspects: set[str], other: Mapping[str, Leaf]) -> dict[str, tuple[Leaf, Leaf]]:
+        """Noise that is another at each place in eager runs, and one value in the graph's."""
+        noise = {p for p in suspects if any(deviation(_at(self._first, p), _at(c, p)) > LOOSE for c in self._controls)}
+        pairs = merged([self._first, *self._controls], other, noise)
+        return {two: (self._first[two], ["as", one]) for one, two in pairs}
+
+    def _blame(self, candidates: list[int], found: _Found) -> tuple[list[int], _Found]:
+        """The fewest functions whose conversion makes a difference, and that."""
+        group = candidates
+        try:
+            while len(group) > 1:
+                half = (len(group) + 1) // 2
+                for part in (group[:half], group[half:]):
+                    other = self._with(part)
+                    if other.paths:
+                        group, found = part, other
+                        break
+                else:
+                    break
+        except _Spent:
+            pass
+        return group, found
+
+    def _accuse(self, group: list[int], found: _Found) -> None:
+        raised = EXCEPTION in found.paths and found.paths[EXCEPTION][1][0] == "exception"
+        events = found.ended.of("exception")
+        error = events[-1].get("error") if raised and events else None
+        kind = "raised" if error is not None else "different"
+        others = tuple(self._verdicts[n].function.facts.id for n in group)
+        for number in group:
+            verdict = self._verdicts[number]
+            told_by: dict[str, Any] = {"first": 0, "error": error, "rules": rules_of(verdict.function, kind, error)}
+            together = tuple(o for o in others if o != verdict.function.facts.id)
+            self._verdicts[number] = replace(
+                verdict, kind=kind, differences=found.deviations(), together=together, **told_by
+            )
+
+
+def again(first: Launch, left: frozenset[int], nudge: int, limit: float | None) -> Launch:
+    """The job of another run: the same program, these functions as they are, `limit` seconds."""
+    options = {"final": True, "left": sorted(left), "nudge": nudge}
+    return replace(first, mode="whole", options=options, timeout=limit)
+
+
+def _at(run: Mapping[str, Leaf], path: str) -> Leaf:
+    return run.get(path, MISSING)
+
+
+def _pairs(one: Mapping[str, Leaf], two: Mapping[str, Leaf]) -> list[tuple[str, Leaf, Leaf]]:
+    return [(path, _at(one, path), _at(two, path)) for path in dict.fromkeys((*one, *two))]
