@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hybridize.runtime.compare import LEAVES, MISSING
@@ -15,12 +15,14 @@ NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)")
 _ARRAYS = frozenset({"T", "V", "np", "nps"})
 #: Paths that say how the run ended, whatever numbers it drew.
 EXCEPTION, EXIT = "exception", "exit code"
+#: With which paths begin that are results of calls: not all of them are looked at in each run.
+CALL = "result of call"
 _LINES = 5000  # of output that are compared
 _SHOWN = 120  # characters of a value in a message
 
 
-def leaves(ended: Ended) -> dict[str, Leaf]:
-    """Exit code, exception, values of the program's modules, output and written texts."""
+def leaves(ended: Ended, names: Sequence[str]) -> dict[str, Leaf]:
+    """Exit code, exception, values of the program's modules, output, written texts, results of functions, by name."""
     found: dict[str, Leaf] = {EXIT: ["py", "int", ended.code]}
     main = next((event["pid"] for event in ended.of("start")), None)
     for event in ended.events:
@@ -31,6 +33,10 @@ def leaves(ended: Ended) -> dict[str, Leaf]:
         elif event["event"] == "final":
             for name, value in event["values"].items():
                 found.update(_flat(name, value))
+            for number, results in event["results"].items():
+                for i, value in enumerate(results, 1):
+                    if value is not None:
+                        found.update(_flat(f"{CALL} {i} of `{names[int(number)]}`", value))
             for path, text in event["files"].items():
                 found[f"file {path}"] = ["binary"] if text is None else ["text", text]
             lines = [line for line in event["stdout"].splitlines() if line.strip()]

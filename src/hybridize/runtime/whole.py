@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hybridize.runtime.compare import MISSING
-from hybridize.runtime.ending import EXCEPTION, EXIT, Leaf, deviation, is_form, leaves, merged, shown, told
+from hybridize.runtime.ending import CALL, EXCEPTION, EXIT, Leaf, deviation, is_form, leaves, merged, shown, told
 from hybridize.runtime.launch import Ended, Launch
 from hybridize.runtime.verify import Deviation, Verdict, rules_of
 
@@ -57,7 +57,8 @@ class _Found:
         found = []
         for path, (a, b) in self.paths.items():
             error = deviation(a, b)
-            found.append(Deviation(f"{path} at the end", shown(a), shown(b), None if math.isinf(error) else error))
+            at = path if CALL in path else f"{path} at the end"
+            found.append(Deviation(at, shown(a), shown(b), None if math.isinf(error) else error))
         return tuple(found)
 
 
@@ -76,7 +77,8 @@ class Comparison:
     """
 
     def __init__(self, shadow: Ended, verdicts: Sequence[Verdict], run: Run, patient: bool = False) -> None:
-        self._first, self._verdicts, self._run = leaves(shadow), list(verdicts), run
+        self._names = [verdict.qualname for verdict in verdicts]
+        self._first, self._verdicts, self._run = leaves(shadow, self._names), list(verdicts), run
         self._shadow = shadow
         self._total = shadow.seconds
         spent = [event["seconds"] for event in shadow.of("spent")]
@@ -128,7 +130,7 @@ class Comparison:
         """The differences that stand where some functions are converted."""
         ended = self._again(self._all - frozenset(group))
         found = _Found(ended)
-        other = leaves(ended)
+        other = leaves(ended, self._names)
         if not told(ended):
             other = {**self._first, EXIT: other[EXIT]}
         random = any(self._verdicts[n].kind == "random" for n in group)
@@ -153,7 +155,7 @@ class Comparison:
     def _control(self, number: int) -> dict[str, Leaf]:
         """The program as it is, run again, its functions' inputs moved by rounding."""
         while len(self._controls) <= number:
-            self._controls.append(leaves(self._again(self._all, len(self._controls) + 1)))
+            self._controls.append(leaves(self._again(self._all, len(self._controls) + 1), self._names))
         return self._controls[number]
 
     def _stand(self, suspects: set[str], other: Mapping[str, Leaf]) -> dict[str, tuple[Leaf, Leaf]]:
@@ -226,4 +228,6 @@ def _at(run: Mapping[str, Leaf], path: str) -> Leaf:
 
 
 def _pairs(one: Mapping[str, Leaf], two: Mapping[str, Leaf]) -> list[tuple[str, Leaf, Leaf]]:
-    return [(path, _at(one, path), _at(two, path)) for path in dict.fromkeys((*one, *two))]
+    """Those of both; of results only what both have."""
+    paths = dict.fromkeys((*one, *two))
+    return [(p, _at(one, p), _at(two, p)) for p in paths if CALL not in p or (p in one and p in two)]

@@ -96,7 +96,7 @@ class Final:
                 break
             described = describer.describe(value)
             if described != ("callable",):
-                found[name] = plain(describer, described)
+                found[name] = plain(described)
         return found
 
     def _names(self) -> Iterator[tuple[str, Any]]:
@@ -129,7 +129,7 @@ class Final:
         return found
 
 
-def plain(describer: Describer, value: Described) -> Plain:
+def plain(value: Described) -> Plain:
     """A description as lists that travel as JSON."""
     kind = value[0]
     if kind in ARRAYS:
@@ -137,13 +137,13 @@ def plain(describer: Describer, value: Described) -> Plain:
     if kind == "py":
         return ["py", value[1], _primitive(value[2])]
     if kind in ("list", "tuple", "set"):
-        return [kind, [plain(describer, v) for v in value[1]], value[2]]
+        return [kind, [plain(v) for v in value[1]], value[2]]
     if kind == "dict":
-        return ["dict", [[str(k), plain(describer, v)] for k, v in value[1].items()], value[2]]
+        return ["dict", [[str(k), plain(v)] for k, v in value[1].items()], value[2]]
     if kind == "object":
-        return ["object", value[1], [[str(k), plain(describer, v)] for k, v in value[2].items()]]
+        return ["object", value[1], [[str(k), plain(v)] for k, v in value[2].items()]]
     if kind == "composite":
-        return ["composite", value[1], [plain(describer, v) for v in value[2]]]
+        return ["composite", value[1], [plain(v) for v in value[2]]]
     return [str(part) if not isinstance(part, (int, float, type(None))) else part for part in value]
 
 

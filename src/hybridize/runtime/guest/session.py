@@ -61,7 +61,9 @@ class Session:
             seconds = time.perf_counter() - started
             if final is not None:
                 with contextlib.suppress(Exception):  # objects of the program's that can't be read
-                    self.reporter.tell("final", **final.described())
+                    results = getattr(self.watcher, "results", None)
+                    calls = {} if results is None else results.as_json()
+                    self.reporter.tell("final", **final.described(), results=calls)
             self.reporter.tell("end", code=plain, seconds=seconds)
             if self.watcher is not None:
                 self.watcher.finish()

@@ -23,6 +23,7 @@ from .novelty import Lookout, Novelty
 from .own import Own
 from .record import Record
 from .resources import taped
+from .results import Results
 from .subject import Call, Shadow, Subject
 from .suspended import suspends, watched
 from .trial import Outcome, State, TooLong, Trials, said, same_kind
@@ -94,6 +95,7 @@ class Watcher:
             self._describer = Describer(self.tf, numpy, lambda cls: self._is_own(cls.__module__))
             self._comparison = Comparison(numpy, self._tolerances)
             self._lookout = Lookout(self.heap)
+            self.results = Results(self._describer)
 
     def finish(self) -> None:
         """Tells all records."""
@@ -115,6 +117,19 @@ class Watcher:
 
     def call(self, call: Call) -> Any:
         """Runs a call of a watched function."""
+        if not self.tf.executing_eagerly() or self._plain or self._tracing:
+            return self._called(call)
+        number = call.subject.record.number
+        outer = self.results.enter()
+        try:
+            value = self._called(call)
+            if outer:
+                self.results.note(number, value)
+            return value
+        finally:
+            self.results.leave()
+
+    def _called(self, call: Call) -> Any:
         record = call.subject.record
         args, keywords = call.arguments
         if self._plain and not self._tracing and self.tf.executing_eagerly():

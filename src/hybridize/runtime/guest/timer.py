@@ -95,7 +95,7 @@ class Watcher:
 
     def call(self, record: Record, function: Any, args: Any, keywords: Any) -> Any:
         """Runs a call and notes it. Calls while a graph is traced are part of that trace."""
-        if not _eager():
+        if not eager():
             record.inner += 1
             return (
                 _converted(function)(*args, **keywords) if inspect.isfunction(function) else function(*args, **keywords)
@@ -127,12 +127,12 @@ class Watcher:
 
 
 class Timed:
-    """A hybrid function and its timer; all else of it shows through."""
+    """A hybrid function and who times it; all else of it shows through."""
 
     #: AutoGraph leaves alone what has this.
     autograph_info__: Any = ()
 
-    def __init__(self, watcher: Watcher, record: Record, hybrid: Any) -> None:
+    def __init__(self, watcher: Any, record: Any, hybrid: Any) -> None:
         self.__hybridize__ = watcher, record, hybrid
         functools.update_wrapper(self, hybrid)
 
@@ -153,7 +153,8 @@ class Timed:
         return getattr(self.__hybridize__[2], name)
 
 
-def _eager() -> bool:
+def eager() -> bool:
+    """Whether no graph is traced at the moment."""
     import sys
 
     tensorflow = sys.modules.get("tensorflow")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from typing import Any
 
 from .judge import STEPS, is_random
+from .own import Own
+from .results import Results
 from .suspended import suspends
-from .timer import _eager
+from .timer import Timed, eager
+from .values import Describer
 
 
 class Watcher:
@@ -24,6 +28,9 @@ class Watcher:
         self._reverse = {n for n, f in enumerate(job["functions"]) if f.get("reverse")}
         self._reporter = reporter
         self._hybrid: list[tuple[int, Any]] = []
+        self._is_own = Own(job["own"])
+        self._tf: Any = None
+        self.results: Any = None
 
     def watch(self, number: int, decorator: Any = None) -> Any:
         """The decorator of a function."""
@@ -35,27 +42,45 @@ class Watcher:
             if (number in self._left) == (number in self._reverse):
                 hybrid = decorator(function)
                 self._hybrid.append((number, hybrid))
-                return hybrid
-            if self._nudge and inspect.isfunction(function) and number not in self._reverse:
-                return self._moved(function)
-            return function
+                return Timed(self, number, hybrid)
+            return self._plain(number, function) if inspect.isfunction(function) else function
 
         return decorate
 
-    def _moved(self, function: Any) -> Any:
-        import numpy as np
-        import tensorflow as tf
+    def call(self, number: int, function: Any, args: Any, keywords: Any) -> Any:
+        """A call of a hybrid function."""
+        if not eager():
+            return function(*args, **keywords)
+        results = self._begun()
+        outer = results.enter()
+        try:
+            value = function(*args, **keywords)
+            if outer:
+                results.note(number, value)
+            return value
+        finally:
+            results.leave()
 
-        random = np.random.RandomState(self._nudge)
+    def _begun(self) -> Any:
+        if self.results is None:
+            tf, np = importlib.import_module("tensorflow"), importlib.import_module("numpy")
+            self.results = Results(Describer(tf, np, lambda cls: self._is_own(cls.__module__)))
+            self._random = np.random.RandomState(self._nudge)
+            self._tf, self._np = tf, np
+        return self.results
 
+    def _plain(self, number: int, function: Any) -> Any:
         @functools.wraps(function)
-        def moved(*args: Any, **keywords: Any) -> Any:
-            if not _eager():
-                return converted(tf, function)(*args, **keywords)
-            return function(*(_nudged(tf, np, random, a) for a in args), **keywords)
+        def plain(*args: Any, **keywords: Any) -> Any:
+            if not eager():
+                return converted(self._tf or importlib.import_module("tensorflow"), function)(*args, **keywords)
+            self._begun()
+            if self._nudge and number not in self._reverse:
+                args = tuple(_nudged(self._tf, self._np, self._random, a) for a in args)
+            return self.call(number, function, args, keywords)
 
-        moved.autograph_info__ = ()  # type: ignore[attr-defined]
-        return moved
+        plain.autograph_info__ = ()  # type: ignore[attr-defined]
+        return plain
 
     def finish(self) -> None:
         """Tells which functions' graphs draw random numbers."""
