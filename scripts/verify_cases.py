@@ -165,7 +165,7 @@ def verified(server: Server, run: Launch, made: Conversions, once: bool) -> list
     def run_again(left: frozenset[int], nudge: int) -> Ended:
         return server.run(again(run, left, nudge, 30.0))
 
-    return Comparison(ended, verdicts, run_again).compare()[1]
+    return Comparison(ended, verdicts, run_again, apart=True).compare()[1]
 
 
 def run_all(

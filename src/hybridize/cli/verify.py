@@ -140,5 +140,6 @@ def verify_program(
         quiet = subprocess.DEVNULL
         return launch(again(run, left, nudge, limit), stdin=quiet, stdout=quiet, stderr=quiet)
 
-    whole, verdicts = Comparison(ended, verdicts, run_again, patient=args.full).compare()
+    apart = bool(getattr(args, "everything", False))
+    whole, verdicts = Comparison(ended, verdicts, run_again, args.full, apart).compare()
     return ended, verdicts, whole

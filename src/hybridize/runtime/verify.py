@@ -86,6 +86,7 @@ class Verdict:
         rounding: the largest relative error that rounding explains.
         eager_seconds, graph_seconds: median of calls in steady state; `trace_seconds`: the first one.
         rules: (code, name, message) of the findings that explain it.
+        callees: ids of converted functions that ran inside of its graphs.
         together: ids of others that could not be told apart from it as the cause.
     """
 
@@ -110,6 +111,7 @@ class Verdict:
     trace_seconds: float = 0.0
     rules: tuple[tuple[str, str, str], ...] = ()
     together: tuple[str, ...] = ()
+    callees: tuple[str, ...] = ()
 
     @property
     def qualname(self) -> str:
@@ -214,6 +216,7 @@ def _verdict(
         level=worst["level"],
         error=worst["error"],
         through=tuple(functions[n].facts.id for n in worst["through"]),
+        callees=tuple(functions[n].facts.id for n in worst["callees"] if n != number),
         skipped=skipped,
         notes=tuple(worst["notes"]),
         rounding=worst["rounding"],

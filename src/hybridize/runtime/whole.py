@@ -74,9 +74,12 @@ class Comparison:
         verdicts: on the converted functions.
         run: runs the program again.
         patient: it may take as long as it takes.
+        apart: functions that lead to other converted ones are also tried without these, which may hide what they do.
     """
 
-    def __init__(self, shadow: Ended, verdicts: Sequence[Verdict], run: Run, patient: bool = False) -> None:
+    def __init__(
+        self, shadow: Ended, verdicts: Sequence[Verdict], run: Run, patient: bool = False, apart: bool = False
+    ) -> None:
         self._names = [verdict.qualname for verdict in verdicts]
         self._first, self._verdicts, self._run = leaves(shadow, self._names), list(verdicts), run
         self._shadow = shadow
@@ -85,7 +88,7 @@ class Comparison:
         self._eager = max(shadow.seconds - max(spent, default=0.0), 0.0)
         self._controls: list[dict[str, Leaf]] = []
         self._all = frozenset(range(len(verdicts)))
-        self._strong, self._patient = False, patient
+        self._strong, self._patient, self._apart = False, patient, apart
         self.runs = 0
 
     def compare(self) -> tuple[Whole, list[Verdict]]:
@@ -107,6 +110,11 @@ class Comparison:
                 group, found = self._blame(candidates, found)
                 self._accuse(group, found)
                 candidates = [n for n in candidates if n not in group]
+            for number in [n for n in candidates if self._apart and self._verdicts[n].callees]:
+                found = self._with([number])
+                if found.paths:
+                    standing = standing or found.deviations()
+                    self._accuse([number], found)
         except _Spent as spent:
             if not standing:
                 return Whole("not compared", str(spent), runs=self.runs), self._verdicts
