@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import collections
-import copy
 import functools
+import gc
 import io
 import sys
 import types
@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .holders import Cache, Cell, Change, Class_, Mapped, Position, Sequence_, Traces, Whole
-from .resources import guarded_tape, is_variable, kind_name, settings, special
+from .moving import Unclonable, Wire, clone, is_bare, moves
+from .resources import guarded_tape, is_read, is_variable, kind_name, settings, special
 from .values import BOOKKEEPING
 
 #: Objects that are looked at for one call.
@@ -21,10 +22,6 @@ _ATOMS = (
     int, float, complex, bool, str, bytes, type(None), type(...), range, slice, types.CodeType,
     types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType,
 )  # fmt: skip
-_ITERATORS = frozenset(
-    "count cycle repeat islice zip map filter enumerate chain list_iterator tuple_iterator range_iterator"
-    " str_iterator list_reverseiterator accumulate dict_keyiterator dict_valueiterator dict_itemiterator".split()
-)
 #: Parts of TensorFlow whose objects hold a program's state; the rest is machinery.
 _TENSORFLOW = (
     "tensorflow.python.keras", "tensorflow.python.trackable", "tensorflow.python.module",
@@ -114,7 +111,8 @@ class Snapshot:
 
     Attributes:
         variables: (path, variable) by identity.
-        generators: (path, generator, where it stood): they can't be put back.
+        singles: (path, object): what can be read only once, and not be put back.
+        broken: the path of something that could not be read or put back.
         truncated: whether there was more than is remembered.
     """
 
@@ -127,13 +125,15 @@ class Snapshot:
         self._quiet: collections.deque[tuple[str, Any]] = collections.deque()
         self._bytes = 0
         self.positions: list[Position] = []
-        self.generators: list[tuple[str, Any, int]] = []
+        self.singles: list[tuple[str, Any]] = []
+        self._wires: list[tuple[str, Wire]] = []
         self.variables: dict[int, tuple[str, Any]] = {}
         self.paths: dict[int, str] = {}  # of lists, dictionaries and tensors
         self.tapes: list[Any] = []
         self.traces: list[Traces] = []
         self._caches: list[Cache] = []
         self.truncated = False
+        self.broken = ""
         for path, value in roots:
             self._later(path, value, True)
         for value in heap.handlers():
@@ -149,7 +149,10 @@ class Snapshot:
         """Puts everything back; without `caches` these keep what was put there."""
         for holder in self._holders:
             if caches or holder not in self._caches:
-                holder.restore()
+                try:
+                    holder.restore()
+                except Exception:  # an object of the program's that can't be written
+                    self.broken = self.broken or holder.path
 
     def cached(self) -> bool:
         """Whether something was put into caches of `functools`."""
@@ -158,7 +161,10 @@ class Snapshot:
     def changes(self) -> Iterator[Change]:
         """What is not as it was and is compared between runs: path, before, now."""
         for holder in self._holders:
-            yield from holder.changes()
+            try:
+                yield from [change for change in holder.changes() if not isinstance(change[2], Wire)]
+            except Exception:
+                self.broken = self.broken or holder.path
 
     def atoms(self) -> Iterator[Any]:
         """The numbers, texts and identities that are compared, by holder."""
@@ -166,12 +172,16 @@ class Snapshot:
             yield holder.path, *holder.atoms()
 
     def stand_in(self) -> dict[int, Any]:
-        """Copies of iterators take their places until `restore`; by the identity of the original."""
+        """Copies of iterators (or wires) take their places until `restore`; by the identity of the original."""
         found: dict[int, Any] = {}
         for position in self.positions:
-            position.used = copy.copy(position.value)
-            found[id(position.value)] = position.used
-            self.replace(position.value, position.used)
+            position.used = clone(position.value, found)
+        for path, value in self.singles:
+            wire = found[id(value)] = Wire(path, value)
+            self._wires.append((path, wire))
+        originals = [*(p.value for p in self.positions), *(v for _, v in self.singles)]
+        for original in originals:
+            self.replace(original, found[id(original)])
         return found
 
     def guard_tapes(self, tf: Any) -> dict[int, Any]:
@@ -195,12 +205,9 @@ class Snapshot:
         self._queue.clear()
         self._quiet.clear()
 
-    def moved(self) -> str | None:
-        """The path of a generator that is not where it was."""
-        for path, generator, place in self.generators:
-            if _place(generator) != place:
-                return path
-        return None
+    def tripped(self) -> str | None:
+        """The path of what can be read only once and was touched."""
+        return next((path for path, wire in self._wires if wire.hybridize_tripped), None)
 
     def _later(self, path: str, value: Any, loud: bool) -> None:
         if not isinstance(value, _ATOMS) and id(value) not in self._seen:
@@ -243,12 +250,10 @@ class Snapshot:
             return
         elif is_variable(self._heap.tf, value):
             self._variable(path, value)
-        elif kind.__name__ in _ITERATORS and kind.__module__ in ("builtins", "itertools"):
-            position = Position(path, value, loud)
-            self.positions.append(position)
-            self._holders.append(position)
-        elif kind is types.GeneratorType:
-            self.generators.append((path, value, _place(value)))
+        elif kind is memoryview:
+            self._later(path, value.obj, loud)
+        elif moves(value):
+            self._moving(path, value, loud)
         else:
             self._instance(path, value, loud)
 
@@ -342,6 +347,24 @@ class Snapshot:
         if with_size is not None and with_size.rank is not None:
             self._bytes += int(self._heap.np.prod(with_size.as_list() or [1], dtype="float64")) * 4
 
+    def _moving(self, path: str, value: Any, loud: bool) -> None:
+        try:
+            clone(value, {})
+        except Unclonable:
+            if type(value) is not types.GeneratorType or value.gi_frame is not None:
+                self.singles.append((path, value))
+            return
+        position = Position(path, value, loud)
+        self.positions.append(position)
+        self._holders.append(position)
+        self._behind(path, value, loud)
+
+    def _behind(self, path: str, value: Any, loud: bool) -> None:
+        """What an object of Python's own holds, in no attribute."""
+        for each in gc.get_referents(value):
+            if not isinstance(each, (type, types.ModuleType, types.FrameType)):
+                self._later(path, each, loud)
+
     def _instance(self, path: str, value: Any, loud: bool) -> None:
         holder = special(self._heap.tf, self._heap.np, path, value, loud)
         if kind_name(value) == "GradientTape":
@@ -353,6 +376,8 @@ class Snapshot:
                 self._later(path, getattr(value, "__wrapped__", None), loud)
             return
         if isinstance(value, io.IOBase):
+            if is_read(value):
+                self.singles.append((path, value))
             return
         if type(value).__module__.startswith("_hyb"):
             self._watched(path, value, loud)
@@ -362,6 +387,8 @@ class Snapshot:
             self._attributes(path, value, loud and how == 2)
         elif hasattr(value, "python_function"):
             self._hybrid(path, value, loud)
+        elif is_bare(value):
+            self._behind(path, value, loud)
         elif callable(value) and "__wrapped__" in getattr(value, "__dict__", ()):  # a custom gradient's, say
             self._later(path, value.__wrapped__, loud)
 
@@ -428,11 +455,6 @@ class Snapshot:
 def _given(name: Any) -> bool:
     """Whether an attribute of a function is the program's: AutoGraph has `ag_dnc_wrapper__` and its like."""
     return not (str(name).startswith("_") or str(name).endswith("__"))
-
-
-def _place(generator: Any) -> int:
-    frame = generator.gi_frame
-    return -1 if frame is None else int(frame.f_lasti)
 
 
 def _refill(value: set[Any], content: set[Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -239,7 +238,6 @@ class Position:
 
     def __init__(self, path: str, value: Any, loud: bool) -> None:
         self.path, self.value, self._loud = path, value, loud
-        self.copy = copy.copy(value)
         self.used = value
 
     def restore(self) -> None:

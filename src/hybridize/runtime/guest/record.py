@@ -18,6 +18,7 @@ class Record:
 
     Attributes:
         reverse: it was hybrid, and the conversion makes it eager.
+        singles: calls that read what can be read only once.
         verdict: `equal`, `random`, `different`, `raised`; None as long as nothing was compared.
         causes: by (parameter, kind of change), how many traces it cost, with examples.
         callees: numbers of watched functions that ran inside of its graphs.
@@ -30,7 +31,7 @@ class Record:
 
     def reset(self) -> None:
         """Nothing is known (in a process that was forked off)."""
-        self.calls = self.in_graph = self.compared = self.alone = 0
+        self.calls = self.in_graph = self.compared = self.alone = self.singles = 0
         self.traces = self.creators = 0
         self.specs: set[Any] = set()  # dtypes and shapes of calls, by receiver
         self.again = False  # the present call makes variables, as an earlier one did
@@ -102,6 +103,12 @@ class Record:
     def skip(self, reason: str) -> None:
         """A call could not be compared."""
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
+
+    def single(self, reason: str) -> None:
+        """A call that was begun could not be compared: only the program itself may read what it reads."""
+        self.compared -= 1
+        self.singles += 1
+        self.skip(reason)
 
     def cause(self, parameter: str, kind: str, example: str) -> None:
         """One more trace, and what was new."""

@@ -111,6 +111,10 @@ def special(tf: Any, np: Any, path: str, value: Any, loud: bool) -> Any:
         return _context_variable(path, value, loud)
     if type(value).__module__ == "sqlite3" and hasattr(value, "total_changes"):
         return _counted(f"{path}.total_changes", lambda: int(value.total_changes), loud)
+    if type(value).__name__ == "SimpleQueue":
+        return _simple_queue(path, value, loud)
+    if type(value).__module__ == "mmap" and not value.closed:
+        return Whole(path, lambda: value[:], lambda s: value.__setitem__(slice(None), s), _equals, loud)
     if isinstance(value, (io.StringIO, io.BytesIO)):
         return _memory_file(path, value, loud)
     if hasattr(value, "cache_clear") and hasattr(value, "cache_info"):
@@ -215,11 +219,59 @@ def _iterator(tf: Any, path: str, value: Any) -> Any:
         return None
 
 
+def is_read(value: Any) -> bool:
+    """Whether a file is open for reading, and its place can't be told: what was read is gone."""
+    try:
+        if value.closed or not value.readable() or isinstance(value, (io.StringIO, io.BytesIO)):
+            return False
+        value.tell()
+    except (OSError, ValueError, AttributeError):
+        return value not in (sys.stdin, sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__, sys.__stdin__)
+    return False
+
+
+def _place(path: str, value: Any, loud: bool) -> Any:
+    """A file that is open for reading: where it is read."""
+    try:
+        if value.closed or not value.readable() or not value.seekable():
+            return None
+        value.tell()
+    except (OSError, ValueError, AttributeError):
+        return None
+
+    def get() -> Any:
+        try:
+            return value.tell()
+        except (OSError, ValueError):  # a line was read by `next`
+            return None
+
+    return Whole(path, get, value.seek, _equals, loud)
+
+
+def _simple_queue(path: str, value: Any, loud: bool) -> Whole:
+    def get() -> list[Any]:
+        items = []
+        while not value.empty():
+            items.append(value.get_nowait())
+        put(items, filled=False)
+        return items
+
+    def put(items: list[Any], filled: bool = True) -> None:
+        while filled and not value.empty():
+            value.get_nowait()
+        for item in items:
+            value.put(item)
+
+    return Whole(path, get, put, lambda a, b: len(a) == len(b) and _same_items(a, b), loud)
+
+
 def _file(path: str, value: Any, loud: bool) -> Any:
     """A regular file that is open for writing: how long it is."""
     try:
-        if value.closed or not value.writable() or not os.path.isfile(value.name):
+        if value.closed or not os.path.isfile(value.name):
             return None
+        if not value.writable():
+            return _place(path, value, loud)
         value.flush()
 
         def get() -> Any:

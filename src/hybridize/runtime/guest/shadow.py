@@ -8,7 +8,6 @@ import importlib
 import os
 import sys
 import threading
-import types
 from collections.abc import Iterator
 from time import perf_counter  # the clock itself: the one of `time` is watched during runs
 from typing import Any
@@ -180,7 +179,7 @@ class Watcher:
         if due:
             return self._compare(call, bound, parts, key)
         eager, graph = len(record.eager_times), len(record.graph_times)
-        if record.verdict is None and record.skipped:
+        if record.singles or (record.verdict is None and record.skipped):
             return call.reference()(*call.arguments[0], **call.arguments[1])
         if eager <= graph and eager < TIMED + self._max_calls and key in subject.known:
             started = perf_counter()
@@ -241,8 +240,9 @@ class Watcher:
             graph = trials.run(
                 form, call.arguments, real=False, gradients=False, seconds=self._call_seconds, graph=True
             )
+        once = trials.state.snapshot.tripped()
         trials.state.restore()
-        if graph.error is not None and not same_kind(problem, graph.error):
+        if once is None and graph.error is not None and not same_kind(problem, graph.error):
             record.differ("raised", [], graph.error)
 
     def _in_graph(self, call: Call) -> Any:
@@ -283,20 +283,26 @@ class Watcher:
         """Both forms from the same state; the eager one is what the program sees."""
         subject, record = call.subject, call.subject.record
         started = perf_counter()
-        if any(isinstance(value, types.GeneratorType) for _, value in bound):
-            record.skip("a generator is among the arguments: it can't be read twice")
-            return call.reference()(*call.arguments[0], **call.arguments[1])
         roots = [*bound, (getattr(subject.function, "__name__", "function"), subject.function)]
         home = getattr(subject.function, "__globals__", None)
-        trials = self._trials(call, roots, home)
-        if trials.state.snapshot.truncated:
-            record.skip("the state that it can reach is too large to be remembered")
+        try:
+            trials = self._trials(call, roots, home)
+            reason = "is too large to be remembered" if trials.state.snapshot.truncated else ""
+        except Exception as problem:  # objects of the program's that can't be read
+            reason = f"can't be read ({type(problem).__name__})"
+        if reason:
+            record.skip(f"the state that it can reach {reason}")
             return call.reference()(*call.arguments[0], **call.arguments[1])
         record.compared += 1
         self._reporter.tell("graph", function=record.number, runs=True)
         gradients = taped()
         before = traces.count(call)
         graph, new, form = self._run_graph(call, trials, gradients, before, bound, parts, key)
+        once = trials.state.snapshot.tripped()
+        if once is not None:
+            record.single(f"`{once}` can be read only once")
+            self._reporter.tell("graph", function=record.number, runs=False)
+            return call.reference()(*call.arguments[0], **call.arguments[1])
         eager = trials.run(call.reference(), call.arguments, real=True, gradients=gradients)
         subject.touched = bool(trials.touched)
         self._verdict(call, trials, (roots, home), (eager, graph), form, gradients)
@@ -324,9 +330,6 @@ class Watcher:
             trials.state.restore(caches=False)
             with self._plainly():
                 graph.leaked = trials.run(call.reference(), call.arguments, real=False, gradients=False).error
-        moved = trials.state.snapshot.moved()
-        if moved is not None:
-            call.subject.record.skip(f"`{moved}` is a generator: it can't be read twice")
         form = traces.form(call)
         made = any(holder.made() for holder in trials.state.snapshot.traces)
         trials.state.restore()
@@ -384,7 +387,7 @@ class Watcher:
                 graph = trials.run(
                     form, call.arguments, real=False, gradients=False, seconds=self._call_seconds, graph=True
                 )
-            problem = graph.error
+            problem = None if trials.state.snapshot.tripped() else graph.error
             trials.state.restore()
         if problem is None:
             record.passed("equal")

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from .moving import moves, place
+
 #: Items of one container, and levels of nesting, that are described.
 ITEMS, DEPTH = 2000, 8
 SHOWN = 120  # characters of a value in a message
@@ -123,8 +125,8 @@ class Describer:
         if isinstance(value, tf.__internal__.CompositeTensor if hasattr(tf, "__internal__") else ()):
             parts = tf.nest.flatten(value, expand_composites=True)
             return ("composite", cls.__name__, tuple(self.describe(p, depth) for p in parts))
-        if cls.__name__ in _REPR and cls.__module__ in ("builtins", "itertools"):
-            return ("iterator", cls.__name__, _position(value))
+        if moves(value):
+            return ("iterator", cls.__name__, place(value))
         own = self._is_own(cls)
         attributes: dict[str, Described] = {}
         if own:
@@ -137,21 +139,6 @@ class Describer:
         if attributes:
             return ("object", cls.__name__, attributes)
         return ("callable",) if callable(value) and not own else ("opaque", cls.__name__)
-
-
-#: Iterators whose position can be read without moving it.
-_REPR = frozenset(
-    "count cycle repeat islice zip map filter enumerate chain list_iterator tuple_iterator range_iterator"
-    " dict_keyiterator dict_valueiterator str_iterator list_reverseiterator accumulate".split()
-)
-
-
-def _position(iterator: Any) -> str:
-    """The iterator's state as text: what pickling would keep."""
-    try:
-        return repr(iterator.__reduce__()[1:])[:500]
-    except Exception:
-        return "?"
 
 
 def attribute_names(value: object) -> Iterable[str]:
