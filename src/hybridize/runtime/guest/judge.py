@@ -8,8 +8,8 @@ from typing import Any
 
 from .differ import Comparison, Difference, leaves
 from .outside import Written, put_file
-from .resources import AlignedSeeds, no_tapes, untaped
-from .trial import Arguments, Outcome, State, Trials
+from .resources import AlignedSeeds, global_seed, no_tapes, untaped
+from .trial import STREAM, Arguments, Outcome, State, Trials
 from .values import ARRAYS, Described, shown
 
 #: Operations that draw from a stream of their own, by the order of their calls.
@@ -51,6 +51,7 @@ class Judge:
         self.rounding = 0.0
         self.noise: set[str] = set()
         self.level = ""
+        self._drawn: set[str] = set()
 
     def remaining(self, found: list[Difference], eager: Outcome, graph: Outcome, random: bool) -> list[Difference]:
         """The differences that stand; `random`: the graph draws random numbers. The state is not put back."""
@@ -59,7 +60,7 @@ class Judge:
         self.noise = {d.path for d in self._trials.differences(eager, again)}
         left = [d for d in found if d.path not in self.noise]
         if random and (left or self.noise):
-            return self._aligned(left, eager, graph)
+            return self._aligned(left, eager, graph) or self._seeded(found)
         left += self._unlike(eager, graph)
         if any(d.path.startswith("gradient ") for d in left) and not self._trials.touched:
             left = self._alone(left)
@@ -117,9 +118,13 @@ class Judge:
                 mine = self._again(self._eager)
             with AlignedSeeds():
                 theirs = self._again(fresh)
-        drawn = {d.path for d in self._trials.differences(mine, other, exact=True)}
+        drawn = self._drawn = {d.path for d in self._trials.differences(mine, other, exact=True)}
         standing = [d for d in left if d.path not in drawn]
-        found = [d for d in self._trials.differences(mine, theirs) if d.path in drawn or d.path == "exception"]
+        differing = self._trials.differences(mine, theirs)
+        stream = [d for d in differing if d.path.startswith(STREAM)]  # of Python or NumPy: frozen in the graph
+        if stream:
+            return stream
+        found = [d for d in differing if d.path in drawn or d.path == "exception"]
         self.level = "the same numbers when both draw from one stream"
         if any(d.path == "exception" for d in found):
             return found
@@ -129,6 +134,16 @@ class Judge:
             unlike = {path for path, a, b in self._pairs(eager, graph) if path in paths and not self._alike(a, b)}
             standing += [d for d in found if d.path in unlike]
         return standing
+
+    def _seeded(self, found: list[Difference]) -> list[Difference]:
+        """What is reproducible eagerly, since the program has set a global seed, and other numbers in the graph."""
+        drawn = [d for d in found if d.path in self._drawn]
+        if not drawn or global_seed() is None:
+            return []
+        self.level = ""
+        for each in drawn:
+            each.path = f"{each.path} (random numbers under the global seed)"
+        return drawn
 
     def _alike(self, eager: Described, graph: Described) -> bool:
         return Comparison(self._np, {}).alike(eager, graph)

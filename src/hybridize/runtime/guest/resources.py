@@ -344,6 +344,12 @@ class Randomness:
                 rng.setstate(state)
 
 
+def global_seed() -> int | None:
+    """The one of `tf.random.set_seed`, if it was called."""
+    seed = getattr(_context(), "_seed", None)
+    return None if seed is None else int(seed)
+
+
 def _context() -> Any:
     module = sys.modules.get("tensorflow.python.eager.context")
     return module.context() if module is not None else None

@@ -24,6 +24,10 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 Compare = Callable[[str, Described, Described], Iterator[Difference]]
 
 
+#: With which the paths of Python's and NumPy's random numbers begin.
+STREAM = "the stream of"
+
+
 class TooLong(BaseException):
     """A graph's call was ended, since it took too long. No handler for ordinary exceptions shall stop it."""
 
@@ -260,7 +264,7 @@ class Trials:
                 found.append(Difference(name, _line(eager.text[name]), _line(graph.text[name])))
         for name, mine, theirs in zip(("random", "numpy.random"), eager.moved, graph.moved):
             if mine and not theirs and not graph.traced:
-                found.append(Difference(f"the stream of `{name}`", "moved", "as it was"))
+                found.append(Difference(f"{STREAM} `{name}`", "moved", "as it was"))
         for path in dict.fromkeys((*eager.files, *graph.files)):
             texts = [side.files[path].text if path in side.files else "not written" for side in (eager, graph)]
             if not same_text(texts[0], texts[1]):
