@@ -232,7 +232,7 @@ def _kind(event: Event) -> str:
         return str(event["verdict"])
     if event["retraces"]:
         return "retraces"
-    if event["verdict"] is not None:
+    if event["verdict"] is not None and event.get("singles", 0) < max(event["compared"], 1):
         return str(event["verdict"])
     if event["skipped"]:
         return "not compared"

@@ -55,7 +55,7 @@ class _Found:
 
     def deviations(self) -> tuple[Deviation, ...]:
         found = []
-        for path, (a, b) in self.paths.items():
+        for path, (a, b) in sorted(self.paths.items(), key=lambda item: item[0] != EXCEPTION):
             error = deviation(a, b)
             at = path if CALL in path else f"{path} at the end"
             found.append(Deviation(at, shown(a), shown(b), None if math.isinf(error) else error))
@@ -95,7 +95,7 @@ class Comparison:
         """The outcome, and the verdicts with what it adds to them."""
         left = {n for n, v in enumerate(self._verdicts) if v.failed or not v.calls}
         candidates = [n for n in sorted(self._all - left) if self._verdicts[n].kind != "not reached"]
-        if not candidates:
+        if not candidates and not self._shared():
             return Whole("not compared", "no conversion is left that could change it"), self._verdicts
         candidates.sort(key=lambda n: self._verdicts[n].kind in ("equal", "random"))  # the others are likelier
         if self._shadow.reason != "exit" or not told(self._shadow):
@@ -115,6 +115,7 @@ class Comparison:
                 if found.paths:
                     standing = standing or found.deviations()
                     self._accuse([number], found)
+            self._acquit()
         except _Spent as spent:
             if not standing:
                 return Whole("not compared", str(spent), runs=self.runs), self._verdicts
@@ -209,6 +210,21 @@ class Comparison:
         except _Spent:
             pass
         return group, found
+
+    def _shared(self) -> bool:
+        """Whether a function raised with others in its graph."""
+        return any(v.kind == "raised" and v.callees for v in self._verdicts)
+
+    def _acquit(self) -> None:
+        """Functions that raised with others in their graphs, which are wrong themselves: alone they may do no harm."""
+        wrong = {v.function.facts.id for v in self._verdicts if v.failed}
+        for number, verdict in enumerate(self._verdicts):
+            if verdict.kind != "raised" or not verdict.first or not wrong & set(verdict.callees):
+                continue
+            if not self._with([number]).paths:
+                self._verdicts[number] = replace(
+                    verdict, kind="equal", differences=(), error=None, rules=(), first=0, through=()
+                )
 
     def _accuse(self, group: list[int], found: _Found) -> None:
         raised = EXCEPTION in found.paths and found.paths[EXCEPTION][1][0] == "exception"

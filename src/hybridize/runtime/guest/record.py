@@ -138,6 +138,7 @@ class Record:
             "in_graph": self.in_graph,
             "compared": self.compared,
             "alone": self.alone,
+            "singles": self.singles,
             "traces": self.traces,
             "creators": self.creators,
             "specs": len(self.specs),
