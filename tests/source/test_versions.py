@@ -53,6 +53,27 @@ def test_a_lock_file_wins_over_a_wish(tmp_path: Path) -> None:
     assert project_versions(tmp_path, None).tensorflow == (2, 14)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected", "keras"),
+    [
+        ("Install\n```\ntensorflow==2.6.0\n```", (2, 6), 2),
+        ("- TensorFlow 2.0.0\n- Python 3.5", (2, 0), 2),
+        ("[![TensorFlow 2.2](https://img.shields.io/badge/tensorflow-2.2-green)]", (2, 2), 2),
+        ("Tested with TensorFlow 2.15 and TensorFlow 2.17.", (2, 17), 3),
+        ("For TensorFlow 2.4 or later, and TensorFlow 2.3+.", (2, 21), 3),
+        ("TensorFlow 2.0 by example: https://github.com/x/tensorflow/2.3/", (2, 21), 3),
+    ],
+)
+def test_a_readme_says_it_where_nothing_else_does(
+    text: str, expected: tuple[int, int], keras: int, tmp_path: Path
+) -> None:
+    (tmp_path / "README.md").write_text(text, encoding="utf-8")
+    found = project_versions(tmp_path, None)
+    assert (found.tensorflow, found.keras) == (expected, keras)
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.18", encoding="utf-8")
+    assert project_versions(tmp_path, None).tensorflow == (2, 18)
+
+
 def test_legacy_keras_is_asked_for_in_the_source(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     text = 'import os\nos.environ["TF_USE_LEGACY_KERAS"] = "1"\nimport tensorflow as tf\n'

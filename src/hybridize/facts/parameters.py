@@ -145,8 +145,9 @@ class Parameters:
             return ParameterFacts(param.name, index, Ternary.YES, types, literals, Source.TYPE_HINT, evidence)
         if called:
             return ParameterFacts(param.name, index, Ternary.YES, _types(seen), literals, Source.DATAFLOW, called)
-        if self._speculated(index, seen):
-            evidence = (Evidence(f"Keras passes tensors to `{self.code.qualname}`", self.code.path, self.code.line),)
+        reason = self._speculated(index, seen)
+        if reason is not None:
+            evidence = (Evidence(reason, self.code.path, self.code.line),)
             self.assumptions.append(
                 Evidence(
                     f"`{param.name}` assumed to be a tensor: {evidence[0].message}", self.code.path, self.code.line
@@ -192,12 +193,28 @@ class Parameters:
             and self.hints.is_tensor_hint(param.annotation, self.func)
         )
 
-    def _speculated(self, index: int, seen: Seen) -> bool:
-        """Keras calls `call` and `__call__` with tensors, where dataflow says nothing else."""
-        if not self.speculate or self.func is None or index != 1:
-            return False
+    def _speculated(self, index: int, seen: Seen) -> str | None:
+        """Why a parameter that no known value reaches counts as a tensor: Keras gives one, or its use asks for one."""
+        if not self.speculate or self.func is None:
+            return None
         determinate = seen.unknown is None and not seen.tensors and self.reached
-        return not determinate and is_keras_call(self.func, self.hints.engine)
+        if index == 1 and not determinate and is_keras_call(self.func, self.hints.engine):
+            return f"Keras passes tensors to `{self.code.qualname}`"
+        if self.reached or not seen.tensors or not self._is_started_with_tensor(index):
+            return None
+        use = self.hints.uses.of(self.func, index)
+        named = self.code.params[index].name
+        return f"`{named}` is given to {use}" if use else f"`{named}` is used as a tensor"
+
+    def _is_started_with_tensor(self, index: int) -> bool:
+        """Whether the caller that nobody knows is taken to pass a tensor."""
+        return any(
+            isinstance(obj, Tensor)
+            for frame in self.frames
+            for (caller, pos), args in frame.incoming.items()
+            if caller is not None and frame.started_by(caller, pos)
+            for obj in args[index]
+        )
 
     def tensor_fact(self) -> Fact:
         """Whether some parameter likely receives tensors."""

@@ -26,6 +26,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE
 from hybridize.flow.heap import HeapAccess
+from hybridize.flow.speculation import Uses
 from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import library_attribute
@@ -67,6 +68,7 @@ class HintReader:
 
     def __init__(self, engine: HeapAccess) -> None:
         self.engine = engine
+        self.uses = Uses(engine)
 
     def value(self, node: ast.expr, func: Func) -> Value:
         """What an annotation says an argument is; bottom where it says nothing that helps."""
@@ -200,12 +202,13 @@ class HintReader:
         return BOTTOM
 
     def speculated(self, func: Func, param: Param, index: int) -> Value:
-        """What speculation says about a parameter: Keras gives `call` tensors first, step functions take tensors."""
+        """What speculation says about a parameter: Keras gives `call` tensors first, operands are tensors."""
         if param.kind not in ("positional", "normal"):
             return BOTTOM
         if index == 1 and is_keras_call(func, self.engine):
             return tensor(DENSE).value
-        return BOTTOM
+        is_special = func.code.name.startswith("__") and func.code.name != "__call__"
+        return tensor(DENSE).value if not is_special and self.uses.of(func, index) else BOTTOM
 
 
 def lib_value(name: str) -> Value:

@@ -1,4 +1,4 @@
-"""Which TensorFlow and Keras a project runs on, read from its requirements, lock files and environment settings."""
+"""Which TensorFlow and Keras a project runs on: by its requirements, lock files, environment settings and README."""
 
 from __future__ import annotations
 
@@ -36,9 +36,18 @@ _FILES: Final = (
     "Dockerfile*",
     "*/requirements*.txt",
 )
+#: Where people write it for people, if no other file says it.
+_TOLD: Final = "[Rr][Ee][Aa][Dd][Mm][Ee]*"
 _NAME: Final = r"tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm|cpu-aws))?"
 _PACKAGE: Final = regex(
     rf"(?<![\w./-]){_NAME}(?![\w.-]*[/:])(?:\[[\w,\s-]*\])?\s*[\"']?\s*(?:[=:]\s*)?(?P<rest>.*)", re.I
+)
+#: "TensorFlow 2.4", "tensorflow==2.6.0", a badge: but "2.0" often just means the second TensorFlow.
+_WRITTEN: Final = regex(
+    rf"(?<![\w./-])(?:{_NAME}|TF)(?P<how>\s?==\s?|[ \t*:`-]{{1,3}}(?:version\s)?v?)"
+    r"(?P<version>2\.(?:[1-9]\d?(?:\.\d+)?|0\.\d+))(?![\w.+-]*[+\w/])"
+    r"(?!\W{0,3}(?:(?:or|and) )?(?:later|newer|higher|above|up|greater|onwards?|and)\b)",
+    re.I,
 )
 _LOCKED: Final = regex(rf'name = "{_NAME}"\s*\nversion = "(?P<version>[\d.]+)', re.I)
 _LOCKED_JSON: Final = regex(rf'"{_NAME}":\s*\{{[^}}]*?"version":\s*"==(?P<version>[\d.]+)', re.I)
@@ -130,14 +139,26 @@ def _asks_for_keras_2(text: str) -> bool:
 
 def _from_files(root: Path) -> tuple[Release | None, str]:
     folder = root if root.is_dir() else root.parent
-    for place in _up_to_repository(folder):
+    places = _up_to_repository(folder)
+    for place in places:
         # Beside the project's folder there are other projects: of a parent only its own files count.
         for pattern in _FILES if place == folder else _FILES[:-1]:
             for file in _matching(place, pattern):
                 found = _read(file)
                 if found is not None:
                     return found, file.name
+    for file in sorted(f for place in places for f in _matching(place, _TOLD)):
+        found = _told(file)
+        if found is not None:
+            return found, file.name
     return None, ""
+
+
+def _told(file: Path) -> Release | None:
+    """The newest release that a text for people names by its number."""
+    text = _text(file)
+    found = [_release(each["version"]) for each in _WRITTEN.finditer(text or "")]
+    return max(found, default=None)
 
 
 def _up_to_repository(folder: Path) -> list[Path]:
@@ -157,12 +178,19 @@ def _matching(place: Path, pattern: str) -> list[Path]:
         return []
 
 
-def _read(file: Path) -> Release | None:
+def _text(file: Path) -> str | None:
+    """The text of a file that is not too large; None where it cannot be read."""
     try:
         if not file.is_file() or file.stat().st_size > _MOST:
             return None
-        text = file.read_text(encoding="utf-8", errors="replace")
+        return file.read_text(encoding="utf-8", errors="replace")
     except OSError:
+        return None
+
+
+def _read(file: Path) -> Release | None:
+    text = _text(file)
+    if text is None:
         return None
     for pattern in (_LOCKED, _LOCKED_JSON, _IMAGE):
         locked = pattern.search(text)

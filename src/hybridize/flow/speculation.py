@@ -1,0 +1,237 @@
+"""What a function does with a parameter, where nothing calls it: an operand of TensorFlow is likely a tensor.
+
+Only the text speaks here: `tf.matmul(x, w)` and `self.dense(x)` ask for a tensor, `range(x)`, `x["key"]` and
+`x.items()` for something else. One use that speaks against it outweighs all others. What is found is an assumption, and
+reported as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import BOTTOM, Class, Func, Inst, Lib, LibInst, Lit, Value
+from hybridize.flow.heap import HeapAccess
+from hybridize.library import registry
+from hybridize.library.defaults import library_attribute
+from hybridize.program.index import Index, index_of
+from hybridize.program.ir import Code, Instr, Op, Param
+
+#: Parameters of TensorFlow's functions that are given the data, by name; not axes, sizes, shapes, rates or lists.
+_OPERANDS: Final = frozenset(
+    "a b x y z input inputs input_tensor tensor logits labels features image images params t y_true y_pred matrix "
+    "condition x1 x2 predictions targets target output value segment_ids sequences cond lhs rhs sp_input".split()
+)
+#: The modules whose functions compute on tensors.
+_COMPUTES: Final = (
+    "tf.math.",
+    "tf.nn.",
+    "tf.linalg.",
+    "tf.image.",
+    "tf.signal.",
+    "tf.sparse.",
+    "tf.strings.",
+    "tf.bitwise.",
+    "keras.backend.",
+    "keras.losses.",
+    "keras.activations.",
+    "keras.metrics.",
+    "keras.ops.",
+)
+#: Functions that take Python data as readily, or lists of tensors, or things that are no tensors.
+_OPEN: Final = frozenset(
+    "tf.constant tf.Variable tf.fill tf.range tf.zeros tf.ones tf.print tf.function tf.cond "
+    "tf.while_loop tf.map_fn tf.scan tf.foldl tf.foldr tf.stack tf.concat tf.add_n tf.math.add_n tf.identity_n "
+    "tf.meshgrid tf.group tf.tuple tf.eye tf.linalg.eye tf.linspace tf.broadcast_static_shape tf.as_dtype "
+    "tf.ones_like tf.zeros_like tf.shape_n tf.is_tensor tf.py_function tf.numpy_function tf.get_static_value "
+    "tf.type_spec_from_value "
+    "tf.image.decode_image tf.image.decode_jpeg tf.image.decode_png tf.linalg.LinearOperator tf.nest.map_structure "
+    "tf.make_tensor_proto tf.einsum tf.broadcast_dynamic_shape tf.dynamic_stitch tf.dynamic_partition".split()
+)
+_OF_TENSORS: Final = frozenset("shape dtype get_shape ndim numpy device set_shape ref".split())
+#: Built-in functions that nobody asks about a tensor.
+_OF_OTHERS: Final = frozenset(
+    "range str repr open next iter callable getattr hasattr setattr vars dict set sorted zip enumerate reversed map "
+    "filter list tuple int float bool issubclass input chr ord join".split()
+)
+#: What changes its first operand, takes it apart, calls it or asks for its truth; attributes and items depend.
+_TAKES: Final = frozenset(
+    {
+        Op.ATTR,
+        Op.ITEM,
+        Op.SET_ATTR,
+        Op.DEL_ATTR,
+        Op.SET_ITEM,
+        Op.DEL_ITEM,
+        Op.UNPACK,
+        Op.ITER,
+        Op.ENTER,
+        Op.YIELD_FROM,
+        Op.CALL,
+        Op.IF,
+    }
+)
+_DEPTH: Final = 3
+_LAYER: Final = "keras.layers.Layer"
+
+
+class Uses:
+    """What the functions of a program do with their parameters."""
+
+    def __init__(self, engine: HeapAccess) -> None:
+        self.engine = engine
+        self._known: dict[tuple[Code, int], str | None] = {}
+
+    def of(self, func: Func, index: int, depth: int = 0) -> str | None:
+        """Which use says that a parameter is a tensor, in words; None where none does, or one speaks against it."""
+        key = func.code, index
+        if key not in self._known:
+            self._known[key] = None  # for a recursion
+            self._known[key] = self._look(func, func.code.params[index], depth)
+        return self._known[key]
+
+    def _look(self, func: Func, param: Param, depth: int) -> str | None:
+        if param.slot < 0:
+            return None
+        said: str | None = None
+        for code in _readers(func.code, param.name):
+            made = index_of(code)
+            slots = _aliases(made, param.slot if code is func.code else -1, param.name)
+            for instr in made.flat:
+                if _speaks_against(code, instr, slots):
+                    return None
+                if instr[0] == Op.CALL:
+                    answer = self._call(func, made, instr, slots, depth)
+                    if answer == "":
+                        return None
+                    said = said or answer
+                elif instr[0] == Op.ATTR and instr[2] in slots and instr[3] == "get_shape":
+                    said = said or "`.get_shape`"
+        return said
+
+    def _call(self, func: Func, made: Index, instr: Instr, slots: set[int], depth: int) -> str | None:
+        """What a call that receives the parameter says of it; empty where that it is no tensor."""
+        given: list[int | str] = [i for i, (slot, star) in enumerate(instr[3]) if slot in slots and not star]
+        given += [name for name, slot in instr[4] if slot in slots and name is not None]
+        if any(slot in slots for slot, star in instr[3] if star) or any(s in slots for n, s in instr[4] if n is None):
+            return ""
+        if not given:
+            return None
+        for callee in self._callees(func, made, instr[2]):
+            for place in given:
+                answer = self._asks(callee, place, depth)
+                if answer is not None:
+                    return answer
+        return None
+
+    def _asks(self, callee: object, place: int | str, depth: int) -> str | None:
+        """Whether what is called asks for a tensor at a position or keyword."""
+        if isinstance(callee, Lib):
+            return _library_asks(callee.name, place)
+        if isinstance(callee, Inst | LibInst):
+            named = place in (0, "inputs", "x")
+            return "a layer" if named and _LAYER in self._classes(callee) else None
+        if isinstance(callee, Func) and depth < _DEPTH:
+            names = [p.name for p in callee.code.params]
+            bound = callee.owner is not None and bool(names) and names[0] == "self"
+            at = (place + bound) if isinstance(place, int) else (names.index(place) if place in names else -1)
+            if not 0 <= at < len(names) or callee.code.params[at].kind not in ("positional", "normal", "keyword"):
+                return None
+            return self.of(callee, at, depth + 1)
+        return None
+
+    def _classes(self, callee: Inst | LibInst) -> set[str]:
+        names = self.engine.library_bases(callee.cls) if isinstance(callee, Inst) else [callee.cls]
+        return {base for name in names for base in registry.class_chain(name)}
+
+    def _callees(self, func: Func, made: Index, slot: int) -> Iterator[object]:
+        """What may be called, by its name in the text."""
+        yield from sorted(self._value(func, made, slot, 0), key=repr)
+
+    def _value(self, func: Func, made: Index, slot: int, depth: int) -> Value:
+        instr = made.definitions.get(slot)
+        if instr is None or depth > 6:
+            return self._receiver(func, slot)
+        if instr[0] in (Op.GLOBAL, Op.CELL):
+            cell = func.cells.get(instr[2]) or func.module.fields.get(instr[2])
+            return cell.value if cell is not None and cell.value else library_attribute("builtins", instr[2])
+        if instr[0] == Op.COPY:
+            return self._value(func, made, instr[2], depth + 1)
+        found: Value = BOTTOM
+        if instr[0] == Op.ATTR:
+            for owner in self._value(func, made, instr[2], depth + 1):
+                if isinstance(owner, Lib):
+                    found |= library_attribute(owner.name, instr[3])
+                elif hasattr(owner, "fields") and instr[3] in owner.fields:
+                    found |= owner.fields[instr[3]].value
+                elif isinstance(owner, Inst):
+                    found |= _of_class(owner.cls, instr[3])
+        return found
+
+    def _receiver(self, func: Func, slot: int) -> Value:
+        """The objects of its class, where a slot is the first parameter of a method."""
+        params = func.code.params
+        if func.owner is None or not params or params[0].slot != slot:
+            return BOTTOM
+        return frozenset(self.engine.world.instances.get(func.owner, ())[:2])
+
+
+def _of_class(cls: Class, name: str) -> Value:
+    """An attribute of a class of the project or the nearest of its bases."""
+    for base in cls.mro:
+        if isinstance(base, Class) and name in base.fields:
+            return base.fields[name].value
+    return BOTTOM
+
+
+def _library_asks(name: str, place: int | str) -> str | None:
+    """Whether a library's function asks for a tensor at a position or keyword; empty where surely for another thing."""
+    if registry.root_of(name) == "builtins":
+        return "" if name.rpartition(".")[2] in _OF_OTHERS else None
+    last = name.rpartition(".")[2]
+    plain = name.startswith("tf.") and name.count(".") == 1
+    if name in _OPEN or not (plain or name.startswith(_COMPUTES)) or not last[:1].islower():
+        return None
+    names = registry.parameter_names(name)
+    parameter = place if isinstance(place, str) else names[place] if place < len(names) else ""
+    return f"`{name}`" if parameter in _OPERANDS else None
+
+
+def _readers(code: Code, name: str) -> list[Code]:
+    """A function, and those inside it that read one of its variables."""
+    found = [code]
+    if name in code.cells:
+        for child in code.children:
+            if name in child.free:
+                found += _readers(child, name) if name in child.cells else [child]
+    return found
+
+
+def _aliases(made: Index, slot: int, name: str) -> set[int]:
+    """The slots that surely or perhaps hold what a parameter received; as a captured variable it goes by its name."""
+    found = {slot} - {-1}
+    is_set_anew = any(instr[2] == name and instr[3] not in found for instr in made.of(Op.SET_CELL))
+    for instr in made.flat:
+        copied = instr[0] in (Op.COPY, Op.REFINE) and instr[2] in found
+        copied = copied or (instr[0] == Op.PHI and any(source in found for _, source in instr[2]))
+        if copied or (instr[0] == Op.CELL and instr[2] == name and not is_set_anew):
+            found.add(instr[1])
+    return found
+
+
+def _speaks_against(code: Code, instr: Instr, slots: set[int]) -> bool:
+    """Whether an instruction does with a parameter what nobody does with a tensor."""
+    op = instr[0]
+    if op == Op.COMPARE:
+        return (instr[3] in slots and _is_text(code, instr[4])) or (instr[4] in slots and _is_text(code, instr[3]))
+    if op not in _TAKES or instr[2] not in slots:
+        return False
+    if op == Op.ATTR:
+        return instr[3] not in _OF_TENSORS
+    return op != Op.ITEM or _is_text(code, instr[3])
+
+
+def _is_text(code: Code, slot: int) -> bool:
+    """Whether a slot is a constant string."""
+    value: Value = (code.template[slot] if 0 <= slot < len(code.template) else None) or BOTTOM
+    return bool(value) and all(isinstance(o, Lit) and o.kind == "str" for o in value)
