@@ -38,7 +38,7 @@ class Collector:
 
     def __init__(self, solution: Solution, options: FactOptions) -> None:
         reset_origins()
-        reset_guards()
+        reset_guards(solution.world.cached)
         reset_conditions()
         reset_undone()
         self.solution = solution

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import (
-    BOTTOM,
     Cell,
     Container,
     Heap,
@@ -21,11 +20,19 @@ from hybridize.domain.objects import (
     Tensor,
     Tup,
     Unknown,
-    Value,
 )
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.extents import Extents
-from hybridize.facts.guards import SET_UP, holds_plain_tensor, repeatable, set_up_once, stored
+from hybridize.facts.guards import (
+    SET_UP,
+    guarded,
+    holds_plain_tensor,
+    is_cached,
+    regions,
+    repeatable,
+    set_up_once,
+    stored,
+)
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import (
     ELSEWHERE,
@@ -36,6 +43,7 @@ from hybridize.facts.origins import (
     roots,
     slots_of,
 )
+from hybridize.facts.passed import Owners, Passed
 from hybridize.facts.pruned import Pruned
 from hybridize.facts.reasons import (
     CHANGES,
@@ -81,6 +89,8 @@ class SideEffects:
         self._summaries: dict[Frame, Summary] = {}
         self._done = 0  # the frames that have a summary, as a set
         self._frames = solution.frames
+        self._owners = Owners(solution)
+        self._kept: dict[tuple[Code, int], bool] = {}
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
 
     def of(self, frame: Frame) -> Summary:
@@ -135,7 +145,7 @@ class SideEffects:
         lasting = False
         once_here: bool | None = None
         either: bool | None = None
-        passed = _Passed(frame, pos, callee)
+        passed = Passed(frame, pos, callee, self._owners)
         pruned = Pruned(frame, pos, callee)
         step = (frame.code.path, pos, callee.code.name)
         for key, reason in summary.items():
@@ -167,7 +177,7 @@ class SideEffects:
                 break
 
     def _seen_from(
-        self, frame: Frame, pos: int, callee: Frame, reason: Reason, passed: _Passed
+        self, frame: Frame, pos: int, callee: Frame, reason: Reason, passed: Passed
     ) -> frozenset[Root] | None:
         """The roots of what a callee changes, in terms of the caller; None where it is no effect of the caller."""
         effect, origin = reason.effect, reason.roots
@@ -231,6 +241,8 @@ class SideEffects:
     def _is_within(self, frame: Frame, target: Heap) -> bool:
         """Whether the code that allocated an object ran within a frame's extent."""
         code = target.site[0]
+        if self._is_kept(code, target.site[1]) and self._outlives(frame, target):
+            return False
         if target.frame == SHARED:
             return self._runs(frame, code)
         if target.frame in self._dead and self._runs(frame, code):
@@ -241,6 +253,28 @@ class SideEffects:
         if code.name == _LAZY and code.params:  # what a layer builds is the layer's, whoever called it first
             return any(all(self._is_part(frame, o) for o in f.args[0]) for f in self.extents.frames(makers))
         return bool(makers)
+
+    def _is_kept(self, code: Code, position: int) -> bool:
+        """Whether what is made at a place outlives the call: it is made only where there is none yet."""
+        found = self._kept.get((code, position))
+        if found is None:
+            frames = self._frames.get(code, ()) if regions(code).get(position) else ()
+            found = is_cached(code) or any(guarded(frame, position) for frame in frames)
+            self._kept[code, position] = found
+        return found
+
+    def _outlives(self, frame: Frame, target: Heap) -> bool:
+        """Whether something that a frame's extent has not made itself holds what is made once."""
+        if is_cached(target.site[0]):
+            return True
+        for owner in self._owners.around(target, lambda obj: self._is_kept(*obj.site), _MOST):
+            if isinstance(owner, Mod):
+                return True
+            if isinstance(owner, Heap) and not self._is_within(frame, owner):
+                return True
+            if isinstance(owner, Frame) and not self.extents.set_of([owner]) & self.extents.of(frame):
+                return owner is not frame
+        return False
 
     def may_be_own(self, frame: Frame, reason: Reason) -> bool:
         """Whether an object that counts as one from outside may have been made within the frame's extent.
@@ -381,35 +415,6 @@ def _key(effect: Effect, once: str = "") -> tuple[str, Obj | str | None]:
             effect.target,
         )
     return (kind, effect.detail)
-
-
-class _Passed:
-    """The objects that a callee may change as far as this call is concerned: of its arguments, those passed here.
-
-    (Contexts may have been merged, so that the callee's arguments are those of several calls.)
-    """
-
-    __slots__ = ("others",)
-
-    def __init__(self, frame: Frame, pos: int, callee: Frame) -> None:
-        passed = callee.incoming.get((frame, pos))
-        self.others: frozenset[Obj] = BOTTOM
-        if passed is not None and any(a is not b for a, b in zip(callee.args, passed, strict=True)):
-            self.others = _objects(callee.args) - _objects(passed)
-
-    def __contains__(self, target: Obj | None) -> bool:
-        return target not in self.others
-
-
-def _objects(values: list[Value]) -> frozenset[Obj]:
-    """The objects in some arguments, those of `*args` included."""
-    found = set(BOTTOM.union(*values))
-    for obj in list(found):
-        if isinstance(obj, Tup):
-            found.update(*obj.items)
-        elif isinstance(obj, Stream) and obj.kind == "tuple":
-            found.update(obj.element)
-    return frozenset(found)
 
 
 def _keeps_nothing(frame: Frame) -> bool:

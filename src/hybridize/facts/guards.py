@@ -6,7 +6,7 @@ stores is the same either way, unless that is a symbolic tensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final
 
@@ -71,16 +71,26 @@ _regions: dict[Code, dict[int, tuple[Region, ...]]] = {}
 _plain: dict[tuple[Value, int], bool] = {}  # of `holds_plain_tensor`, in one solution
 
 
-def reset_guards() -> None:
-    """Forgets the regions of earlier analyses."""
+_cached: set[Code] = set()
+
+
+def reset_guards(cached: Iterable[Code] = ()) -> None:
+    """Forgets the regions of earlier analyses; `cached` are the functions of this one whose results are kept."""
+    _cached.clear()
+    _cached.update(cached)
     _regions.clear()
     _written.clear()
     _plain.clear()
 
 
 def is_cached(code: Code) -> bool:
-    """Whether a decorator keeps the function's result."""
-    return any(_last_name(d) in _CACHES for d in code.decorators)
+    """Whether a decorator, or a call that `functools` is given the function by, keeps its results."""
+    return is_applied(code) or any(_last_name(d) in _CACHES for d in code.decorators)
+
+
+def is_applied(code: Code) -> bool:
+    """Whether the program gives a function to `functools.cache` or `lru_cache`, in whatever way."""
+    return code in _cached
 
 
 def _last_name(node: Any) -> str:

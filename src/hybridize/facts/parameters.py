@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import prod
 from typing import Final
 
 from hybridize.domain.objects import (
@@ -34,6 +35,8 @@ _DEPTH: Final = 3
 _MOST: Final = 8
 #: So many different constants at the call sites are so many traces, which is no retracing without bound.
 _FEW: Final = 4
+#: So many combinations of flags are modes of use.
+_MODES: Final = 2
 
 
 @dataclass(slots=True)
@@ -342,10 +345,40 @@ class Parameters:
                     for obj in args[index]:
                         if isinstance(obj, Lit) and obj is not NONE and obj.kind != "bool":
                             distinct.setdefault(obj, Evidence(f"`{param.name}` receives {obj!r}", *place))
+            flags = self._flags(index, traced)
+            if flags is not None:
+                return Fact(Ternary.YES, (flags,))
             if len(distinct) > _FEW:
                 chosen = sorted(distinct.values(), key=lambda e: (e.path, e.line))
                 return Fact(Ternary.YES, tuple(chosen[:_MOST]))
         return Fact(Ternary.NO)
+
+    def _flags(self, index: int, traced: list[Frame]) -> Evidence | None:
+        """A list or tuple of truth values that calls pass in more than a few combinations."""
+        combinations: dict[tuple[Value, ...], int] = {}
+        place: tuple[str, int] | None = None
+        for frame in traced:
+            for (caller, pos), args in frame.incoming.items():
+                for obj in args[index] if caller is not None and not frame.started_by(caller, pos) else ():
+                    items = _truths(obj)
+                    if items is not None and caller is not None:
+                        combinations[items] = prod(map(len, items))
+                        place = max(place or ("", 0), (caller.code.path, pos >> 16))
+        if place is None or sum(combinations.values()) <= _MODES:
+            return None
+        return Evidence(f"`{self.code.params[index].name}` receives truth values in many combinations", *place)
+
+
+def _truths(obj: Obj) -> tuple[Value, ...] | None:
+    """The items of a tuple or list, if they are more than one and all of them truth values."""
+    if isinstance(obj, Tup):
+        items = obj.items
+    elif isinstance(obj, Container) and obj.kind == "list" and obj.exact and obj.rest is None:
+        items = tuple(cell.value for cell in obj.fields.values())
+    else:
+        return None
+    truths = all(item and all(isinstance(o, Lit) and o.kind == "bool" for o in item) for item in items)
+    return items if truths and len(items) > 1 else None
 
 
 def _is_called_as_graph(frames: list[Frame]) -> bool:

@@ -85,12 +85,23 @@ def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...
             elif isinstance(obj, LibInst) and obj.cls.startswith(_LAYERS):
                 free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
                 yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _LAST
-        if any(how == "build" and pos == instr[-1] for (pos, _), how in frame.calls.items()):
+        if any(how == "build" and pos == instr[-1] and _asks_size(c.code) for (pos, c), how in frame.calls.items()):
             yield "builds a layer for the size of the last axis", first, _LAST
     if op == Op.CALL:
         for obj in frame.vals[instr[2]] or ():
             if isinstance(obj, Bound) and obj.func in ("get_shape", ":get_shape"):
                 yield from _get_shape(frame, instr)
+
+
+def _asks_size(build: Code) -> bool:
+    """Whether a `build` does more with the shape that it is given than to hand it on to another `build`."""
+    known = definitions(build)
+    for param in build.params[1:]:
+        for use in _uses(build, param.slot):
+            made = known.get(use[2]) if use[0] == Op.CALL else None
+            if made is None or made[0] != Op.ATTR or made[3] != "build":
+                return True
+    return False
 
 
 def _axis_argument(frame: Frame, call: Instr) -> tuple[int, ...] | None:
@@ -127,7 +138,10 @@ def _used(frame: Frame, instr: Instr, shape: int, rank: int, depth: int) -> Sequ
     """The axes that one use of a shape reads."""
     op = instr[0]
     if op == Op.ITEM and instr[2] == shape:
-        return _indexed(frame, instr[3], rank)
+        axes = _indexed(frame, instr[3], rank)
+        return [a for a in axes if not _expects_none(frame, shape, a)] if axes is not None else None
+    if op == Op.FORMAT or (op == Op.BINARY and instr[2] == "%" and instr[4] == shape):
+        return ()  # a text for people
     if op == Op.UNPACK and instr[3] < 0:
         return [axis for axis, slot in enumerate(instr[1]) if _uses(frame.code, slot)]
     if op in (Op.COPY, Op.REFINE, Op.PHI):
@@ -143,6 +157,22 @@ def _used(frame: Frame, instr: Instr, shape: int, rank: int, depth: int) -> Sequ
         if instr[2] == shape or (names and names <= {"builtins.list", "builtins.tuple"}):
             return _axes(frame, instr[1], rank, depth - 1)
     return None
+
+
+def _expects_none(frame: Frame, shape: int, axis: int) -> bool:
+    """Whether the function asks if a size is None: then it has another way for a size that is not known."""
+    made = definitions(frame.code).get(shape)
+    if made is None or made[0] != Op.ATTR:
+        return False
+    flat = instructions(frame.code.body)
+    shapes = {i[1] for i in flat if i[0] == Op.ATTR and i[2:4] == made[2:4]}
+    for instr in instructions(frame.code.body):
+        if instr[0] == Op.COMPARE and instr[2] in ("is", "is not"):
+            asked = definitions(frame.code).get(instr[3])
+            of_it = asked is not None and asked[0] == Op.ITEM and asked[2] in shapes
+            if of_it and asked is not None and axis in (_indexed(frame, asked[3], -1) or ()):
+                return True
+    return False
 
 
 def _indexed(frame: Frame, index: int, rank: int) -> Sequence[int] | None:

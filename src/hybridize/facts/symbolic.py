@@ -86,6 +86,10 @@ def _contents(obj: Obj) -> list[Value]:
     return [obj.element] if isinstance(obj, Stream) else []
 
 
+def _is_array(obj: Obj) -> bool:
+    return isinstance(obj, Tensor) and obj.kind == NDARRAY
+
+
 def _computes(value: Value | None) -> bool:
     """Whether an operator on a value is a TensorFlow operation: it is a tensor itself, and no array."""
     return any(isinstance(o, Tensor) and o.kind != NDARRAY for o in value or ())
@@ -190,6 +194,13 @@ class Symbolic:
     # Transfer functions ----------------------------------------------------------------------------------------------
 
     def _copy(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        _add(masks, instr[1], masks.get(instr[2], 0))
+
+    def _refine(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+        """A test for an array keeps none of an argument: what arrives in a graph is a tensor, which goes elsewhere."""
+        value = frame.vals[instr[1]]
+        if instr[3] == "isinstance" and instr[5] and value and all(_is_array(o) for o in value):
+            return
         _add(masks, instr[1], masks.get(instr[2], 0))
 
     def _unpack(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
@@ -305,7 +316,7 @@ def _add(masks: dict[int, int], slot: int, mask: int) -> None:
 
 _TRANSFER: Final[dict[Op, Any]] = {
     Op.COPY: Symbolic._copy,
-    Op.REFINE: Symbolic._copy,
+    Op.REFINE: Symbolic._refine,
     Op.ITER: Symbolic._copy,
     Op.ENTER: Symbolic._copy,
     Op.AWAIT: Symbolic._copy,

@@ -35,18 +35,25 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.functions import FunctionCalls
-from hybridize.flow.heap import join_items, registry_class, uid_of
+from hybridize.flow.heap import join_items, registry_class
 from hybridize.flow.members import by_value, is_enumeration
 from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import default_call, is_wrapped, unknown_method
 from hybridize.library.protocols import answer, ask
 from hybridize.library.spec import Call, Rule
+from hybridize.library.tensorflow.specs import converted, signature_items
 
 #: So many library calls may be open within each other (a layer that wraps itself would nest without end).
 MAX_RULES: Final = 150
 #: The field of a function that holds what is registered for other types (`functools.singledispatch`).
 DISPATCHED: Final = "<dispatched>"
+
+
+def dispatching(obj: Wrapper) -> int:
+    """Which argument chooses among what is registered: the first, after the receiver of a method."""
+    return 1 if obj.extra else 0
+
 
 _CALLABLE: Final = (Func, Bound, Wrapper)
 _NO_KWARGS: Final[Mapping[str, Value]] = {}
@@ -157,12 +164,7 @@ class Calls(FunctionCalls):
             made = self._call_new(frame, pos, cls, maker, args, kwargs, rest)
             if made is not None:
                 return made
-        key = self.world.site(cls, frame, pos, "instance")
-        inst = self.world.allocated.get(key)
-        if inst is None:
-            inst = self.world.allocated[key] = Inst(cls, (frame.code, pos), uid_of(key, frame))
-            self.note_instance(cls, inst)
-        assert isinstance(inst, Inst)
+        inst = self.made_instance(frame, pos, cls)
         self._initialize(frame, pos, inst, args, kwargs, rest)
         return inst.value
 
@@ -383,6 +385,8 @@ class Calls(FunctionCalls):
                 items = [args[i] if i < len(args) else kwargs.get(name, rest) for i, name in enumerate(names)]
                 return tup([item or unknown("a field of a named tuple").value for item in items], "tuple", names).value
             case "hybrid":
+                if obj.extra[1:]:
+                    args, kwargs = self._signed(obj, args, kwargs)
                 return self.call_value(frame, pos, obj.inner, args, kwargs, "hybrid", rest)
             case "scoped":
                 self._in_scope(frame, pos, obj)
@@ -400,6 +404,21 @@ class Calls(FunctionCalls):
                 return self.call_library(frame, pos, name, args, dict(options))
         return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
 
+    def _signed(
+        self, obj: Wrapper, args: list[Value], kwargs: Mapping[str, Value]
+    ) -> tuple[list[Value], Mapping[str, Value]]:
+        """The arguments of a function that has an `input_signature`, as they arrive in it."""
+        specs = signature_items(obj.extra[1])
+        func = next(iter(obj.inner), None)
+        if specs is None or not isinstance(func, Func):
+            return args, kwargs
+        first = 1 if func.code.parent is not None and func.code.parent.kind == "class" else 0
+        names = [param.name for param in func.code.params[first:]]
+        named = dict(zip(names, specs, strict=False))
+        given = [converted(a, s) for a, s in zip(args[first:], specs, strict=False)]
+        keywords = {k: converted(v, named[k]) if k in named else v for k, v in kwargs.items()}
+        return [*args[:first], *given, *args[first + len(given) :]], keywords
+
     def _dispatch(
         self,
         frame: Frame,
@@ -412,21 +431,25 @@ class Calls(FunctionCalls):
     ) -> Value:
         """`functools.singledispatch`: what is registered for the first argument's type, else the function itself."""
         result = BOTTOM
-        left = args[0] if args else BOTTOM
-        for func in obj.inner:
-            pairs = self.read(frame, func.cell(DISPATCHED)) if isinstance(func, Func) and args else BOTTOM
-            for pair in pairs:
-                kinds, chosen = pair.items if isinstance(pair, Tup) else (BOTTOM, pair.value)
-                kinds = kinds or self._annotated(frame, chosen)
-                inside = self.narrow(frame, args[0], kinds, True) if kinds else args[0]
+        at = dispatching(obj)
+        left = args[at] if len(args) > at else BOTTOM
+        for func in obj.inner if left else ():
+            for kinds, chosen in self.registered(frame, func):
+                inside = self.narrow(frame, args[at], kinds, True) if kinds else args[at]
                 left = self.narrow(frame, left, kinds, False) if kinds else left
                 if inside:
-                    result = join(result, self.call_value(frame, pos, chosen, [inside, *args[1:]], kwargs, how, rest))
-        if left or not args:
-            result = join(
-                result, self.call_value(frame, pos, obj.inner, [left, *args[1:]] if args else args, kwargs, how, rest)
-            )
+                    given = [*args[:at], inside, *args[at + 1 :]]
+                    result = join(result, self.call_value(frame, pos, chosen, given, kwargs, how, rest))
+        if left or len(args) <= at:
+            given = [*args[:at], left, *args[at + 1 :]] if len(args) > at else args
+            result = join(result, self.call_value(frame, pos, obj.inner, given, kwargs, how, rest))
         return result
+
+    def registered(self, frame: Frame, func: Obj) -> list[tuple[Value, Value]]:
+        """What is registered for a dispatched function: the types, and the function that is called for them."""
+        pairs = self.read(frame, func.cell(DISPATCHED)) if isinstance(func, Func) else BOTTOM
+        found = [pair.items if isinstance(pair, Tup) else (BOTTOM, pair.value) for pair in pairs]
+        return [(kinds or self._annotated(frame, chosen), chosen) for kinds, chosen in found]
 
     def _annotated(self, frame: Frame, functions: Value) -> Value:
         """The type that functions say their first argument has."""

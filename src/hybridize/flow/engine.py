@@ -296,6 +296,10 @@ class Engine(Definitions):
             if isinstance(inner, Func):
                 self.world.hybrids.setdefault(inner.code, {})[frame.code, pos] = options
 
+    def note_cached(self, func: Value) -> None:
+        """Remembers that `functools` keeps the results of functions."""
+        self.world.cached.update(dict.fromkeys(obj.code for obj in func if isinstance(obj, Func)))
+
     def note_fixture(self, func: Value, options: Mapping[str, Value]) -> None:
         """Remembers that pytest calls functions for their value."""
         for obj in func:

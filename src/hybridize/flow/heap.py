@@ -82,6 +82,7 @@ class HeapAccess:
         def symbolic_call(self, frame: Frame) -> None: ...
         def note_hybrid(self, frame: Frame, pos: int, func: Value, options: Mapping[str, Value]) -> None: ...
         def import_named(self, frame: Frame, name: str) -> Value: ...
+        def note_cached(self, func: Value) -> None: ...
         def note_fixture(self, func: Value, options: Mapping[str, Value]) -> None: ...
         def note_parameters(self, target: Value, pos: int, names: Value, values: Value) -> None: ...
         def mark_dataclass(self, cls: Class) -> None: ...
@@ -154,6 +155,16 @@ class HeapAccess:
         """Remembers that a class has an instance."""
         self.world.instances.setdefault(cls, []).append(inst)
         self.wake(cls.absent(INSTANCES).readers)
+
+    def made_instance(self, frame: Frame, pos: int, cls: Class) -> Inst:
+        """The instance of a project class that a site allocates in a frame, not initialized."""
+        key = self.world.site(cls, frame, pos, "instance")
+        found = self.world.allocated.get(key)
+        if found is None:
+            found = self.world.allocated[key] = Inst(cls, (frame.code, pos), uid_of(key, frame))
+            self.note_instance(cls, found)
+        assert isinstance(found, Inst)
+        return found
 
     def library_instance(self, frame: Frame, pos: int, cls: str) -> LibInst:
         """The instance of a library class that a site allocates in a frame."""

@@ -42,6 +42,7 @@ class World:
         self.module_frames: dict[Mod, Frame] = {}
         self.classes: dict[Code, list[Class]] = {}
         self.hybrids: dict[Code, dict[tuple[Code, int], Mapping[str, Value]]] = {}
+        self.cached: dict[Code, None] = {}  # functions that `functools` keeps the results of
         self.fixtures: dict[Func, Mapping[str, Value]] = {}  # functions that pytest calls for their value
         self.parameters: dict[Obj, dict[int, tuple[Value, Value]]] = {}  # names and values that `parametrize` gives
         self.intercepted = False  # some class of the project defines `__getattribute__`

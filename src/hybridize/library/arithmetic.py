@@ -90,11 +90,12 @@ def result_kind(*objs: Obj) -> str:
     return NDARRAY if kinds == {NDARRAY} else DENSE
 
 
-def _division(dtype: str | None) -> str | None:
+def _division(dtype: str | None, kind: str) -> str | None:
+    """The dtype of a true division: TensorFlow makes float32 of small ints, NumPy float64 of all."""
     if dtype is None:
         return None
     if dtype.startswith(("int", "uint")):
-        return "float32" if dtype in ("int8", "uint8", "int16", "uint16") else "float64"
+        return "float32" if kind != NDARRAY and dtype in ("int8", "uint8", "int16", "uint16") else "float64"
     return dtype
 
 
@@ -116,7 +117,7 @@ def binary_tensor(call: Call, op: str, x: Obj, y: Obj) -> Value:
         return unknown("the result of an operator on an object").value if kind == NDARRAY else tensor(kind).value
     dtype = _dtype(kind, x, y, a_dtype, b_dtype)
     if op == "/":
-        dtype = _division(dtype)
+        dtype = _division(dtype, kind)
     if op == "@":
         shape = contraction(a_shape, b_shape)
     elif isinstance(x, Unknown) or isinstance(y, Unknown):

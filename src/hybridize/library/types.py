@@ -52,6 +52,12 @@ TYPE_NAMES: Final = frozenset(
 )
 #: Dictionaries that the same kind of container stands for.
 _DICTS: Final = frozenset(f"collections.{n}" for n in ("OrderedDict", "defaultdict", "Counter", "ChainMap", "UserDict"))
+#: Where Python keeps its abstract classes, and those that no tensor is an instance of.
+_ABSTRACT: Final = ("collections.", "typing.")
+_NO_TENSOR: Final = frozenset(
+    "Sequence MutableSequence Mapping MutableMapping Set MutableSet Callable Iterator Generator ByteString "
+    "OrderedDict defaultdict Counter deque List Tuple Dict FrozenSet".split()
+)
 MAYBE: Final = (True, True)
 YES: Final = (True, False)
 NO: Final = (False, True)
@@ -69,6 +75,8 @@ def is_instance(obj: Obj, kind: str) -> tuple[bool, bool]:
         case Lit() | Prim():
             return _is_in(_PYTHON.get(obj.kind, frozenset()), kind)
         case Tensor():
+            if kind.startswith(_ABSTRACT) and kind.rpartition(".")[2] in _NO_TENSOR:
+                return NO
             if kind in _TENSOR[obj.kind]:
                 return YES if obj.kind != "ndarray" or kind == "np.ndarray" else MAYBE
             return NO if kind in TYPE_NAMES else MAYBE

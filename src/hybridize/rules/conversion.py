@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Bound, Func
+from hybridize.facts.guards import is_applied
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
@@ -159,7 +160,8 @@ def _is_direct(view: FrameView, call: Instr, callee: Frame) -> bool:
 
 
 def _unconverting(code: Code) -> str | None:
-    return next((name for name in _decorators(code) if name in _UNCONVERTED), None)
+    found = next((name for name in _decorators(code) if name in _UNCONVERTED), None)
+    return found or ("lru_cache" if is_applied(code) else None)
 
 
 def _is_property(code: Code) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Container, Stream, Tensor, Tup
+from hybridize.domain.objects import Container, Lit, Stream, Tensor, Tup
 from hybridize.domain.tensors import NDARRAY, VARIABLE, is_dynamic
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.values import elements, has_tensor, own, uses
+from hybridize.rules.values import argument, elements, has_tensor, own, uses
 from hybridize.rules.views import FrameView
 
 #: Places of dims from the start; none: every dim, the rank included.
@@ -70,6 +70,8 @@ def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
     for name in view.names(made[2]):
         if name in _HOST:
             return ALL
+        if name == "tf.boolean_mask":
+            return (_axis(view, made),)
         if name in _IMAGES or name in _SIZES:
             return FIRST
         if name == "tf.where":
@@ -87,6 +89,14 @@ def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
         if name == "builtins.next" and made[3]:
             return _batch(view, made[3][0][0], made[1])
     return None
+
+
+def _axis(view: FrameView, made: Instr) -> int:
+    """The axis that a mask is for: the first, if no constant says otherwise."""
+    found = [o.const for o in view.value(argument(made, 2, "axis")) if isinstance(o, Lit)]
+    rank = next((len(o.shape) for o in view.value(made[1]) if isinstance(o, Tensor) and o.shape is not None), 0)
+    axis = found[0] if len(found) == 1 and isinstance(found[0], int) else 0
+    return axis if axis >= 0 else axis + rank
 
 
 def _counts(view: FrameView, slot: int) -> bool:
@@ -174,7 +184,7 @@ def _maker(view: FrameView, slot: int) -> Instr | None:
             made = inner
     if made is None or made[0] not in (Op.CALL, Op.ITEM, Op.BINARY, Op.INPLACE):
         return None
-    if made[0] == Op.CALL and not any(n.startswith(("tf.", "tensor.")) for n in view.names(made[2])):
+    if made[0] == Op.CALL and not any(n.startswith(("tf.", "tensor.", "keras.layers.")) for n in view.names(made[2])):
         return None
     return made
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from hybridize.domain.objects import BOTTOM, Container, LibInst, Lit, Tup, Value
-from hybridize.domain.tensors import Shape
-from hybridize.library.convert import dim_of, dtype_of
+from hybridize.domain.objects import BOTTOM, Lit, Value
+from hybridize.library.tensorflow.specs import is_spec as is_spec
+from hybridize.library.tensorflow.specs import signature_items as signature_items
+from hybridize.library.tensorflow.specs import spec_dtype as spec_dtype
+from hybridize.library.tensorflow.specs import spec_shape as spec_shape
 from hybridize.program.ir import Code
 from hybridize.rules.views import FunctionView
 
@@ -50,35 +52,3 @@ def decorator_keywords(function: FunctionView) -> Iterator[tuple[str, ast.keywor
             for keyword in node.keywords:
                 if keyword.arg is not None:
                     yield keyword.arg, keyword
-
-
-def signature_items(value: Value) -> list[Value] | None:
-    """The entries of an `input_signature`, in order; None where their number is not known."""
-    if len(value) != 1:
-        return None
-    (obj,) = value
-    if isinstance(obj, Tup):
-        return list(obj.items)
-    if isinstance(obj, Container) and obj.kind == "list" and obj.exact:
-        return [cell.value for cell in obj.fields.values()]
-    return None
-
-
-def is_spec(value: Value) -> bool:
-    """Whether a value is a `tf.TensorSpec` and nothing else."""
-    return bool(value) and all(isinstance(o, LibInst) and o.cls == "tf.TensorSpec" for o in value)
-
-
-def spec_shape(spec: LibInst) -> Shape:
-    """The shape that a `tf.TensorSpec` gives, None where it has none or it is not known."""
-    cell = spec.fields.get("shape")
-    if cell is None or len(cell.value) != 1:
-        return None
-    items = signature_items(cell.value)
-    return None if items is None else tuple(map(dim_of, items))
-
-
-def spec_dtype(spec: LibInst) -> str | None:
-    """The dtype of a `tf.TensorSpec`."""
-    cell = spec.fields.get("dtype")
-    return dtype_of(cell.value) if cell is not None and cell.value else "float32"

@@ -20,7 +20,7 @@ _MEMORY: Final = 1_500_000_000
 _FEWEST: Final = 2_000
 #: Functions that set things up: where nothing calls them, they are taken to run before everything else.
 _SETS_UP: Final = regex(
-    r"_*(init|build|set_?up|create|make|load|restore|configure|compile|add|register|from_|prepare|initial|fit|adapt|on_"
+    r"_*(init|build|set_?[uU]p|create|make|load|restore|configure|compile|add|register|from_|prepare|initial|fit|adapt|on_"
     r"|test|main|train|run|set_model|get_|compute_output|assign|_|attach|bind|define|declare|start|reset)"
 )
 

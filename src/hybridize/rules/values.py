@@ -228,13 +228,25 @@ def uses(view: FrameView, slot: int) -> list[Instr]:
 #: What a value that also holds a tensor may be.
 _OTHERS: Final = (Container, Tup, Stream, Inst, LibInst, Func, Class, Bound)
 #: Calls whose arguments are messages to people.
-_MESSAGES: Final = ("builtins.print", "logging.", "warnings.", "absl.", "tf.get_logger", "tf.name_scope", "tf.device")
+_MESSAGES: Final = (
+    "builtins.print",
+    "tf.debugging.",
+    "logging.",
+    "warnings.",
+    "absl.",
+    "tf.get_logger",
+    "tf.name_scope",
+    "tf.device",
+)
 
 
 def is_message(view: FrameView, use: Instr) -> bool:
     """Whether a text goes only to people: an exception, an assertion, a log."""
     if use[0] in (Op.RAISE, Op.ASSERT):
         return True
+    if use[0] == Op.LIST:
+        used = uses(view, use[1])
+        return bool(used) and all(each[0] == Op.CALL and is_message(view, each) for each in used)
     if use[0] == Op.FORMAT or (use[0] == Op.BINARY and use[2] in ("+", "%")):
         return all(is_message(view, each) for each in uses(view, use[1]))
     if use[0] != Op.CALL:

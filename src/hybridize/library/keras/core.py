@@ -362,12 +362,31 @@ def _property(name: str) -> Rule:
     return lambda call: unknown(f"`{name}` of a layer").value
 
 
+def _without_inputs(call: Call, layers: Value) -> Value:
+    """The list of a model's layers: what it was told of its inputs is none of them."""
+    for group in layers if len(layers) == 1 else ():
+        if isinstance(group, Container) and call.engine.is_exact(call.frame, group):
+            values = [call.engine.read(call.frame, cell) for cell in group.fields.values()]
+            kept = [value for value in values if not value or not all(map(_is_input, value))]
+            if len(kept) < len(values):
+                made = call.new("list", "layers")
+                for place, value in enumerate(kept):
+                    call.engine.write(call.frame, made.cell(place), value, call.pos)
+                return made.value
+    return layers
+
+
+def _is_input(obj: Obj) -> bool:
+    symbolic = isinstance(obj, Tensor) and obj.kind == SYMBOLIC
+    return symbolic or (isinstance(obj, LibInst) and obj.cls == "keras.layers.InputLayer")
+
+
 def _layers(call: Call) -> Value:
     obj = call.receiver
     if isinstance(obj, LibInst | Inst):
         own = call.engine.read(call.frame, obj.cell("$layers"))
         if own:
-            return own
+            return _without_inputs(call, own)
     inst = call.engine.library_instance(call.frame, call.pos, "keras.layers.Layer")
     return call.list_of(inst.value, "list", "layers")
 

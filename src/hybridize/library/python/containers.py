@@ -12,6 +12,7 @@ from hybridize.domain.objects import (
     INT_V,
     NONE_V,
     STR_V,
+    Class,
     Container,
     Inst,
     Lit,
@@ -28,6 +29,8 @@ from hybridize.domain.objects import (
 from hybridize.library.protocols import FORMATTED, equal, look_up, show
 from hybridize.library.python.sequences import compare_elements, from_keys, give
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
 
 #: So many attributes of an object are told apart by `vars`.
 _MOST_PARTS: Final = 32
@@ -425,12 +428,35 @@ _OBJECT: Final = {
 
 def _made_by_type(call: Call) -> Value:
     """`type.__new__(metaclass, name, bases, namespace)`: the class that is being made; else an object of some class."""
-    for value in call.args:
+    asked = [] if call.args or call.receiver is None else [call.receiver.value]  # `object.__new__(cls)`
+    for value in (*call.args, *asked):
         for obj in value:
             made = call.engine.class_of_namespace(obj) if isinstance(obj, Container) and obj.kind == "dict" else BOTTOM
             if made:
                 return made
+            if isinstance(obj, Class) and _is_plain(call, obj) and _is_kept(call):
+                return call.engine.made_instance(call.frame, call.pos, obj).value
     return unknown("an object made by `object.__new__`").value
+
+
+def _is_plain(call: Call, cls: Class) -> bool:
+    """Whether a class derives from no built-in type, whose instances are values."""
+    return not any(b.startswith("builtins.") and b != "builtins.object" for b in call.engine.library_bases(cls))
+
+
+def _is_kept(call: Call) -> bool:
+    """Whether `__new__` puts the object away, as singletons do: who asks again may get the same one.
+
+    Any other is told apart by where the class is called.
+    """
+    index = index_of(call.frame.code)
+    made = {instr[1] for instr in index.calls.get(call.pos, ())}
+    made |= {instr[1] for instr in index.of(Op.COPY) if instr[2] in made}
+    return any(instr[_KEPT[instr[0]]] in made for op in _KEPT for instr in index.of(op))
+
+
+#: Which operand of an instruction is what it puts away.
+_KEPT: Final = {Op.SET_ATTR: 4, Op.SET_ITEM: 4, Op.SET_GLOBAL: 3, Op.SET_CELL: 3}
 
 
 def _object_setattr(call: Call) -> Value:

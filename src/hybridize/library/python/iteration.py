@@ -27,7 +27,7 @@ from hybridize.library.python.rules import (
     call_back,
     change,
     changes_first,
-    decorator,
+    functions_in,
     iterator_of,
     later,
     pass_through,
@@ -205,11 +205,25 @@ def _reduce(call: Call) -> Value:
     return total
 
 
+def _cache(call: Call) -> Value:
+    """A function whose results are kept, whether this decorates it or is called with it."""
+    found = functions_in(call.arg(0)) if call.args else BOTTOM
+    if not found or len(call.args) != 1:
+        return later("functools.cache")
+    call.engine.note_cached(found)
+    return found
+
+
 _REGISTER: Final = "functools.singledispatch.register"
 
 
 def _singledispatch(call: Call) -> Value:
     return wrapper("dispatch", call.arg(0)).value if call.args else unknown("a dispatched function").value
+
+
+def _singledispatch_method(call: Call) -> Value:
+    """A method that its first argument after the receiver chooses."""
+    return wrapper("dispatch", call.arg(0), "method").value if call.args else unknown("a dispatched method").value
 
 
 def _register(call: Call) -> Value:
@@ -323,11 +337,11 @@ _RULES: Final[dict[str, Rule]] = {
     "functools.wraps": lambda call: pass_through(),
     "functools.wraps.__call__": same,
     "functools.update_wrapper": _update_wrapper,
-    "functools.lru_cache": decorator,
-    "functools.cache": decorator,
+    "functools.lru_cache": _cache,
+    "functools.cache": _cache,
     "functools.singledispatch": _singledispatch,
     _REGISTER: _register,
-    "functools.singledispatchmethod": _singledispatch,
+    "functools.singledispatchmethod": _singledispatch_method,
     "functools.cached_property": _property,
     "functools.total_ordering": same,
     "functools.cmp_to_key": _key_function,

@@ -59,9 +59,10 @@ def _function(call: Call) -> Value:
     if not func or func is NONE_V:
         return wrapper("decorator", BOTTOM, call.name, tuple(sorted(options.items()))).value
     call.frame.effect("hybridize", None, call.name, call.pos)
+    signature = [options["input_signature"]] if "input_signature" in options else []
     result = BOTTOM
     for obj in func:
-        result = join(result, wrapper("hybrid", obj.value, call.pos).value)
+        result = join(result, wrapper("hybrid", obj.value, call.pos, *signature).value)
     call.engine.note_hybrid(call.frame, call.pos, func, options)
     return result
 

@@ -10,6 +10,7 @@ from hybridize.domain.objects import Container, Lib, Tensor, Tup, Value
 from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.library.types import is_instance
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.generic import choices, is_dispatched
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, position_of
@@ -73,20 +74,27 @@ def store(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
-    """`isinstance(array, np.ndarray)`."""
+    """`isinstance(array, np.ndarray)`, or a function that is chosen by that."""
     names = view.names(instr[2])
     if "builtins.isinstance" in names:
         kinds = _kinds(view.value(argument(instr, 1)))
     elif "tf.is_tensor" in names:
         kinds = ["tf.Tensor"]
     else:
+        for slot, value in choices(view, instr):
+            yield from _asked(view, instr, slot, _kinds(value))
         return
-    slot = argument(instr, 0)
+    if not _only_converts(view, instr):
+        yield from _asked(view, instr, argument(instr, 0), kinds)
+
+
+def _asked(view: FrameView, instr: Instr, slot: int, kinds: list[str]) -> Iterator[Hit]:
+    """A question whether something is of some classes, where it is an array."""
     needs = _array(view, slot)
     if not needs or not kinds:
         return
     arrays = [o for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY]
-    if any(_eager(o, kinds) != _traced(kinds) for o in arrays) and not _only_converts(view, instr):
+    if any(_eager(o, kinds) != _traced(kinds) for o in arrays):
         yield Hit(instr[-1], "asks for the class of an array that becomes a tensor", needs, outcome=Outcome.DIFFERS)
 
 
@@ -143,7 +151,7 @@ def _is_neutral(node: ast.stmt) -> bool:
 
 
 def _converts(view: FrameView, node: ast.expr | None) -> bool:
-    if not isinstance(node, ast.Call):
+    if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Name | ast.Attribute):
         return False
     for made in view.instructions():
         if made[0] == Op.CALL and made[-1] == position_of(node) and not _CONVERTING.isdisjoint(view.names(made[2])):
@@ -170,7 +178,7 @@ call. Shapes, dtypes, slices and operators are the same for both.""",
         Op.ATTR: attributes(attribute, _ATTRIBUTES),
         Op.ITEM: item,
         Op.SET_ITEM: store,
-        Op.CALL: Where(call, names=_ASKING.__contains__),
+        Op.CALL: Where(call, names=_ASKING.__contains__, values=is_dispatched),
     },
     bad=(
         Example(

@@ -9,6 +9,7 @@ from hybridize.facts.model import Evidence
 from hybridize.program.index import index_of
 from hybridize.program.ir import ALWAYS, Block, Instr, Op
 from hybridize.rules.control import Control, control
+from hybridize.rules.handlers import unbound
 from hybridize.rules.kinds import certain, conflict, kinds
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.structure import Site
@@ -38,6 +39,9 @@ def _variable(flow: Control, site: Site, phi: Instr, mask: int) -> Iterator[Hit]
     if len(both) == 2 and name and (len(phi[2]) < 2 or any(_unbound(flow, slot, 0) for slot in sides)):
         message = f"{what} has a value in one branch on a symbolic tensor only"
         yield Hit(site.instr[-1], message, mask, _values(flow, site, message, sides))
+        return
+    if name and len(both) == 2 and name in unbound(view, site):
+        yield Hit(site.instr[-1], f"{what} has no value yet where the `try` has failed: AutoGraph asks for it", mask)
         return
     if len(sides) == 2:
         why = certain(view.value(sides[0]), view.value(sides[1]))
@@ -229,8 +233,43 @@ r1 = target(tf.constant(3.0))
             line=3,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+table = {"a": 1.0}
+def target(x, key):
+    try:
+        k = table[key]
+    except KeyError:
+        if tf.reduce_sum(x) > 0.0:
+            k = 2.0
+        else:
+            k = 3.0
+    return x * k
+r1 = target(tf.constant(1.0), "b")
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+table = {"a": 1.0}
+def target(x, key):
+    k = 0.0
+    try:
+        k = table[key]
+    except KeyError:
+        if tf.reduce_sum(x) > 0.0:
+            k = 2.0
+        else:
+            k = 3.0
+    return x * k
+r1 = target(tf.constant(1.0), "b")
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

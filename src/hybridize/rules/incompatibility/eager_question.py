@@ -10,7 +10,9 @@ from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes, operators
+from hybridize.records import replace
+from hybridize.rules.generic import choices, is_dispatched
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
 from hybridize.rules.values import argument, is_message, number, own, uses
 from hybridize.rules.views import FrameView
 
@@ -56,12 +58,20 @@ def _asks(name: str) -> bool:
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A call that asks, by what it calls."""
+    yield from dispatched(view, instr)
+    yield from _named(view, instr)
+
+
+def _named(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`tf.executing_eagerly()`, `hasattr(t, "numpy")`, `type(t)`, `id(t)`, `t.ref()`."""
     for name in view.names(instr[2]):
-        if name in _MODES and uses(view, instr[1]) and not _tells_shapes(view, instr[1]):
+        if name in _MODES and uses(view, instr[1]) and not _tells_shapes(view, instr[1]) and not _is_xla(view, instr):
             yield Hit(instr[-1], f"asks `{name}()`, whose answer changes", OPERATION)
         elif name == "tf.get_static_value" and uses(view, instr[1]):
-            yield from _hit(view, instr, argument(instr, 0), "asks for the value of a tensor, which is not known yet")
+            level = Level.WARNING if _expects_none(view, instr[1]) else None
+            for hit in _hit(view, instr, argument(instr, 0), "asks for the value of a tensor, which is not known yet"):
+                yield replace(hit, level=level)
         elif name in ("builtins.hasattr", "builtins.getattr"):
             asked = view.value(argument(instr, 1))
             if any(isinstance(o, Lit) and o.const in _EAGER_ONLY for o in asked):
@@ -80,6 +90,13 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
                 yield from _hit(view, instr, owner, "keeps or looks up a tensor by its identity")
 
 
+def dispatched(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A call of a function that has another body for the class of eager tensors."""
+    for slot, kinds in choices(view, instr):
+        if any(isinstance(o, Lib) and o.name.endswith(_EAGER_CLASS) for o in kinds):
+            yield from _hit(view, instr, slot, "is chosen by the class of a tensor, which is another one")
+
+
 def _tells_shapes(view: FrameView, slot: int) -> bool:
     """Whether an answer decides only whether a tensor is told its shape, as layers that are made like Keras' do."""
     for use in uses(view, slot):
@@ -92,13 +109,28 @@ def _tells_shapes(view: FrameView, slot: int) -> bool:
 
 
 def _sets_shapes(view: FrameView, branch: Instr) -> bool:
-    """Whether the branches of a condition compute with shapes, set them, and leave nothing else behind."""
+    """Whether the branches of a condition compute with shapes, set them, and leave nothing but messages behind."""
     for instr in instructions((*branch[3], *branch[4])):
         if instr[0] not in _PLAIN and not (instr[0] == Op.CALL and _is_of_shapes(view, instr)):
             return False
     ends = branch[5:7]
     joined = (phi for phi in index_of(view.code).of(Op.PHI) if any(edge in ends for edge, _ in phi[2]))
-    return not any(uses(view, phi[1]) for phi in joined)
+    return all(is_message(view, use) for phi in joined for use in uses(view, phi[1]))
+
+
+def _expects_none(view: FrameView, slot: int) -> bool:
+    """Whether the code asks if there is an answer: then it has another way for a tensor that is not known yet."""
+    return any(use[0] == Op.COMPARE and use[2] in ("is", "is not") for use in uses(view, slot))
+
+
+def _is_xla(view: FrameView, call: Instr) -> bool:
+    """Whether code asks if it runs eagerly only where XLA compiles it (`not eager and InXlaContext(...)`)."""
+    negated = [use for use in uses(view, call[1]) if use[0] == Op.UNARY and use[2] == "not"]
+    if not negated or len(negated) != len(uses(view, call[1])):
+        return False
+    branches = [use for made in negated for use in uses(view, made[1]) if use[0] == Op.IF]
+    asked = [view.definition(i[2]) for use in branches for i in instructions(use[3]) if i[0] == Op.CALL]
+    return any(made is not None and made[0] == Op.ATTR and made[3].lower().endswith("xlacontext") for made in asked)
 
 
 def _is_of_shapes(view: FrameView, call: Instr) -> bool:
@@ -207,7 +239,7 @@ has no `numpy` attribute, another class, another identity (`is`, `id`, `ref()` a
 Python silently takes another way. `isinstance(x, tf.Tensor)`, `tf.is_tensor(x)` and `x is None` are fine, and so
 are references to variables.""",
     triggers={
-        Op.CALL: Where(call, names=_asks),
+        Op.CALL: Where(call, names=_asks, values=is_dispatched),
         Op.ATTR: attributes(attribute, _ASKED),
         Op.COMPARE: operators(compare, "is", "is not"),
     },
@@ -269,8 +301,43 @@ r1 = target(tf.constant(2.0))
             line=3,
             outcome=Outcome.DIFFERS,
         ),
+        Example(
+            """\
+import functools
+import tensorflow as tf
+@functools.singledispatch
+def scaled(v):
+    return v * 3
+@scaled.register(type(tf.constant(0.0)))
+def _(v):
+    return v * 2
+def target(x):
+    return scaled(x)
+r1 = target(tf.constant(2.0))
+""",
+            line=10,
+            outcome=Outcome.DIFFERS,
+        ),
     ),
     good=(
+        Example(
+            """\
+import functools
+import tensorflow as tf
+@functools.singledispatch
+def total(v):
+    return tf.reduce_sum(v)
+@total.register(list)
+def _(v):
+    return tf.add_n(v)
+@total.register(tf.Variable)
+def _(v):
+    return v.read_value()
+def target(x):
+    return total(x) + total([x, x])
+r1 = target(tf.constant(2.0))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -11,7 +11,8 @@ from hybridize.facts.symbolic import CLOSURE
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.tapes import all_inside
 from hybridize.rules.views import FunctionView, ProjectView
 
 Uses: TypeAlias = dict[Frame, list[tuple[Instr, list[LibInst]]]]
@@ -32,8 +33,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             for instr, tapes in used[each]:
                 # A helper of several callers sees the tapes of all of them: the extent's own is the one meant.
                 own = any(extent & extents.with_code(tape.site[0]) for tape in tapes)
-                if not own and _crosses(function.project, each, instr):
-                    path = each.code.path if each.code is not function.code else None
+                if own or not _crosses(function.project, each, instr):
+                    continue
+                path = each.code.path if each.code is not function.code else None
+                if all_inside(function, tapes, extent):
+                    said = "uses a gradient tape that each call brings anew: every call traces anew"
+                    yield Hit(instr[-1], said, path=path, level=Level.WARNING, outcome=Outcome.RETRACES)
+                else:
                     yield Hit(instr[-1], "uses a gradient tape from outside, which records nothing in here", path=path)
 
 
@@ -94,8 +100,9 @@ RULE = Rule(
     outcome=Outcome.DIFFERS,
     summary="Uses a gradient tape that was made outside of the function.",
     details="""A tape that was opened outside does not see what a traced function computes inside: `tape.watch(x)`
-and `tape.gradient(...)` there give None, without any message. Open and use the tape inside, or do both outside,
-around the call of the traced function.""",
+and `tape.gradient(...)` there give None, without any message. Where all that it records and derives is computed
+inside, the gradients are right, but a new tape at each call means a new trace. Open and use the tape inside, or do
+both outside, around the call of the traced function.""",
     root=scan,
     bad=(
         Example(
@@ -127,6 +134,20 @@ r1 = step.target(loss)
             target="Step.target",
             line=5,
             outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(2.0)
+def target(tape, x):
+    return tape.gradient(v * v * x, v)
+r = []
+for i in range(3):
+    with tf.GradientTape() as outer:
+        r.append(target(outer, tf.constant(3.0)))
+""",
+            line=4,
+            outcome=Outcome.RETRACES,
         ),
     ),
     good=(

@@ -225,6 +225,18 @@ r1 = target(tf.constant(3.0))
             line=5,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+scales = [1.0, 2.0, 3.0]
+@tf.function(input_signature=[tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.int32)])
+def target(x, i):
+    return x * scales[i]
+r1 = target(tf.constant(1.0), 2)
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
         Example(

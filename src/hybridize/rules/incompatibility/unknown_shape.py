@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Func, Lit, Tensor, Value
+from hybridize.domain.objects import Bound, Func, LibInst, Lit, Obj, Tensor, Value
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import passed_slots
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.dims import ALL, Dims, unknown_dims
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
 from hybridize.rules.values import has_tensor, is_message, own, uses
 from hybridize.rules.views import FrameView, ProjectView
 
@@ -80,12 +81,50 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         )
     elif instr[3] and any(n.startswith("keras.layers.") and n.endswith(".__call__") for n in names):
         slot, found = instr[3][0][0], "gives a layer a tensor whose rank is not known while tracing"
+        yield from _sized(view, instr)
     else:
         yield from _through(view, instr)
         return
     dims = unknown_dims(view, slot) if slot >= 0 else None
     if dims is not None and (dims == ALL or ("tf.unstack" in names and 0 in dims)) and own(view, slot):
         yield Hit(instr[-1], found)
+
+
+def _sized(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A layer that makes its weights there, for a last axis of which only a run knows the size."""
+    slot = instr[3][0][0]
+    dims = unknown_dims(view, slot)
+    last = {len(o.shape) - 1 for o in view.value(slot) if isinstance(o, Tensor) and o.shape is not None}
+    if dims and last <= set(dims) and own(view, slot) and any(_is_made(view, o) for o in view.value(instr[2])):
+        yield Hit(instr[-1], "builds a layer for a last axis that is None while tracing")
+
+
+def _is_made(view: FrameView, obj: Obj) -> bool:
+    """Whether a layer makes its weights for the last axis, where nothing else has built or called it."""
+    if not isinstance(obj, LibInst) or obj.cls.rpartition(".")[2].startswith(_ANY_SIZE):
+        return False
+    return owns_weights(view.project, obj) and not is_built(view.project, obj) and not _is_shared(view.project, obj)
+
+
+#: Layers whose weights are not for the size of the last axis.
+_ANY_SIZE: Final = ("Embedding", "Bidirectional", "TimeDistributed", "Sequential", "PReLU", "Dropout")
+
+
+def _is_shared(project: ProjectView, layer: LibInst) -> bool:
+    """Whether the program calls a layer at several places, of which another may build it."""
+    places = project.shared("called layers", lambda: _called_layers(project))
+    return len(places.get(layer, ())) > 1
+
+
+def _called_layers(project: ProjectView) -> dict[LibInst, set[tuple[Code, int]]]:
+    found: dict[LibInst, set[tuple[Code, int]]] = {}
+    for code, frames in project.solution.frames.items():
+        for instr in index_of(code).of(Op.CALL):
+            for frame in frames:
+                for obj in frame.vals[instr[2]] or ():
+                    if isinstance(obj, LibInst):
+                        found.setdefault(obj, set()).add((code, instr[-1]))
+    return found
 
 
 def _whole(view: FrameView, instr: Instr, place: int, name: str) -> Iterator[Hit]:
@@ -185,7 +224,8 @@ RULE = Rule(
     details="""In eager code every shape is known. While tracing, the results of `tf.boolean_mask`,
 `tf.where(condition)`, `tf.unique`, `x[mask]`, `tf.py_function` and of decoded images have dims that are None, and
 so have the batches of a dataset that is iterated inside. Arithmetic with them raises, `range` too, and comparisons
-are silently false. Use `tf.shape(t)[0]`, or say the shape with `tf.ensure_shape`. The shapes of arguments are known
+are silently false; a layer cannot make its weights for a last axis that is None. Use
+`tf.shape(t)[0]`, or say the shape with `tf.ensure_shape`. The shapes of arguments are known
 in each trace.""",
     triggers={
         Op.ITEM: Where(read, _of_shape),
@@ -240,8 +280,30 @@ r1 = target(tf.constant([0, 2]))
             line=3,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+dense = tf.keras.layers.Dense(2)
+def target(x, keep):
+    return dense(tf.transpose(tf.boolean_mask(x, keep)))
+r1 = target(tf.ones([3, 2]), tf.constant([True, True, False]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+dense = tf.keras.layers.Dense(2, kernel_initializer="ones")
+dense.build([None, 2])
+rows = tf.keras.layers.Dense(2, kernel_initializer="ones")
+def target(x, keep):
+    return dense(tf.transpose(tf.boolean_mask(x, keep))) + rows(tf.boolean_mask(x, keep))
+r1 = target(tf.ones([3, 2]), tf.constant([True, True, False]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

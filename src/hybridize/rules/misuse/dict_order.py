@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from hybridize.domain.objects import Container
@@ -16,6 +16,8 @@ from hybridize.rules.views import FrameView, FunctionView
 
 _VIEWS: Final = frozenset({"items", "keys", "values"})
 _KEEPS: Final = frozenset({"list", "tuple", "enumerate", "iter", "zip"})
+_NAMED: Final = (Op.GLOBAL, Op.ATTR)
+_IN_ORDER: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack", "next", "convert_to_tensor"})
 _JOINS: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack"})
 
 
@@ -25,6 +27,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not mixed:
         return
     for frame in function.frames:
+        yield from _picked(FrameView(function.project, frame), mixed)
         for instr in index_of(frame.code).flat:
             if instr[0] != Op.LOOP or not instr[2].is_for or not instr[2].test:
                 continue
@@ -33,6 +36,36 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             name = mixed.get(_iterated(frame, fetch[2])) if fetch[0] == Op.ITER else None
             if name is not None and _order_matters(FrameView(function.project, frame), loop):
                 yield Hit(fetch[-1], f"depends on the order of `{name}`, and a graph keeps the first call's order")
+
+
+def _picked(view: FrameView, mixed: Mapping[int, str]) -> Iterator[Hit]:
+    """What is taken from such a dictionary by its place, or joined, in the order that it has."""
+    for slot, name in mixed.items():
+        ordered = [slot]
+        for each in ordered:
+            for use in uses(view, each):
+                if use[0] == Op.ATTR and use[3] in _VIEWS:
+                    ordered += [made[1] for made in uses(view, use[1]) if made[0] == Op.CALL and made[2] == use[1]]
+                elif use[0] == Op.CALL and _name(view.frame, use) in _KEEPS and use[3] and use[3][0][0] == each:
+                    ordered.append(use[1])
+                elif each != slot and _takes_by_place(view, use, each):
+                    yield Hit(use[-1], f"depends on the order of `{name}`, and a graph keeps the first call's order")
+
+
+def _takes_by_place(view: FrameView, use: Instr, slot: int) -> bool:
+    """Whether an instruction depends on the order of the elements in a slot."""
+    if use[0] in (Op.ITEM, Op.UNPACK):
+        return bool(use[2] == slot)
+    if use[0] != Op.CALL:
+        return False
+    starred = any(given == slot and is_starred for given, is_starred in use[3])
+    return starred or _name(view.frame, use) in _IN_ORDER
+
+
+def _name(frame: Frame, call: Instr) -> str:
+    """The name of a function or method that is called, without what it belongs to."""
+    made = definitions(frame.code).get(call[2])
+    return str(made[2] if made[0] == Op.GLOBAL else made[3]) if made is not None and made[0] in _NAMED else ""
 
 
 def _orders(function: FunctionView, index: int) -> bool:
@@ -122,6 +155,18 @@ r1 = target({"a": tf.constant([1]), "b": tf.constant([2])})
 r2 = target({"b": tf.constant([2]), "a": tf.constant([1])})
 """,
             line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(parts):
+    first = list(parts.values())[0]
+    return first * 2 + tf.reduce_sum(tf.stack(list(parts.values())))
+r1 = target({"b": tf.constant(1), "a": tf.constant(2)})
+r2 = target({"a": tf.constant(4), "b": tf.constant(3)})
+""",
+            line=3,
             outcome=Outcome.DIFFERS,
         ),
     ),

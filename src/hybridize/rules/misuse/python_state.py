@@ -77,6 +77,28 @@ r2 = target(tf.constant(1.0))
             line=4,
             outcome=Outcome.DIFFERS,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Store:
+    one = None
+    @classmethod
+    def get(cls):
+        if cls.one is None:
+            cls.one = cls()
+        return cls.one
+    def __init__(self):
+        self.calls = 0
+def target(x):
+    Store.get().calls += 1
+    return x * 2.0
+r1 = target(tf.constant(1.0))
+r2 = target(tf.constant(1.0))
+r3 = Store.get().calls
+""",
+            line=12,
+            outcome=Outcome.DIFFERS,
+        ),
     ),
     good=(
         Example(

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeGuard
 
-from hybridize.domain.objects import NONE, Container, Func, LibInst, Lit, Obj, Tensor, Tup, Value
-from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE, Shape
+from hybridize.domain.objects import NONE, Container, Func, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
+from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, VARIABLE, Shape
+from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Op, Param
 from hybridize.rules.hybridized import decorator_position, is_spec, option, signature_items, spec_dtype, spec_shape
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
+_SHORT: Final = "except in the last batch, which may be smaller (see `drop_remainder`)"
+_SOMETIMES: Final = "in some iteration"
+_AXIS: Final = " along axis 0"
 _NUMBER: Final = "is a Python number, and comes out as a tensor"
 
 
@@ -48,16 +52,28 @@ def _calls(function: FunctionView, specs: dict[str, Value], params: list[Param])
         given = frame.incoming.get((caller, pos))
         for param in params if given is not None else ():
             assert given is not None
-            wrong = _mismatch(caller, param, specs.get(param.name), given[index[param.name]])
+            value = _passed(caller, pos, params.index(param), param.name) or given[index[param.name]]
+            wrong = _mismatch(caller, param, specs.get(param.name), value)
             if not wrong and param.name not in specs and frame.func is not None:
-                wrong = _other_than_default(param, frame.func, given[index[param.name]])
+                wrong = _other_than_default(param, frame.func, value)
             if wrong:
                 seen.add((caller.code.path, pos))
                 # Arrays and Python numbers are converted where that can be done.
-                level = _level_of(given[index[param.name]], wrong)
+                level = _level_of(value, wrong, frame)
                 said = "converts what this call passes" if level else "rejects this call"
+                said = "may reject this call" if wrong.endswith((_SHORT, _SOMETIMES)) else said
                 yield Hit(pos, f"the signature {said}: {wrong}", path=caller.code.path, level=level)
                 break
+
+
+def _passed(caller: Frame, pos: int, place: int, name: str) -> Value | None:
+    """What a call passes for a parameter, before the signature has converted it; None where that cannot be told."""
+    calls = calls_at(caller.code, pos)
+    if len(calls) != 1 or any(starred for _, starred in calls[0][3]):
+        return None
+    given = calls[0][3]
+    slot = dict(calls[0][4]).get(name, given[place][0] if place < len(given) else -1)
+    return caller.vals[slot] if slot >= 0 else None
 
 
 def _assignments(function: FunctionView, specs: dict[str, Value]) -> Iterator[Hit]:
@@ -87,6 +103,8 @@ def _mismatch(caller: Frame, param: Param, spec: Value | None, given: Value) -> 
     assert isinstance(expected, LibInst)
     shape, dtype = spec_shape(expected), spec_dtype(expected)
     reasons = [_object_mismatch(obj, shape, dtype) for obj in given]
+    if any(_AXIS in reason for reason in reasons) and all(not r or _AXIS in r for r in reasons) and not all(reasons):
+        return f"`{param.name}` {next(filter(None, reasons))} {_SOMETIMES}"
     return f"`{param.name}` {reasons[0]}" if all(reasons) else ""
 
 
@@ -117,9 +135,12 @@ def _is_exact(obj: Obj) -> TypeGuard[Tup | Container]:
     return isinstance(obj, Tup) or (isinstance(obj, Container) and obj.exact)
 
 
-def _level_of(given: Value, wrong: str) -> Level | None:
-    if wrong.endswith(_NUMBER):
-        return Level.INFO
+def _level_of(given: Value, wrong: str, frame: Frame) -> Level | None:
+    if wrong.endswith((_SHORT, _SOMETIMES)):
+        return Level.WARNING
+    if wrong.endswith(_NUMBER):  # what is made of it comes back as a tensor too
+        numbers = any(isinstance(o, Lit | Prim) and o.kind in ("int", "float") for o in frame.ret)
+        return Level.WARNING if numbers else Level.INFO
     is_array = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in given)
     return Level.WARNING if is_array and " is " in wrong else None
 
@@ -149,6 +170,8 @@ def _object_mismatch(obj: object, shape: Shape, dtype: str | None) -> str:
     for axis, (want, have) in enumerate(zip(shape, obj.shape, strict=True)):
         if want >= 0 and have >= 0 and want != have:
             return f"has {have} along axis {axis}, not {want}"
+        if want >= 0 and have == BATCH and axis == 0:
+            return f"has {want} along axis 0 {_SHORT}"
     return ""
 
 
@@ -160,7 +183,8 @@ RULE = Rule(
     summary="An `input_signature` rejects calls that the program makes, or does not fit the function.",
     details="""With an `input_signature` a hybrid function takes what fits it and raises for the rest: another
 dtype, another rank, another size along a fixed axis, None, a required parameter that it does not mention. Use
-None for an axis that varies, or leave the signature out.""",
+None for an axis that varies, or leave the signature out. The last batch of a dataset is smaller where the examples
+do not divide evenly (`drop_remainder=True` drops it).""",
     blocks=frozenset(),
     root=scan,
     bad=(
@@ -199,8 +223,32 @@ r1 = target(tf.constant(1.0), tf.constant(2.0))
             line=2,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+data = tf.data.Dataset.from_tensor_slices(tf.ones([10, 2])).batch(4)
+@tf.function(input_signature=[tf.TensorSpec([4, 2], tf.float32)])
+def target(x):
+    return tf.reduce_sum(x)
+for batch in data:
+    r = target(batch)
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+data = tf.data.Dataset.from_tensor_slices(tf.ones([10, 2])).batch(4, drop_remainder=True)
+@tf.function(input_signature=[tf.TensorSpec([4, 2], tf.float32)])
+def target(x):
+    return tf.reduce_sum(x)
+for batch in data:
+    r = target(batch)
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -54,11 +54,11 @@ def _writers(project: ProjectView, doubt: Doubt, places: list[_Place]) -> tuple[
     """Where the writers are set that are in force when a function is called; empty where there is only one."""
     goal = project.extents.set_of(doubt.function.frames)
     called = any(how != "root" for _, _, _, how in doubt.function.callers())
-    found: dict[LibInst, Evidence] = {}
+    found: dict[object, Evidence] = {}  # by where they are made: contexts have objects of their own
     for place in places:
         if not called or place.last is None or _reaches(project, place, goal):
             said = Evidence("another writer is in force here", place.frame.code.path, place.line)
-            found.setdefault(place.writer, said)
+            found.setdefault(place.writer.site, said)
     return tuple(found.values())[:3] if len(found) > 1 else ()
 
 

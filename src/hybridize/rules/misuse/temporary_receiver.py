@@ -65,7 +65,8 @@ def _fresh(frame: Frame, slot: int, depth: int) -> bool:
     if not depth or not callees:
         return False
     owner = definitions(frame.code).get(made[2])
-    fluent = owner is not None and owner[0] == Op.ATTR and _fresh(frame, owner[2], depth - 1)
+    fluent = owner is not None and owner[0] == Op.ATTR and _is_chained(frame, owner)
+    fluent = fluent and owner is not None and _fresh(frame, owner[2], depth - 1)
     return all(_returns_fresh(callee, depth - 1, fluent) for callee in callees)
 
 

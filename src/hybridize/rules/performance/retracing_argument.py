@@ -58,6 +58,19 @@ while rate > 0.2:
             line=7,
             outcome=Outcome.RETRACES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x, use):
+    return x * 2.0 if use[0] else (x * 3.0 if use[1] else x)
+r1 = target(tf.constant(1.0), (True, False))
+r2 = target(tf.constant(1.0), (False, True))
+r3 = target(tf.constant(1.0), (False, False))
+""",
+            line=7,
+            outcome=Outcome.RETRACES,
+        ),
     ),
     good=(
         Example(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Func, Value
+from hybridize.domain.objects import Bound, Func, Inst, LibInst, Unknown, Value
 from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import callees_at, definitions
@@ -22,10 +22,20 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Tensors that go into a field, a global, a captured variable or an outer container."""
     for frame, reason in reasons(function):
         if is_change(reason) and argument_name(frame, reason) is None and leaked(function, reason):
+            if _is_mixed(function, reason):
+                continue
             # What fills a cache may have run before, outside of any graph.
             level = Level.WARNING if guarded(reason.frame, reason.effect.position) else None
             found = hit(reason, level, f"stores a tensor that outlives the call: {hit(reason).message}")
             yield replace(found, evidence=(*found.evidence, *_made(reason)))
+
+
+def _is_mixed(function: FunctionView, reason: Reason) -> bool:
+    """Whether only some of the calls that were taken together store a tensor: it may be none of this function's."""
+    if function.project.solution.world.is_small:
+        return False
+    values = [reason.frame.vals[slot] or frozenset() for slot in stored(reason.frame, reason.effect.position)]
+    return any(isinstance(o, Inst | LibInst | Unknown) for value in values for o in value)
 
 
 def _made(reason: Reason) -> tuple[Evidence, ...]:
@@ -60,7 +70,8 @@ def cached(view: FrameView, call: Instr) -> Iterator[Hit]:
 
 
 def _keeps_results(project: ProjectView, called: Value) -> bool:
-    return any(isinstance(o, Func) and o.code.decorators and is_cached(o.code) for o in called)
+    functions = (o.func if isinstance(o, Bound) else o for o in called)
+    return any(isinstance(o, Func) and is_cached(o.code) for o in functions)
 
 
 RULE = Rule(
@@ -120,6 +131,21 @@ def target(x):
     return x * window(x.shape[0])
 r1 = target(tf.constant([1.0, 2.0]))
 r2 = target(tf.constant([[1.0], [2.0]]))
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import functools
+import tensorflow as tf
+def _mask(n):
+    return tf.linalg.band_part(tf.ones([n, n]), -1, 0)
+mask = functools.lru_cache(maxsize=None)(_mask)
+def target(x):
+    return tf.matmul(mask(x.shape[0]), x)
+r1 = target(tf.ones([2, 1]))
+r2 = target(tf.ones([2, 3]))
 """,
             line=7,
             outcome=Outcome.RAISES,

@@ -166,10 +166,24 @@ def _places(project: ProjectView, doubt: Doubt) -> dict[Place, list[Frame]]:
     places: dict[Place, list[Frame]] = {}
     for hit, frames in doubt.hits.items():
         place = _place(hit)
-        frames = [frame for frame in frames if not _is_argument(place, frame)]
+        frames = [frame for frame in frames if not _is_argument(place, frame) and not _is_local(place, frame, doubt)]
         if frames and known.writers(place, project.extents) & ~extent:
             places.setdefault(place, []).extend(frames)
     return places
+
+
+def _is_local(place: Place, frame: Frame, doubt: Doubt) -> bool:
+    """Whether a captured variable belongs to a function that each call runs anew, around the one that reads it."""
+    if not isinstance(place, Cell):
+        return False
+    outer = frame.code.parent
+    while outer is not None and outer is not doubt.function.code.parent:
+        owners = [f for f in doubt.function.project.solution.frames.get(outer, ()) if place in f.cells.values()]
+        if owners and any(f.cells.get(name) is place for f in owners for name in outer.cells):
+            extents = doubt.function.project.extents
+            return bool(extents.set_of(owners) & extent_of(doubt.function)) or outer is doubt.function.code
+        outer = outer.parent
+    return False
 
 
 def _place(hit: Hit) -> Place:
@@ -358,8 +372,47 @@ r2 = target(tf.ones([1, 2]))
             line=8,
             outcome=Outcome.DIFFERS,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Settings:
+    one = None
+    def __new__(cls):
+        if cls.one is None:
+            cls.one = super().__new__(cls)
+            cls.one.gain = 2.0
+        return cls.one
+def target(x):
+    return x * Settings().gain
+r1 = target(tf.constant(1.0))
+Settings().gain = 5.0
+r2 = target(tf.constant(1.0))
+""",
+            line=10,
+            outcome=Outcome.DIFFERS,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+def solve(f, x):
+    return f(x)
+def search(x):
+    low = 0.0
+    def shifted(v):
+        return v + low
+    for _ in range(3):
+        x = solve(shifted, x)
+        low = low + 1.0
+    return x
+def target(x):
+    return search(x) * 2.0
+r1 = search(tf.constant(1.0))
+r2 = target(tf.constant(1.0))
+r3 = target(tf.constant(2.0))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

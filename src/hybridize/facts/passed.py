@@ -1,0 +1,98 @@
+"""Which objects a call passes to a function that several calls share, and what holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from hybridize.domain.objects import BOTTOM, Cell, Heap, Obj, Stream, Tup, Value
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
+
+#: So deeply is looked for what holds an object.
+_HELD: Final = 3
+
+
+class Owners:
+    """What holds each object in a field, a variable or as an element, gathered when first asked for."""
+
+    def __init__(self, solution: Solution) -> None:
+        self._solution = solution
+        self._found: dict[Obj, list[Heap | Frame]] | None = None
+
+    def of(self, obj: Obj) -> list[Heap | Frame]:
+        """The objects that hold one, and the frames whose captured variables do."""
+        if self._found is None:
+            self._found = {}
+            for owner, cell in self._cells():
+                for each in cell.value:
+                    if isinstance(each, Heap):
+                        self._found.setdefault(each, []).append(owner)
+        return self._found.get(obj, [])
+
+    def around(self, obj: Heap, passes: Callable[[Heap], bool], most: int) -> list[Heap | Frame]:
+        """What holds an object, through those that `passes` lets through; not all where that is too much to look at."""
+        todo, seen, found = [obj], {obj}, dict[Heap | Frame, None]()
+        while todo and len(seen) <= most:
+            for owner in self.of(todo.pop()):
+                if isinstance(owner, Frame) or not passes(owner):
+                    found[owner] = None
+                elif owner not in seen:
+                    seen.add(owner)
+                    todo.append(owner)
+        return list(found)
+
+    def _cells(self) -> Iterator[tuple[Heap | Frame, Cell]]:
+        world = self._solution.world
+        classes = (cls for made in world.classes.values() for cls in made)
+        for owner in (*world.allocated.values(), *world.modules.values(), *classes):
+            yield from ((owner, cell) for cell in owner.fields.values())
+            if owner.rest is not None:
+                yield owner, owner.rest
+        for code, frames in self._solution.frames.items():
+            for frame in frames if code.cells else ():
+                yield from ((frame, frame.cells[name]) for name in code.cells)
+
+
+class Passed:
+    """The objects that a callee may change as far as this call is concerned: of its arguments, those passed here.
+
+    (Contexts may have been merged, so that the callee's arguments are those of several calls.)
+    """
+
+    __slots__ = ("mine", "others", "owners")
+
+    def __init__(self, frame: Frame, pos: int, callee: Frame, owners: Owners) -> None:
+        passed = callee.incoming.get((frame, pos))
+        self.owners = owners
+        self.others: frozenset[Obj] = BOTTOM
+        self.mine: frozenset[Obj] = BOTTOM
+        if passed is not None and any(a is not b for a, b in zip(callee.args, passed, strict=True)):
+            self.mine = _objects(passed)
+            self.others = _objects(callee.args) - self.mine
+
+    def __contains__(self, target: Obj | None) -> bool:
+        return target not in self.others and not (self.others and target is not None and self._is_others(target))
+
+    def _is_others(self, target: Obj) -> bool:
+        """Whether only what other calls pass holds an object in its fields."""
+        todo: list[Obj] = [target]
+        for _ in range(_HELD):
+            found = [owner for obj in todo for owner in self.owners.of(obj)]
+            if not found or any(isinstance(owner, Frame) or owner in self.mine for owner in found):
+                return False
+            todo = [owner for owner in found if isinstance(owner, Heap) and owner not in self.others]
+            if not todo:
+                return True
+        return False
+
+
+def _objects(values: list[Value]) -> frozenset[Obj]:
+    """The objects in some arguments, those of `*args` included."""
+    found = set(BOTTOM.union(*values))
+    for obj in list(found):
+        if isinstance(obj, Tup):
+            found.update(*obj.items)
+        elif isinstance(obj, Stream) and obj.kind == "tuple":
+            found.update(obj.element)
+    return frozenset(found)

@@ -1,0 +1,111 @@
+"""Gradient tapes from outside of a function that record and differentiate only what it computes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hybridize.domain.objects import Inst, LibInst, Tensor
+from hybridize.domain.tensors import VARIABLE
+from hybridize.facts.guards import holds_plain_tensor
+from hybridize.facts.origins import callees_at, calls_at, definitions
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
+from hybridize.rules.values import arguments
+from hybridize.rules.views import FunctionView, ProjectView
+
+_TAPE: Final = "tf.GradientTape"
+_DERIVES: Final = frozenset({"gradient", "jacobian", "batch_jacobian"})
+_STEPS: Final = 60
+#: The operands that carry on what was recorded, by place.
+_OPERANDS: Final = {
+    **dict.fromkeys((Op.COPY, Op.REFINE, Op.ITEM, Op.UNPACK, Op.ATTR), (2,)),
+    **dict.fromkeys((Op.BINARY, Op.INPLACE, Op.COMPARE), (3, 4)),
+    Op.UNARY: (3,),
+}
+
+
+def all_inside(function: FunctionView, tapes: Sequence[LibInst], extent: int) -> bool:
+    """Whether every gradient of some tapes is asked for in the extent of a function, of what is computed there.
+
+    Such a tape records the operations of the graph, and what it is asked for is what it has recorded. What its
+    caller has computed under the tape, or has it watch, is unknown to the graph.
+    """
+    extents = function.project.extents
+    asked = function.project.shared("gradients of tapes", lambda: _gradients(function.project))
+    frames = [frame for tape in tapes for frame in asked.get(tape, ())]
+    if not frames or not all(extents.set_of([frame]) & extent for frame in frames):
+        return False
+    callers = [(caller, pos) for caller, pos, _, how in function.callers() if how != "root"]
+    return bool(callers) and not any(_passes_recorded(caller, pos, tapes) for caller, pos in callers)
+
+
+def _gradients(project: ProjectView) -> dict[LibInst, list[Frame]]:
+    """The frames that ask each tape for gradients, or have it watch something."""
+    found: dict[LibInst, list[Frame]] = {}
+    for code, frames in project.solution.frames.items():
+        for slot in _asking(code):
+            for frame in frames:
+                for obj in frame.vals[slot] or ():
+                    if isinstance(obj, LibInst) and obj.cls == _TAPE:
+                        found.setdefault(obj, []).append(frame)
+    return found
+
+
+def _asking(code: Code) -> Iterator[int]:
+    attributes = index_of(code).attributes
+    for name in (*_DERIVES, "watch"):
+        for instr in attributes.get(name, ()):
+            yield instr[2]
+
+
+def _passes_recorded(caller: Frame, pos: int, tapes: Sequence[LibInst]) -> bool:
+    """Whether a call passes what was computed from variables or by layers while the tape was open."""
+    opened = [i for i in index_of(caller.code).of(Op.ENTER) if any(t in (caller.vals[i[2]] or ()) for t in tapes)]
+    if not opened:
+        return True  # it comes from further away
+    start = min(instr[-1] for instr in opened)
+    return any(
+        holds_plain_tensor(caller.vals[slot] or frozenset()) and _is_recorded(caller, slot, start)
+        for call in calls_at(caller.code, pos)
+        for slot in arguments(call)
+        if slot >= 0
+    )
+
+
+def _is_recorded(caller: Frame, slot: int, start: int) -> bool:
+    known = definitions(caller.code)
+    todo, seen = [slot], {slot}
+    while todo and len(seen) < _STEPS:
+        made = known.get(todo.pop())
+        if made is None or made[-1] < start:
+            continue
+        if made[0] == Op.CALL and _is_of_project(caller, made):
+            return True
+        for operand in _used(made):
+            if any(isinstance(o, Tensor) and o.kind == VARIABLE for o in caller.vals[operand] or ()):
+                return True
+            if operand not in seen:
+                seen.add(operand)
+                todo.append(operand)
+    return len(seen) >= _STEPS
+
+
+def _is_of_project(caller: Frame, call: Instr) -> bool:
+    """Whether a call runs code of the project, or a layer: either may use variables."""
+    called = caller.vals[call[2]] or ()
+    return bool(callees_at(caller, call[-1])) or any(isinstance(o, Inst | LibInst) for o in called)
+
+
+def _used(made: Instr) -> list[int]:
+    op = made[0]
+    if op == Op.CALL:
+        found = [made[2], *arguments(made)]
+    elif op in (Op.LIST, Op.TUPLE):
+        found = [slot for slot, _ in made[2]]
+    elif op == Op.PHI:
+        found = [slot for _, slot in made[2]]
+    else:
+        found = [made[i] for i in _OPERANDS.get(op, ())]
+    return [slot for slot in found if slot >= 0]
