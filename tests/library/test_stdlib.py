@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -205,7 +205,9 @@ def test_families_answer_for_whole_packages() -> None:
 
 
 class FakeCode:
+    name = "<module>"
     params = ()
+    appends: Final[dict[int, Any]] = {}
 
 
 class FakeFrame:

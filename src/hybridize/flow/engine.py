@@ -107,6 +107,8 @@ class Engine(Definitions):
         frame.stuck = False
         frame.looping = False
         frame.stale = False
+        frame.around, frame.doubts = (), 0
+        frame.filled.clear()
         before = (frame.ret, frame.yields)
         frame.earlier, frame.calls = frame.calls, {}
         frame.effects.clear()

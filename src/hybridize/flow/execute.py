@@ -52,6 +52,8 @@ type_Handler = Callable[["Engine", Frame, list[Any], Instr], "bool | None"]
 
 #: A loop is interpreted at most so often; widening makes it stable long before.
 MAX_ITERATIONS = 12
+#: `f(*xs)` passes so many elements at most that are not told apart.
+MAX_SPREAD: Final = 64
 #: Longer texts are not spelled out.
 MAX_TEXT = 80
 #: The special methods that a value of an f-string is asked for, by its conversion.
@@ -297,7 +299,7 @@ def _call(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
             else:
                 values.append(value)
             continue
-        items = engine.spread(frame, value, pos) if not rest else None
+        items = None if rest else engine.spread(frame, value, pos) or _alike(engine, frame, value, pos)
         if items is not None:
             values += items
         else:
@@ -315,6 +317,15 @@ def _call(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
         else:
             named[name] = value
     vals[dst] = engine.call_value(frame, pos, target, values, named, "call", rest)
+
+
+def _alike(engine: Engine, frame: Frame, value: Value, pos: int) -> list[Value] | None:
+    """The elements of a sequence of known length that are not told apart."""
+    length = length_of(engine, frame, value)
+    if length is None or not 0 < length <= MAX_SPREAD:
+        return None
+    element = engine.elements(frame, value, pos)
+    return [element] * length if element else None
 
 
 def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
@@ -601,6 +612,8 @@ def _jump(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
 def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
     _, _, condition, then, other, first, second, pos = instr
     may, may_not = engine.condition(frame, vals[condition], pos)
+    if may and may_not and frame.code.appends:
+        return _undecided(engine, frame, instr)
     falls = False
     if may and engine.execute(frame, then):
         frame.edges[first] = 1
@@ -611,7 +624,31 @@ def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | N
     return None if falls else False
 
 
+def _undecided(engine: Engine, frame: Frame, instr: Instr) -> bool | None:
+    """Both ways of a branch, where appends are counted."""
+    frame.doubts += 1
+    falls = False
+    for block, edge in ((instr[3], instr[5]), (instr[4], instr[6])):
+        if engine.execute(frame, block):
+            frame.edges[edge] = 1
+            falls = True
+    frame.doubts -= 1
+    return None if falls else False
+
+
 def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
+    if not frame.code.appends:
+        return _turns(engine, frame, vals, instr)
+    loop: Loop = instr[2]
+    outer = frame.around
+    value = vals[loop.iterable] if loop.is_for and not loop.breaks and loop.iterable != NO_SLOT else BOTTOM
+    frame.around = (*outer, length_of(engine, frame, value or BOTTOM))
+    falls = _turns(engine, frame, vals, instr)
+    frame.around = outer
+    return falls
+
+
+def _turns(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
     loop: Loop = instr[2]
     edges = frame.edges
     items = items_in_turn(engine, frame, loop)
@@ -669,6 +706,7 @@ def _try(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | 
     statement: Try = instr[2]
     edges = frame.edges
     falls = False
+    frame.doubts += 1
     if engine.execute(frame, statement.body) and engine.execute(frame, statement.orelse):
         edges[statement.fallthrough] = 1
         falls = True
@@ -680,6 +718,7 @@ def _try(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | 
         if engine.execute(frame, handler.body):
             edges[handler.fallthrough] = 1
             falls = True
+    frame.doubts -= 1
     engine.execute(frame, statement.join)
     if not engine.execute(frame, statement.final):
         return False

@@ -45,17 +45,20 @@ class Frame:
 
     __slots__ = (
         "args",
+        "around",
         "bound",
         "callers",
         "calls",
         "cells",
         "code",
         "dead",
+        "doubts",
         "earlier",
         "edges",
         "effects",
         "exhausted",
         "explicit",
+        "filled",
         "func",
         "grown",
         "incoming",
@@ -113,6 +116,9 @@ class Frame:
         self.ops: dict[int, str] = {}
         self.symbolic = False
         self.turn: tuple[int, ...] = ()  # the turns of the loops that are being followed item by item
+        self.around: tuple[int | None, ...] = ()  # how many turns the loops take that are being executed
+        self.filled: dict[int, int] = {}  # the elements so far, by slot, of comprehensions with loops in loops
+        self.doubts = 0  # branches around the present place that may not be taken (where appends are counted)
         self.queued = False
         self.rank = 0  # above that of every function it calls, but for recursion: callees go first
         self.running = False

@@ -45,7 +45,7 @@ from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, ExhaustedError, F
 from hybridize.flow.members import is_enumeration, item_of, member_of, members_of, named
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, operator_item
-from hybridize.library.lengths import LOST
+from hybridize.library.lengths import LOST, hold_alike, length_of, note_length
 from hybridize.library.protocols import ask, look_up
 from hybridize.library.spec import Call
 from hybridize.program.ir import Code, Op
@@ -716,7 +716,9 @@ class HeapAccess:
             for i, cell in enumerate(cells):
                 self.write(frame, made.cell(i), self.read(frame, cell), pos)
         else:
-            self.lose_exactness(made)
+            length = None if bounds is None else length_of(self, frame, obj.value)
+            hold_alike(self, made)
+            note_length(self, made, None if length is None or bounds is None else len(range(length)[bounds]))
             self.write(frame, made.rest_cell(), self.values_of(frame, obj), pos)
         return made.value
 

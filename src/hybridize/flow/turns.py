@@ -58,6 +58,7 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
     outer = frame.turn
     fills = _filled(engine, frame, loop, len(items))
     body = loop.body if fills is None else loop.body[:-1]
+    start = frame.filled.get(loop.fills, 0) if loop.within else 0
     engine.turns *= len(items)
     try:
         for turn in range(len(items) + 1):
@@ -79,7 +80,7 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
             if falls:
                 edges[loop.back] = 1
             if fills is not None:
-                _fill(engine, frame, fills, turn, loop.body[-1])
+                _fill(engine, frame, fills, start + turn, loop.body[-1])
             for i, flag in enumerate(edges):
                 union[i] |= flag
             for i, slot in enumerate(slots):
@@ -90,6 +91,7 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
     finally:
         engine.turns //= len(items)
         frame.turn = outer
+        _count_filled(engine, frame, loop, None if fills is None else len(items))
     for slot, value in zip(slots, seen, strict=True):
         vals[slot] = value  # whoever looks at the loop sees all turns
     vals[loop.test[-1][1]] = join_all(items)
@@ -102,15 +104,36 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
 
 
 def _filled(engine: Engine, frame: Frame, loop: Loop, length: int) -> list[Container] | None:
-    """The lists that a comprehension fills by position; None for any other loop."""
-    if loop.fills == NO_SLOT:
+    """The lists that a loop of a comprehension fills by position; None for any other loop."""
+    if loop.fills == NO_SLOT or (loop.within and loop.fills not in frame.filled):
         return None
-    found = [obj for obj in frame.vals[loop.fills] or BOTTOM if isinstance(obj, Container)]
-    for made in found:
+    if loop.nests:
+        frame.filled.setdefault(loop.fills, 0)
+        return None
+    found = _lists(frame, loop)
+    if not loop.within:
+        _check_length(engine, found, length)
+    return found
+
+
+def _lists(frame: Frame, loop: Loop) -> list[Container]:
+    return [obj for obj in frame.vals[loop.fills] or BOTTOM if isinstance(obj, Container)]
+
+
+def _check_length(engine: Engine, lists: list[Container], length: int) -> None:
+    """A list that is filled again with another number of elements has none by position any more."""
+    for made in lists:
         appended = sum(key is not None for key in made.order)  # by counted appends, later on
         if made.exact and made.fields and len(made.fields) != length + appended:
             engine.lose_exactness(made)
-    return found
+
+
+def _count_filled(engine: Engine, frame: Frame, loop: Loop, length: int | None) -> None:
+    """Counts what the inner loops of a comprehension have given, at the end of each."""
+    if loop.within and length is not None:
+        frame.filled[loop.fills] += length
+    elif loop.nests and not loop.within and loop.fills in frame.filled:
+        _check_length(engine, _lists(frame, loop), frame.filled.pop(loop.fills))
 
 
 def _fill(engine: Engine, frame: Frame, lists: list[Container], turn: int, append: Any) -> None:

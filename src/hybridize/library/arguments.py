@@ -27,6 +27,7 @@ from hybridize.library.convert import (
     PYTHON_TF,
     alike,
     dtype_of,
+    narrowed,
 )
 from hybridize.library.index import lookup
 from hybridize.library.lengths import length_of
@@ -297,12 +298,13 @@ class Args:
             inner = self._of(self.call.elements(obj.value), depth + 1)
             length = length_of(self.call.engine, self.call.frame, obj.value)
             shape = None if inner.shape is None else (UNRESOLVED if length is None else length, *inner.shape)
-            return Operand(inner.dtype, shape, inner.kind if inner.kind == SYMBOLIC else DENSE, weak=inner.weak)
+            dtype = narrowed(inner.dtype) if inner.weak and not self.promotes else inner.dtype
+            return Operand(dtype, shape, inner.kind if inner.kind == SYMBOLIC else DENSE, weak=inner.weak)
         if not items:
             return Operand(table["float"], (0,), weak=True)
         found = [self._of(item, depth + 1) for item in items]
         strong = [f.dtype for f in found if not f.weak]
-        dtypes = set(strong or [f.dtype for f in found])
+        dtypes = set(strong or [f.dtype if self.promotes else narrowed(f.dtype) for f in found])
         dtype = next(iter(dtypes)) if len(dtypes) == 1 else None
         if not strong and dtypes == {table["int"], table["float"]}:
             dtype = table["float"]
@@ -355,8 +357,10 @@ def _dim(value: Value) -> Dim:
                 return obj.const if obj.const >= 0 else INFER
             if obj is NONE:
                 return DYNAMIC
+        if isinstance(obj, Tensor) and obj.content and len(obj.content) == 1:
+            return obj.content[0]
         if isinstance(obj, Tensor) and obj.kind != NDARRAY:
-            return obj.content[0] if obj.content and len(obj.content) == 1 else DYNAMIC
+            return DYNAMIC
     return UNRESOLVED
 
 

@@ -21,7 +21,7 @@ from hybridize.domain.objects import (
     stream,
     tup,
 )
-from hybridize.domain.tensors import DYNAMIC, UNRESOLVED, Shape, is_dynamic, join_shapes
+from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Shape, is_dynamic, join_shapes
 from hybridize.library.lengths import length_of
 from hybridize.library.spec import Call
 
@@ -67,6 +67,9 @@ PYTHON_NP: Final = {
 #: How deeply sequences are looked into, and how many alternatives of a value.
 _NESTING: Final = 4
 _ALTERNATIVES: Final = 8
+
+#: What TensorFlow makes of NumPy's integers in a list: `tf.constant([np.int64(1)])` is an int32, as of Python's own.
+_NARROWED: Final = frozenset({"int8", "int16", "int64", "uint8", "uint16"})
 
 SHAPE_KIND: Final = "TensorShape"
 
@@ -185,13 +188,17 @@ def _type_of_object(call: Call, obj: Obj, table: dict[str, str], depth: int) -> 
             engine, frame = call.engine, call.frame
             if engine.is_exact(frame, obj):
                 return _stacked(call, [engine.read(frame, c) for c in list(obj.fields.values())], table, depth)
-            element = engine.elements(frame, obj.value, call.pos)
-            dtype, shape = type_of_value(call, element, table, depth + 1)
-            return dtype, None if shape is None else (_rows(call, obj), *shape)
+            return _alike_items(call, obj, engine.elements(frame, obj.value, call.pos), table, depth)
         case Stream(kind="tuple" | "range"):
-            dtype, shape = type_of_value(call, obj.element, table, depth + 1)
-            return dtype, None if shape is None else (_rows(call, obj), *shape)
+            return _alike_items(call, obj, obj.element, table, depth)
     return None, None
+
+
+def _alike_items(call: Call, obj: Obj, element: Value, table: dict[str, str], depth: int) -> tuple[str | None, Shape]:
+    dtype, shape = type_of_value(call, element, table, depth + 1)
+    if table is PYTHON_TF and on_host([element]):
+        dtype = narrowed(dtype)
+    return dtype, None if shape is None else (_rows(call, obj), *shape)
 
 
 def _rows(call: Call, obj: Obj) -> int:
@@ -204,11 +211,23 @@ def _stacked(call: Call, items: list[Value], table: dict[str, str], depth: int) 
         return table["float"], (0,)
     types = [type_of_value(call, item, table, depth + 1) for item in items]
     dtypes = {d for d, _ in types}
+    if table is PYTHON_TF and not dtypes.isdisjoint(_NARROWED) and on_host(items):
+        dtypes = {narrowed(d) for d in dtypes}
     dtype = dtypes.pop() if len(dtypes) == 1 else _mixed(dtypes, table)
     shape = types[0][1]
     for _, other in types[1:]:
         shape = join_shapes(shape, other)
     return dtype, None if shape is None else (len(items), *shape)
+
+
+def on_host(items: list[Value]) -> bool:
+    """Whether no element of a sequence is a tensor."""
+    return not any(isinstance(obj, Tensor) and obj.kind != NDARRAY for item in items for obj in item)
+
+
+def narrowed(dtype: str | None) -> str | None:
+    """The dtype of a tensor that TensorFlow makes of a list of arrays or NumPy's numbers of a dtype."""
+    return PYTHON_TF["int"] if dtype in _NARROWED else dtype
 
 
 def _mixed(dtypes: set[str | None], table: dict[str, str]) -> str | None:

@@ -9,6 +9,10 @@ from hybridize.domain.objects import Container, Lit, Obj, Stream, Tensor, Tup, V
 
 #: The length of a container that was changed after it was made: it stays unknown.
 LOST: Final = -1
+#: A list has its elements by position while they are not more.
+_MOST_PLACED: Final = 48
+#: Where `Container.order` has the length of a list before its counted appends.
+_BASE: Final = "base"
 
 
 def length_of(engine: Any, frame: Any, value: Value) -> int | None:
@@ -58,3 +62,59 @@ def note_length(engine: Any, container: Container, length: int | None) -> None:
         known, container.count = container.count is not None, new
         if known:
             engine.wake(container.reshaped)
+
+
+def append_counted(engine: Any, frame: Any, owner: Container, items: list[Value], pos: int) -> bool:
+    """Appends elements where the place is reached once in each turn of its loops (`program.growth`); false elsewhere.
+
+    Where the loops are followed turn by turn the elements have positions; else they are so many as there are turns.
+    """
+    growth = frame.code.appends.get(pos)
+    if growth is None or owner.kind != "list" or owner.frame != frame.uid:
+        return False
+    if growth.depth == len(frame.turn) and not growth.peeked and not frame.doubts:
+        return _append_in_turn(engine, frame, owner, items, pos)
+    return not growth.guarded and _append_many(engine, frame, owner, items, pos)
+
+
+def _append_in_turn(engine: Any, frame: Any, owner: Container, items: list[Value], pos: int) -> bool:
+    if not engine.is_exact(frame, owner) or len(owner.fields) + len(items) > _MOST_PLACED:
+        return False
+    for i, item in enumerate(items):
+        key = (pos, frame.turn, i)
+        place = owner.order.get(key)
+        run, last = owner.order.get(None, (0, 0))
+        if place is None:
+            if owner.order and (run, last) != (frame.runs, len(owner.fields) - 1):
+                return False  # an element that comes between others
+            place = owner.order[key] = len(owner.fields)
+            engine.wake(owner.reshaped)
+        owner.order[None] = frame.runs, place
+        engine.write(frame, owner.cell(place), item, pos)
+    return True
+
+
+def _append_many(engine: Any, frame: Any, owner: Container, items: list[Value], pos: int) -> bool:
+    growth = frame.code.appends[pos]
+    total = len(items)
+    for turns in frame.around[growth.outer : growth.depth]:
+        if turns is None:
+            return False
+        total *= turns
+    if len(frame.around) < growth.depth:
+        return False
+    if owner.exact:
+        if owner.order:
+            return False
+        owner.order[_BASE] = len(owner.fields)
+        owner.exact = False
+    elif owner.count in (None, LOST) or _BASE not in owner.order or owner.order.get(pos, total) != total:
+        return False
+    owner.order[pos] = total
+    count = sum(owner.order.values())
+    if count != owner.count:
+        owner.count = count
+        engine.wake(owner.reshaped)
+    for item in items:
+        engine.write(frame, owner.rest_cell(), item, pos)
+    return True

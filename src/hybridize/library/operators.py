@@ -41,7 +41,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
-from hybridize.library.lengths import hold_alike, length_of, note_length
+from hybridize.library.lengths import append_counted, hold_alike, length_of, note_length
 from hybridize.library.protocols import SHOWN, ask, compare_parts, equal, look_up, show
 from hybridize.library.spec import Call
 
@@ -329,8 +329,9 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
             if x.kind == "dict":
                 result = join(result, _merged(engine, frame, [b], x, pos))
                 continue
-            engine.lose_exactness(x)
-            engine.write(frame, x.rest_cell(), engine.elements(frame, b, pos), pos)
+            if pos not in frame.code.appends or not append_counted(engine, frame, x, _listed(engine, frame, b), pos):
+                engine.lose_exactness(x)
+                engine.write(frame, x.rest_cell(), engine.elements(frame, b, pos), pos)
             result = join(result, x.value)
             continue
         if isinstance(x, Inst):
@@ -341,6 +342,12 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
         for y in b:
             result = join(result, _binary(engine, frame, op, x, y, pos))
     return result
+
+
+def _listed(engine: Any, frame: Any, value: Value) -> list[Value]:
+    """The elements of a list display."""
+    cells = [cell for obj in value if isinstance(obj, Container) for cell in obj.fields.values()]
+    return [engine.read(frame, cell) for cell in cells]
 
 
 def unary(engine: Any, frame: Any, op: str, value: Value, pos: int) -> Value:

@@ -314,9 +314,9 @@ class ExpressionLowering(Builder):
             else:
                 self.emit(Op.APPEND, -1, result, self.expr(node.elt), pos)
 
-        counts = op in (Op.LIST, None) and len(node.generators) == 1 and not node.generators[0].ifs
-        source = self._generators(node, list(node.generators), element, result if counts else NO_SLOT)
-        if counts:
+        places = op in (Op.LIST, None) and not any(generator.ifs for generator in node.generators)
+        source = self._generators(node, list(node.generators), element, result if places else NO_SLOT)
+        if places and len(node.generators) == 1:
             self.emit(Op.SIZED, -1, result, source, pos)
         for name, old in saved.items():
             self.log.append((name, self.env.get(name)))
@@ -327,7 +327,12 @@ class ExpressionLowering(Builder):
         return result
 
     def _generators(
-        self, node: ast.AST, generators: list[ast.comprehension], element: Callable[[], None], fills: int = NO_SLOT
+        self,
+        node: ast.AST,
+        generators: list[ast.comprehension],
+        element: Callable[[], None],
+        fills: int = NO_SLOT,
+        within: bool = False,
     ) -> int:
         """Emits the loops of a comprehension; gives the slot of the outermost iterable."""
         if not generators:
@@ -340,12 +345,15 @@ class ExpressionLowering(Builder):
 
         def body() -> None:
             self.bind_target(generator.target, item, pos, comprehension=True)
-            self._filters(node, generator.ifs, generators[1:], element)
+            self._filters(node, generator.ifs, generators[1:], element, fills)
 
         block, _ = self.branch(body)
         entry, back, exhausted, done = self.edge(), self.edge(), self.edge(), self.edge()
         test: Block = ((Op.ITER, item, iterable, pos),)
-        loop = Loop((), test, NO_SLOT, block, (), entry, back, exhausted, done, True, iterable, fills=fills)
+        nests = len(generators) > 1
+        loop = Loop(
+            (), test, NO_SLOT, block, (), entry, back, exhausted, done, True, iterable, (), (), fills, nests, within
+        )
         self.emit(Op.LOOP, -1, loop, pos)
         return iterable
 
@@ -355,9 +363,10 @@ class ExpressionLowering(Builder):
         tests: Sequence[ast.expr],
         generators: list[ast.comprehension],
         element: Callable[[], None],
+        fills: int = NO_SLOT,
     ) -> None:
         if not tests:
-            self._generators(node, generators, element)
+            self._generators(node, generators, element, fills, within=True)
             return
         condition = self.expr(tests[0])
         block, _ = self.branch(

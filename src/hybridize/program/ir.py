@@ -103,6 +103,8 @@ class Loop:
     breaks: tuple[int, ...] = ()
     continues: tuple[int, ...] = ()
     fills: int = NO_SLOT  # the list that a comprehension gives one element in each turn, by the last instruction
+    nests: bool = False  # a loop inside this one does so
+    within: bool = False  # this one stands in another of the same comprehension
     slots: tuple[int, ...] | None = None  # what the body assigns (`flow.turns`), gathered when first asked for
     inner: tuple[int, ...] | None = None  # the edges inside the body, likewise
 
@@ -143,6 +145,20 @@ class Param:
     default: ast.expr | None = None
 
 
+@dataclass(slots=True)
+class Growth:
+    """An append that runs once in each turn of the loops between it and the making of its list.
+
+    `outer` loops are around the list's making, `depth` around the append; `guarded` if it stands in a branch of its
+    own, `peeked` if elements of the list are read between its appends.
+    """
+
+    outer: int
+    depth: int
+    guarded: bool
+    peeked: bool
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Code:
     """A lowered module, class body, function or lambda. `kind` says which; positions are those of `def`."""
@@ -174,8 +190,8 @@ class Code:
     occurrence: int = 1
     bound: frozenset[str] = frozenset()
     fields: tuple[str, ...] = ()
-    #: Appends to a list of the same function that count (`program.growth`), with the number of loops around each.
-    appends: dict[int, int] = field(default_factory=dict)
+    #: Appends to a list of the same function that count (`program.growth`), by their position.
+    appends: dict[int, Growth] = field(default_factory=dict)
     index: Any = None  # program.index: made when first asked for
 
     def __repr__(self) -> str:

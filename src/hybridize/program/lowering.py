@@ -65,7 +65,7 @@ class Lowering(PatternLowering, GrowthLowering):
     def expression(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
             if self.lists:
-                self.appending(node.value)
+                self.appending(node)
             self.expr(node.value)
 
     def assign_statement(self, node: ast.Assign) -> None:
@@ -83,6 +83,8 @@ class Lowering(PatternLowering, GrowthLowering):
     def augmented(self, node: ast.AugAssign) -> None:
         pos, op, target = position(node), BINARY[type(node.op)], node.target
         dst = self.slot()
+        if self.lists:
+            self.appending(node)
         match target:
             case ast.Name():
                 old = self.load(target.id, position(target))

@@ -30,6 +30,7 @@ from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, V
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.hooks import run_weight_hook
+from hybridize.library.keras.modes import implied_training, outer_training, takes_training
 from hybridize.library.keras.settings import (
     cast_inputs,
     entered,
@@ -111,9 +112,12 @@ def call_layer(call: Call) -> Value:
 
 def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
     """Runs a project's `call`. On symbolic inputs Keras traces it with graph tensors and makes the result symbolic."""
-    if any(is_symbolic(value) for value in args):
+    symbolic = any(is_symbolic(value) for value in args)
+    if symbolic:
         call.effect("symbolic_call", "a functional model")
-    return call_inside(call, method, args, call.kwargs, call.rest)
+    mode = implied_training(call, method, args, symbolic=symbolic)
+    kwargs = {**call.kwargs, "training": mode} if mode else call.kwargs
+    return call_inside(call, method, args, kwargs, call.rest)
 
 
 def call_inside(
@@ -203,12 +207,24 @@ def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
         call.call(step, value, how="keras")
         call.call(step, tensor(kind).value, how="keras")
         return tensor(kind).value
+    mode = call.kwargs.get("training") or outer_training(call.frame)
     for step in steps:
         if step and all(isinstance(o, Tensor) for o in step):
             continue  # an `Input`
         if step and value:
-            value = call.call(step, value, how="keras")
+            kwargs = {"training": mode} if mode and _forwards(call, step) else {}
+            value = call.call(step, value, how="keras", **kwargs)
     return value
+
+
+def _forwards(call: Call, layer: Value) -> bool:
+    """Whether a layer of a `Sequential` can be told its mode."""
+    for obj in layer:
+        if isinstance(obj, LibInst) and "$layers" in obj.fields:
+            return True
+        if isinstance(obj, Inst) and takes_training(call.engine.find_method(call.frame, obj, "call")):
+            return True
+    return False
 
 
 def _build(call: Call) -> Value:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import INT_V, NONE, STR_V, Value
-from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape
+from hybridize.domain.objects import INT_V, NONE, STR_V, Bound, Func, Inst, Value, Wrapper, tensor
+from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape
+from hybridize.library.convert import PYTHON_TF, type_of_value
 from hybridize.library.keras.dense import normal, same
 from hybridize.library.keras.models import LayerShape, layer, layer_value
-from hybridize.library.keras.settings import LayerCall
+from hybridize.library.keras.settings import LayerCall, Settings, settings_of_receiver
 from hybridize.library.operands import Unsure
 from hybridize.library.spec import Call, ClassSpec, Spec
 
@@ -83,6 +84,7 @@ def _lookup(it: LayerCall) -> Value:
 
 def _vectorized(it: LayerCall) -> Value:
     """`TextVectorization`: rows of token indices."""
+    _run_steps(it.call, it.settings, tensor(DENSE, "string", it.x.shape).value)
     mode = it.settings.word("output_mode", "int")
     shape = it.x.known
     if it.settings.flag("ragged") or len(shape) not in (0, 1, 2):
@@ -95,6 +97,29 @@ def _vectorized(it: LayerCall) -> Value:
     if it.settings.given("output_sequence_length"):
         length = it.settings.dim("output_sequence_length")
     return it.result("int64", (*shape[:1], length))
+
+
+def _run_steps(call: Call, settings: Settings, text: Value) -> None:
+    """The project's own functions among the steps of `TextVectorization`: each sees what the one before gives."""
+    for name in ("standardize", "split"):
+        try:
+            step = settings.value(name)
+        except Unsure:
+            return
+        if any(isinstance(obj, Func | Bound | Wrapper | Inst) for obj in step):
+            text = call.call(step, text, how="keras") or text
+        elif name == "split" or not text:
+            return
+
+
+def _adapted(call: Call) -> Value:
+    """`adapt(data)`: vectorization runs its steps on the data, with an axis of one more where there is only one."""
+    obj = call.receiver
+    given = type_of_value(call, call.arg(0, "data"), PYTHON_TF)[1]
+    shape = (given[0], 1) if given is not None and len(given) == 1 else given
+    if obj is not None:
+        _run_steps(call, settings_of_receiver(call), tensor(DENSE, "string", shape).value)
+    return NONE.value
 
 
 def _hashed(it: LayerCall) -> Value:
@@ -157,7 +182,9 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     **{f"keras.layers.{name}": layer(same, "compute") for name in _AUGMENTING.split()},
     "keras.layers.StringLookup": layer_value(_lookup, methods=_ADAPT),
     "keras.layers.IntegerLookup": layer_value(_lookup, methods=_ADAPT),
-    "keras.layers.TextVectorization": layer_value(_vectorized, methods=_ADAPT),
+    "keras.layers.TextVectorization": layer_value(
+        _vectorized, methods={**_ADAPT, "adapt": Spec(_adapted, effects=("eager_only",))}
+    ),
     "keras.layers.Hashing": layer_value(_hashed),
     "keras.layers.Discretization": layer_value(_binned, methods=_ADAPT),
     "keras.layers.CategoryEncoding": layer_value(_category),

@@ -34,6 +34,7 @@ from hybridize.library.keras.batches import batch_dim, batch_of, run_mode
 from hybridize.library.keras.callbacks import run_callbacks
 from hybridize.library.keras.core import batch_size, call_layer, call_library_model, nothing
 from hybridize.library.keras.losses import seen_dtype
+from hybridize.library.keras.modes import takes_training
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
@@ -163,23 +164,13 @@ def _default_step(call: Call, data: Value, training: bool, how: str) -> Value:
             continue
         inner = Call(call.engine, call.frame, call.pos, "keras.Model.__call__", [parts[0]], {}, obj)
         found = call.engine.find_method(call.frame, obj, "call") if obj is not None else BOTTOM
-        if found and _takes_training(found):
+        if takes_training(found) or isinstance(obj, LibInst):
             inner.kwargs = {"training": literal(training).value}
         predicted = call_layer(inner) if isinstance(obj, Inst) else call_library_model(inner)
         result = join(result, predicted)
         if len(parts) > 1:
             _losses(call, parts[1], predicted, how)
     return result
-
-
-def _takes_training(found: Value) -> bool:
-    for obj in found:
-        func = getattr(obj, "func", obj)
-        inner = getattr(func, "inner", None)
-        code = getattr(func, "code", None) or (getattr(next(iter(inner)), "code", None) if inner else None)
-        if code is not None and any(p.name == "training" or p.kind == "kwargs" for p in code.params):
-            return True
-    return False
 
 
 def _losses(call: Call, truth: Value, predicted: Value, how: str) -> None:

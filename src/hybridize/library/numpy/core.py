@@ -9,6 +9,7 @@ from hybridize.domain.objects import NONE_V, Obj, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.library.arithmetic import promoted
 from hybridize.library.numpy import functions
+from hybridize.library.numpy.scalars import folded
 from hybridize.library.operands import Args, DtypeRule, tensor_rule, value_rule
 from hybridize.library.spec import Call, Rule, Spec
 
@@ -74,7 +75,7 @@ _DTYPES: Final[dict[str, DtypeRule]] = {
 def _table() -> dict[str, Spec]:
     made: dict[str, Spec] = {}
     for name, (dtype, shape) in functions.table().items():
-        made[f"np.{name}"] = Spec(on_host(tensor_rule(_DTYPES.get(name, dtype), shape, kind=NDARRAY)))
+        made[f"np.{name}"] = Spec(on_host(folded(name, tensor_rule(_DTYPES.get(name, dtype), shape, kind=NDARRAY))))
     for name, rule in functions.values().items():
         made[f"np.{name}"] = Spec(on_host(value_rule(rule, "unknown")))
     return made

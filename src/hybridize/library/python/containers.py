@@ -26,6 +26,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.library.lengths import append_counted
 from hybridize.library.protocols import FORMATTED, equal, look_up, show
 from hybridize.library.python.sequences import compare_elements, from_keys, give
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
@@ -34,8 +35,6 @@ from hybridize.program.ir import Op
 
 #: So many attributes of an object are told apart by `vars`.
 _MOST_PARTS: Final = 32
-#: A list has its elements by position while they are not more.
-_MOST_APPENDED: Final = 48
 _NOTHING: Final = give(NONE_V)
 
 
@@ -51,7 +50,7 @@ def _add(index: int) -> Rule:
 
     def rule(call: Call) -> Value:
         owner = _self(call)
-        if not index and _append_in_turn(call, owner):
+        if not index and append_counted(call.engine, call.frame, owner, [call.arg(0)], call.pos):
             return NONE_V
         call.engine.lose_exactness(owner)
         if index:
@@ -60,27 +59,6 @@ def _add(index: int) -> Rule:
         return NONE_V
 
     return rule
-
-
-def _append_in_turn(call: Call, owner: Container) -> bool:
-    """Appends by position, where the place is reached once in each turn of loops that are followed (`flow.turns`)."""
-    frame = call.frame
-    depth = frame.code.appends.get(call.pos)
-    if depth is None or depth != len(frame.turn) or owner.kind != "list" or owner.frame != frame.uid:
-        return False
-    if not call.engine.is_exact(frame, owner) or len(owner.fields) >= _MOST_APPENDED:
-        return False
-    key = (call.pos, frame.turn)
-    place = owner.order.get(key)
-    run, last = owner.order.get(None, (0, 0))
-    if place is None:
-        if owner.order and (run, last) != (frame.runs, len(owner.fields) - 1):
-            return False  # an element that comes between others
-        place = owner.order[key] = len(owner.fields)
-        call.engine.wake(owner.reshaped)
-    owner.order[None] = frame.runs, place
-    call.engine.write(frame, owner.cell(place), call.arg(0), call.pos)
-    return True
 
 
 def _shift(call: Call, owner: Container) -> None:

@@ -119,6 +119,8 @@ def _number(kind: str) -> Rule:
         result = BOTTOM
         for obj in call.arg(0):
             read = isinstance(obj, Tensor) and obj.kind != "ndarray"
+            if isinstance(obj, Tensor) and not read and obj.shape == () and obj.content and obj.content[0] >= 0:
+                result = join(result, literal({"int": int, "float": float}[kind](obj.content[0])).value)
             if isinstance(obj, Lit) and obj.varies and kind == "int":
                 return obj.value
             if read or (isinstance(obj, Lit | Prim) and obj.varies):

@@ -134,9 +134,12 @@ def _rows(call: Call) -> list[Value] | None:
 
 
 def known_items(call: Call, value: Value) -> list[Value] | None:
-    """The items of a sequence by position, if they are known."""
+    """The items of a sequence by position, if they are known; of tuples of one length, what is at each place."""
     if len(value) != 1:
-        return None
+        tuples = [obj.items for obj in value if isinstance(obj, Tup)]
+        if len(tuples) != len(value) or len(set(map(len, tuples))) != 1:
+            return None
+        return [join_all(list(column)) for column in zip(*tuples, strict=True)]
     (obj,) = value
     if isinstance(obj, Tup):
         return list(obj.items)
@@ -213,7 +216,8 @@ def _reversed(call: Call) -> Value:
             if items and len(items) <= MAX_ROWS and all(items):
                 result = join(result, tup(tuple(reversed(items)), "reversed").value)
             else:
-                result = join(result, stream("reversed", call.elements(obj.value)).value)
+                length = length_of(call.engine, call.frame, obj.value)
+                result = join(result, stream("reversed", call.elements(obj.value), length).value)
     return result
 
 

@@ -6,6 +6,8 @@ from typing import Final
 
 from hybridize.domain.objects import NONE, Value
 from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape, blurred
+from hybridize.library.convert import narrowed
+from hybridize.library.lengths import length_of
 from hybridize.library.operands import (
     INFER,
     Args,
@@ -76,8 +78,9 @@ def _concat(a: Args) -> Value:
         if inner.kind in (RAGGED, SPARSE):
             raise
         axis = axis_of(inner.rank, a.integer("axis"))
-        rest = ((UNRESOLVED if d >= 0 else blurred(d)) if i == axis else d for i, d in enumerate(inner.known))
-        return a.result(inner.dtype, tuple(rest))
+        count = _length(a)
+        joined = [d if i != axis else _times(d, count) for i, d in enumerate(inner.known)]
+        return a.result(inner.dtype, tuple(joined))
     if any(o.kind in (RAGGED, SPARSE) for o in values):
         return a.result(common(values), None)
     shape = sure(lambda b: concatenated([o.shape for o in values], b.integer("axis")), a)
@@ -97,12 +100,25 @@ def _stack(a: Args) -> Value:
         if inner.kind in (RAGGED, SPARSE):
             raise
         at = axis_of(inner.rank + 1, axis)
-        return a.result(inner.dtype, (*inner.known[:at], UNRESOLVED, *inner.known[at:]))
+        dtype = narrowed(inner.dtype) if inner.weak else inner.dtype
+        return a.result(dtype, (*inner.known[:at], _length(a), *inner.known[at:]))
     if any(o.kind in (RAGGED, SPARSE) for o in values):
         return a.result(common(values), None)
     shape = sure(lambda b: stacked([o.shape for o in values], axis), a)
     content = _kept(values) if shape is not None and len(shape) == 1 else None
-    return a.result(common(values), shape, content)
+    dtype = common(values)
+    return a.result(narrowed(dtype) if all(o.weak for o in values) else dtype, shape, content)
+
+
+def _length(a: Args) -> Dim:
+    """How many tensors a list holds whose elements are not known one by one."""
+    found = length_of(a.call.engine, a.call.frame, a.value("values"))
+    return UNRESOLVED if found is None else found
+
+
+def _times(dim: Dim, count: Dim) -> Dim:
+    """The dim of so many tensors side by side, which may differ in it where it is not known."""
+    return dim * count if dim >= 0 and count >= 0 else UNRESOLVED if dim >= 0 else blurred(dim)
 
 
 def listed(a: Args, values: list[Value], tag: str = "") -> Value:
