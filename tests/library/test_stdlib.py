@@ -265,6 +265,9 @@ class FakeEngine:
     def values_of(self, frame: Any, obj: Container) -> Value:
         return join_all([c.value for c in (*obj.fields.values(), *([obj.rest] if obj.rest else []))])
 
+    def cells_of(self, frame: Any, obj: Container) -> list[Value]:
+        return [self.values_of(frame, obj)]
+
     def keys_of(self, frame: Any, obj: Container) -> Value:
         return join_all([literal(key).value for key in obj.fields])
 
