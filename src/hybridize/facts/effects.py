@@ -50,7 +50,6 @@ from hybridize.facts.reasons import (
     CONSTRUCTORS,
     OPAQUE,
     TOLD,
-    WORLD,
     Reason,
     evidence_of,
     fills_own,
@@ -70,8 +69,9 @@ _ABSORBED: Final = frozenset({"build", "host"})
 #: A method that fills its own object once, whoever calls it.
 _LAZY: Final = "build"
 _MOST: Final = 12
-#: A call carries on so many effects of its callee; of the rest it says that it is unknown.
+#: A call carries on so many effects of its callee, and a function has so many: of the rest it is said to be unknown.
 _MOST_LIFTED: Final = 200
+_MOST_HELD: Final = 300
 #: Objects without identity: two arrays of one type are the same abstract object.
 _VALUES: Final = (Tensor, Stream, Tup, Unknown)
 
@@ -87,6 +87,7 @@ class SideEffects:
     def __init__(self, solution: Solution, extents: Extents) -> None:
         self.extents = extents
         self._summaries: dict[Frame, Summary] = {}
+        self._own: dict[Heap, bool] = {}  # which objects come into being in the frame whose effects are being gathered
         self._done = 0  # the frames that have a summary, as a set
         self._frames = solution.frames
         self._owners = Owners(solution)
@@ -109,14 +110,19 @@ class SideEffects:
     def _summarize(self, component: list[Frame]) -> None:
         gathered: Summary = {}
         for frame in sorted(component, key=lambda f: f.uid) if len(component) > 1 else component:
+            self._own = {}
             for effect in frame.effects.values():
                 self._add(gathered, frame, effect)
             for pos, callee, how in self.extents.calls(frame):
                 if how in _ABSORBED or callee in component:
                     continue
                 summary = self._summaries[callee]
-                if summary:
-                    self._lift(gathered, frame, pos, callee, summary)
+                if not summary:
+                    continue
+                self._lift(gathered, frame, pos, callee, summary)
+                if len(gathered) > _MOST_HELD:
+                    _cut(gathered, frame)
+                    break
         if len(component) > 1:
             # Functions that call each other share a summary: whose parameter it was is no longer told apart.
             gathered = {k: replace(r, roots=ELSEWHERE) if r.roots else r for k, r in gathered.items()}
@@ -141,16 +147,16 @@ class SideEffects:
 
     def _lift(self, gathered: Summary, frame: Frame, pos: int, callee: Frame, summary: Summary) -> None:
         """Takes over a callee's effects, as far as they are effects of the caller too."""
-        count = 0
-        lasting = False
+        most = len(gathered) + _MOST_LIFTED
         once_here: bool | None = None
         either: bool | None = None
         passed = Passed(frame, pos, callee, self._owners)
         pruned = Pruned(frame, pos, callee)
+        prunes = pruned.some
         step = (frame.code.path, pos, callee.code.name)
         for key, reason in summary.items():
             effect = reason.effect
-            if pruned.some and (
+            if prunes and (
                 (reason.path[0][:2] if reason.path else (reason.frame.code.path, effect.position)) in pruned
             ):
                 continue
@@ -169,11 +175,8 @@ class SideEffects:
                 either = is_either(frame, pos)
             sure = reason.sure and not (either and effect.kind in TOLD)
             gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, sure, once)
-            lasting = lasting or (not once and _is_lasting(effect))
-            count += 1
-            if count > _MOST_LIFTED:
-                if not lasting:
-                    _cut(gathered, callee, step)
+            if len(gathered) > most:
+                _cut(gathered, callee, step)
                 break
 
     def _seen_from(
@@ -199,7 +202,12 @@ class SideEffects:
         if isinstance(target, Mod | Lib):
             return False
         if isinstance(target, Heap):
-            return self._made_here(frame, target, direct=direct)
+            if direct:
+                return self._made_here(frame, target, direct=True)
+            found = self._own.get(target)
+            if found is None:
+                found = self._own[target] = self._made_here(frame, target, direct=False)
+            return found
         if isinstance(target, Unknown):
             return False
         return target is not None
@@ -223,7 +231,7 @@ class SideEffects:
         extents = self.extents
         inside = extents.of(frame)
         owners = extents.frames(inside & extents.owners(cell))
-        return any(all(inside & extents.set_of([c]) or _keeps_nothing(c) for c in o.callers) for o in owners)
+        return any(all(extents.has(inside, c) or _keeps_nothing(c) for c in o.callers) for o in owners)
 
     def _made_here(self, frame: Frame, target: Heap, *, direct: bool) -> bool:
         """Whether the extent of a frame allocated an object."""
@@ -249,10 +257,11 @@ class SideEffects:
             return self._is_private(frame, code)
         if target.frame == frame.uid:
             return True
-        makers = self.extents.of(frame) & self.extents.with_uid(target.frame)
-        if code.name == _LAZY and code.params:  # what a layer builds is the layer's, whoever called it first
-            return any(all(self._is_part(frame, o) for o in f.args[0]) for f in self.extents.frames(makers))
-        return bool(makers)
+        maker = self.extents.run_by(frame, target.frame)
+        if maker is not None and code.name == _LAZY and code.params:
+            # What a layer builds is the layer's, whoever called it first.
+            return all(self._is_part(frame, owner) for owner in maker.args[0])
+        return maker is not None
 
     def _is_kept(self, code: Code, position: int) -> bool:
         """Whether what is made at a place outlives the call: it is made only where there is none yet."""
@@ -292,9 +301,9 @@ class SideEffects:
         extents = self.extents
         inside = extents.without_bodies(extents.of(frame)) | extents.set_of([frame])
         found = self._frames.get(code, [])
-        if not all(inside & extents.set_of([f]) for f in found):
+        if not all(extents.has(inside, f) for f in found):
             return False
-        return all(c.gone or inside & extents.set_of([c]) for f in found for c in f.callers)
+        return all(c.gone or extents.has(inside, c) for f in found for c in f.callers)
 
     def _origin(self, frame: Frame, effect: Effect) -> frozenset[Root]:
         """Arrays and iterators have no identity: what the function's own code says of their origin decides."""
@@ -377,15 +386,10 @@ def _judged(reasons: list[Reason], speculate: bool) -> tuple[Fact, list[Evidence
     return Fact(Ternary.NO), list(seen.values())
 
 
-def _is_lasting(effect: Effect) -> bool:
-    """Whether an effect is one of every caller, whatever the caller has made itself."""
-    return effect.kind in WORLD or effect.kind == "global" or isinstance(effect.target, Mod | Lib)
-
-
-def _cut(gathered: Summary, callee: Frame, step: tuple[str, int, str]) -> None:
-    """Says that a callee has more effects than are carried on: what the rest does to a caller is unknown."""
-    rest = Effect("unfollowed", None, callee.code.name, callee.code.position)
-    gathered.setdefault(_key(rest), Reason(rest, callee, (step,)))
+def _cut(gathered: Summary, frame: Frame, *path: tuple[str, int, str]) -> None:
+    """Says that a frame has more effects than are carried on: what the rest does to a caller is unknown."""
+    rest = Effect("unfollowed", None, frame.code.name, frame.code.position)
+    gathered.setdefault(_key(rest), Reason(rest, frame, path))
 
 
 def _handed_out(frame: Frame, effect: Effect) -> frozenset[Root]:

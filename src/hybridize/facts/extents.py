@@ -51,6 +51,7 @@ class Extents:
         self._frames: list[Frame] = []
         self._places: dict[Frame, int] = {}
         self._extents: dict[Frame, tuple[int, int]] = {}  # without the zeros at the end, and how many these are
+        self._last: tuple[Frame | None, int] = (None, 0)  # the extent that was asked for last
         self._bodies = 0  # module bodies
         self._of_code: dict[Code, int] = {}
         self._of_uid: dict[int, int] = {}
@@ -99,10 +100,15 @@ class Extents:
 
     def of(self, frame: Frame) -> int:
         """What a call of a frame may run, itself included."""
+        last, known = self._last
+        if last is frame:
+            return known
         found = self._extents.get(frame)
         if found is None:  # no longer part of the solution
             found = self._extents[frame] = _packed(self.set_of(reachable(frame)))
-        return found[0] << found[1]
+        some = found[0] << found[1]
+        self._last = frame, some
+        return some
 
     def parts(self, some: int) -> Iterator[list[Frame]]:
         """The components in a set of frames that has them as a whole, callees first."""
@@ -167,10 +173,15 @@ class Extents:
         """The frames of a function, class body or module."""
         return self._of_code.get(code, 0)
 
-    def with_uid(self, uid: int) -> int:
-        """The frame of a function or class body that has a number; empty where there is none."""
+    def has(self, some: int, frame: Frame) -> bool:
+        """Whether a frame is in a set."""
+        place = self._places.get(frame)
+        return place is not None and some >> place & 1 == 1
+
+    def run_by(self, frame: Frame, uid: int) -> Frame | None:
+        """The frame of a function or class body that has a number, if a call of the other may run it."""
         place = self._of_uid.get(uid)
-        return 0 if place is None else 1 << place
+        return self._frames[place] if place is not None and self.of(frame) >> place & 1 else None
 
     def owners(self, cell: Cell) -> int:
         """The frames whose variable a captured variable is."""

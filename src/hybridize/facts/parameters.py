@@ -54,6 +54,7 @@ class Looker:
 
     def __init__(self) -> None:
         self._memo: dict[Value, Seen] = {}
+        self._varying: dict[tuple[Value, int], Prim | Lit | None] = {}
 
     def seen(self, value: Value) -> Seen:
         """What is inside one value."""
@@ -70,6 +71,26 @@ class Looker:
         total.literals.update(found.literals)
         total.varies = total.varies or found.varies
         total.unknown = total.unknown or found.unknown
+
+    def varying(self, value: Value, depth: int = 2) -> Prim | Lit | None:
+        """A Python value that differs from call to call, by itself or in a tuple, list or dict: the first by name."""
+        key = value, depth
+        if key in self._varying:
+            return self._varying[key]
+        holders: dict[Obj, Prim | Lit] = {}
+        for obj in value:
+            if isinstance(obj, Prim | Lit):
+                if obj.varies and obj.kind != "bool":
+                    holders[obj] = obj
+            elif depth and isinstance(obj, Tup | Container):
+                inside = (self.varying(inner, depth - 1) for inner in _contents(obj))
+                found = next((each for each in inside if each is not None), None)
+                if found is not None:
+                    holders[obj] = found
+        # What structures look like is costly to write down: only those are compared that have an answer.
+        first = min(holders, key=repr) if len(holders) > 1 else next(iter(holders), None)
+        result = self._varying[key] = holders[first] if first is not None else None
+        return result
 
     def _look(self, value: Value, seen: Seen, depth: int, visited: set[Obj]) -> None:
         for obj in value:
@@ -338,7 +359,7 @@ class Parameters:
                     if only and not is_traced_call(caller, pos, frame):
                         continue
                     place = (caller.code.path, pos >> 16)
-                    varying = _varying(args[index]) or self._growing(caller, pos, index, args[index])
+                    varying = self.looker.varying(args[index]) or self._growing(caller, pos, index, args[index])
                     if varying is not None:
                         said = f"`{param.name}` receives a Python {varying.kind} that differs from call to call"
                         return Fact(Ternary.YES, (Evidence(said, *place),))
@@ -383,20 +404,6 @@ def _truths(obj: Obj) -> tuple[Value, ...] | None:
 
 def _is_called_as_graph(frames: list[Frame]) -> bool:
     return any(is_traced_call(c, p, frame) for frame in frames for c, p in frame.incoming if c is not None)
-
-
-def _varying(value: Value, depth: int = 2) -> Prim | Lit | None:
-    """A Python value that differs from call to call, by itself or in a tuple, list or dict."""
-    for obj in sorted(value, key=repr) if len(value) > 1 else value:
-        if isinstance(obj, Prim | Lit):
-            if obj.varies and obj.kind != "bool":
-                return obj
-        elif depth and isinstance(obj, Tup | Container):
-            for inner in _contents(obj):
-                found = _varying(inner, depth - 1)
-                if found is not None:
-                    return found
-    return None
 
 
 def _literal_text(obj: Obj) -> str:

@@ -33,7 +33,7 @@ OPAQUE: Final = frozenset({"unknown_call", "foreign_call", "unfollowed"})
 CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__setstate__"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen: they are made by the million
 class Reason:
     """An effect with the calls that lead to it: (caller's file, position, callee's name) steps, outermost first."""
 

@@ -303,6 +303,11 @@ class Control:
         masks = [(site, self.loop(site)) for site in self.structure.loops]
         return [(site, mask) for site, mask in masks if mask and self.runs(site)]
 
+    @property
+    def is_split(self) -> bool:
+        """Whether the frame has any branch or loop of the graph."""
+        return bool(self.branches or self.loops)
+
     @cached_property
     def _masks(self) -> dict[int, int]:
         return {id(site): mask for site, mask in (*self.branches, *self.loops)}

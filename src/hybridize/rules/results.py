@@ -28,7 +28,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import call_at
+from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.index import lookup
 from hybridize.program.ir import Instr, Op
@@ -200,10 +200,7 @@ def _call(caller: Frame, pos: int, function: FunctionView) -> Instr | None:
     first = call_at(caller.code, pos)
     if first is None:
         return None
-    for instr in function.project.symbolic.instructions(caller.code):
-        if instr[0] == Op.CALL and instr[-1] == pos and _runs(caller.vals[instr[2]], function):
-            return instr
-    return first
+    return next((instr for instr in calls_at(caller.code, pos) if _runs(caller.vals[instr[2]], function)), first)
 
 
 def _runs(value: Value | None, function: FunctionView) -> bool:

@@ -200,7 +200,7 @@ class Scanner:
         if len(component) > 1:
             # Functions that call each other share their hits; whose parameter it was is no longer told apart.
             gathered = [Carried(c.rule, c.hit, c.frame, OPERATION, c.path, c.sure) for c in gathered]
-        kept = _nearest(gathered)
+        kept = _nearest(gathered) if gathered else ()
         for frame in component:
             self._carried[frame] = kept
 
@@ -234,10 +234,14 @@ class Scanner:
 
     def _lifted(self, frame: Frame, pos: int, callee: Frame) -> Iterator[Carried]:
         found = self._carried.get(callee)
-        pruned = Pruned(frame, pos, callee) if found else ()
-        either = bool(found) and is_either(frame, pos)
-        for carried in found or ():
-            if carried.place in pruned:
+        if not found:
+            return
+        pruned = Pruned(frame, pos, callee)
+        prunes = pruned.some
+        either = is_either(frame, pos)
+        step = (frame.code.path, pos, callee.code.name)
+        for carried in found:
+            if prunes and carried.place in pruned:
                 continue
             passes = carried.rule.passes
             if passes is not None and not passes(FrameView(self.project, frame), pos, callee):
@@ -246,7 +250,6 @@ class Scanner:
             if not carried.needs & OPERATION:
                 needs = self.project.symbolic.lift(frame, pos, callee, carried.needs)
             if needs:
-                step = (frame.code.path, pos, callee.code.name)
                 sure = carried.sure and not either
                 yield Carried(carried.rule, carried.hit, carried.frame, needs, (step, *carried.path), sure)
 

@@ -27,8 +27,10 @@ _MADE: Final = frozenset({Op.LIST, Op.DICT, Op.SET, Op.CALL})
 def scan(view: FrameView) -> Iterator[Hit]:
     """`append` and its like under a condition or in a loop of the graph, or in a function given to `tf.cond`."""
     yield from _in_bodies(view)
+    if index_of(view.code).by_op.keys().isdisjoint((Op.IF, Op.LOOP)) or not control(view).is_split:
+        return
     yield from _in_callees(view)
-    if not view.project.shared(("mutates", view.code), lambda: _mutates_on_a_way(view.code)):
+    if not view.project.shared(("mutates", view.code), lambda: _mutates(view.code)):
         return
     calls = [i for i in index_of(view.code).of(Op.CALL) if _changed(view, i)]
     if not calls:
@@ -58,8 +60,6 @@ def _in_bodies(view: FrameView) -> Iterator[Hit]:
 
 def _in_callees(view: FrameView) -> Iterator[Hit]:
     """What functions change that a branch or loop of the graph calls: variables and objects of the function around."""
-    if index_of(view.code).by_op.keys().isdisjoint((Op.IF, Op.LOOP)):
-        return
     for (pos, callee), how in view.frame.calls.items():
         summary = view.project.effects.of(callee) if how == "call" else None
         changes = [r for r in summary.values() if not r.once and _is_of(view, r.effect)] if summary else []
@@ -86,10 +86,9 @@ def _is_of(view: FrameView, effect: Effect) -> bool:
     return effect.kind in _CHANGES and isinstance(effect.target, Heap) and effect.target.site[0] is view.code
 
 
-def _mutates_on_a_way(code: Code) -> bool:
-    """Whether a function calls such methods, and has conditions or loops."""
-    index = index_of(code)
-    return not _MUTATORS.isdisjoint(index.attributes) and not index.by_op.keys().isdisjoint((Op.IF, Op.LOOP))
+def _mutates(code: Code) -> bool:
+    """Whether a function calls such methods."""
+    return not _MUTATORS.isdisjoint(index_of(code).attributes)
 
 
 def _changed(view: FrameView, instr: tuple[object, ...]) -> list[Container]:

@@ -56,7 +56,10 @@ def _known_problems(
     key = (value, receiver, depth)
     found = known.get(key)
     if found is None:
-        found = known[key] = tuple(_problems(project, value, receiver, depth))
+        first: dict[str, tuple[Evidence, ...]] = {}
+        for said, evidence in _problems(project, value, receiver, depth):
+            first.setdefault(said, evidence)
+        found = known[key] = tuple(first.items())
     return found
 
 
