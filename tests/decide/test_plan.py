@@ -200,6 +200,73 @@ def test_a_training_loop_is_not_unrolled(tmp_path: Path) -> None:
     assert codes(found["train"]) == {"HY021"}
 
 
+def test_a_call_runs_one_of_the_functions_that_it_may_mean(tmp_path: Path) -> None:
+    """A model chosen by name out of many is one model: its graph has the size of one."""
+    nets = "".join(
+        f"class Net{i}(tf.keras.Model):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.block = tf.keras.layers.Dense(8)\n"
+        "    def call(self, x):\n"
+        "        for _ in range(150):\n"
+        "            x = tf.nn.relu(self.block(x)) + x\n"
+        "        return x\n"
+        for i in range(12)
+    )
+    choice = "".join(f"    if name == '{i}':\n        return Net{i}()\n" for i in range(12))
+    source = (
+        f"import sys\nimport tensorflow as tf\n{nets}def find(name):\n{choice}"
+        "net = find(sys.argv[1])\n"
+        "optimizer = tf.keras.optimizers.Adam()\n"
+        "def train_step(x):\n"
+        "    with tf.GradientTape() as tape:\n"
+        "        loss = tf.reduce_mean(net(x))\n"
+        "    gradients = tape.gradient(loss, net.trainable_variables)\n"
+        "    optimizer.apply_gradients(zip(gradients, net.trainable_variables))\n"
+        "for _ in range(1000):\n"
+        "    train_step(tf.random.normal((4, 8)))\n"
+    )
+    assert "train_step" in chosen(functions(source, tmp_path))
+
+
+def test_guesses_of_nested_loops_do_not_speak_against_a_graph(tmp_path: Path) -> None:
+    """Blocks in stages, of which nobody can count either: guesses multiply, and prove nothing."""
+    source = """
+        import sys
+        import tensorflow as tf
+        class Stage(tf.keras.layers.Layer):
+            def __init__(self, depth):
+                super().__init__()
+                self.blocks = [tf.keras.layers.Conv2D(8, 3, padding="same") for _ in range(depth)]
+                self.norms = [tf.keras.layers.BatchNormalization() for _ in range(depth)]
+            def call(self, x, training=None):
+                for conv, norm in zip(self.blocks, self.norms):
+                    for _ in range(self.repeats()):
+                        x = tf.nn.relu(norm(conv(x), training=training))
+                return x
+            def repeats(self):
+                return len(sys.argv)
+        class Net(tf.keras.Model):
+            def __init__(self, depths):
+                super().__init__()
+                self.stages = [Stage(d) for d in depths]
+            def call(self, x, training=None):
+                for stage in self.stages:
+                    x = stage(x, training=training)
+                return x
+        net = Net([int(a) for a in sys.argv[1:]])
+        optimizer = tf.keras.optimizers.Adam()
+        def train_step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(net(x, training=True))
+            gradients = tape.gradient(loss, net.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+        for _ in range(1000):
+            train_step(tf.random.normal((4, 16, 16, 8)))
+        """
+    assert chosen(functions(source, tmp_path)) == ["train_step"]
+
+
 def test_a_library_function_without_callers_is_chosen_on_its_own(tmp_path: Path) -> None:
     source = f"import tensorflow as tf\ndef f(x: tf.Tensor):\n    {CHAIN}\n    return x\n"
     assert chosen(functions(source, tmp_path)) == ["f"]

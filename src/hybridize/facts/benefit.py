@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from hybridize.domain.objects import Bound, Lib, LibInst, Tensor, Value
@@ -16,10 +17,22 @@ from hybridize.records import dataclass
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
 _SKIPPED: Final = frozenset({"build", "class", "callback", "host", "construction"})
-#: What a dim of unknown size counts as, and a tensor of unknown shape.
+#: What a dim of unknown size counts as, a tensor of unknown shape, and one that a convolution gives.
 _DIM: Final = 32
 _ELEMENTS: Final = 1000.0
+_IMAGES: Final = 1e5
 _MOST: Final = 1e9
+#: Turns of an unrolled loop of unknown length: guesses multiply where loops nest, and must not speak against a graph.
+_FEW: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Often:
+    """How often a place runs in a call, and stands in the graph; `nodes` with only a few turns of unknown loops."""
+
+    times: float
+    copies: float
+    nodes: float
 
 
 @dataclass(slots=True)
@@ -38,15 +51,19 @@ class Work:
     nodes: float = 0.0
     updates: float = 0.0
 
-    def add(self, other: Work, times: float, copies: float) -> None:
-        """Adds work that is done so often, in so many copies; the variables are the same each time."""
+    def add(self, other: Work, often: Often, share: float = 1.0) -> None:
+        """Adds work that is done so often; the variables are the same each time.
+
+        `share` is how likely it is this work and not another in its place.
+        """
+        times = share * often.times
         self.dispatches = min(self.dispatches + times * other.dispatches, _MOST)
         self.operations = min(self.operations + times * other.operations, _MOST)
         self.elements += times * other.elements
         self.flops += times * other.flops
-        self.variables += other.variables
-        self.nodes = min(self.nodes + copies * other.nodes, _MOST)
-        self.updates = min(self.updates + copies * other.updates, _MOST)
+        self.variables += share * other.variables
+        self.nodes = min(self.nodes + share * often.nodes * other.nodes, _MOST)
+        self.updates = min(self.updates + share * often.copies * other.updates, _MOST)
 
     @property
     def eager(self) -> float:
@@ -98,20 +115,21 @@ class Benefits:
         total = Work()
         gradients = updates = 0.0
         for pos in frame.ops:
-            times, copies = self.counts.runs(frame, pos), self.counts.copies(frame, pos)
+            often = self._often(frame, pos, self.counts.runs(frame, pos))
             for instr in self.counts.places(frame.code).instructions.get(pos, ()):
                 for name in _names(frame, instr):
                     if costs.differentiates(name):
                         gradients = 1.0
                     if costs.applies(name):
-                        updates += times
-                        total.updates += copies
-                    total.add(_own(frame, instr, name), times, copies)
+                        updates += often.times
+                        total.updates += often.copies
+                    total.add(_own(frame, instr, name), often)
+        alternatives = self._alternatives(frame)
         for (pos, callee), how in frame.calls.items():
             times = self._times(frame, pos, how)
             inner = self._work.get(callee)
             if times and inner is not None:
-                total.add(self._as_called(callee, inner), times, self.counts.copies(frame, pos))
+                total.add(self._as_called(callee, inner), self._often(frame, pos, times), 1 / alternatives[pos, how])
         if gradients:
             times = costs.GRADIENT
             total = Work(
@@ -127,6 +145,20 @@ class Benefits:
         total.dispatches += updates * (costs.APPLY + costs.APPLY_VARIABLE * trained)
         total.operations += updates * costs.GRAPH_APPLY_VARIABLE * trained
         return total
+
+    def _often(self, frame: Frame, pos: int, times: float) -> Often:
+        return Often(times, self.counts.copies(frame, pos), self.counts.copies(frame, pos, _FEW))
+
+    def _alternatives(self, frame: Frame) -> dict[tuple[int, str], int]:
+        """How many functions may be meant by one call: a call runs one of them, not all (`model` is one of many)."""
+        found = Counter((pos, how) for (pos, _), how in frame.calls.items())
+        for pair, count in found.items():
+            if count > 1:
+                instrs = self.counts.places(frame.code).instructions.get(pair[0], ())
+                callees = [frame.vals[instr[2]] or () for instr in instrs if instr[0] == Op.CALL]
+                # Calls of a chain share a position: all of them run.
+                found[pair] = max(1, min(count, len(callees[0]))) if len(callees) == 1 else 1
+        return found
 
     def _times(self, frame: Frame, pos: int, how: str) -> float:
         if how in _SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
@@ -181,7 +213,8 @@ _METHODS: Final = {
 
 def _own(frame: Frame, instr: Instr, name: str) -> Work:
     result = frame.vals[instr[1]] if instr[1] >= 0 else None
-    written = _elements(result)
+    factor = costs.contraction(name)
+    written = _elements(result, _IMAGES if factor > 1 else _ELEMENTS)
     count = costs.operations(name)
     given = frame.vals[instr[3][0][0]] if instr[0] == Op.CALL and instr[3] else None
     if instr[0] == Op.BINARY:
@@ -192,17 +225,16 @@ def _own(frame: Frame, instr: Instr, name: str) -> Work:
         count += steps * costs.per_step(name)
         nodes += 2 * costs.per_step(name)  # one step, in a loop
         dispatches += steps * costs.step_dispatches(name)
-    factor = costs.contraction(name)
     flops = factor * written * _dim(given, -1, _DIM) if factor else 0.0
     return Work(dispatches, count, written, flops, costs.variables(name), nodes)
 
 
-def _elements(value: Value | None) -> float:
+def _elements(value: Value | None, unknown: float) -> float:
     for obj in value or ():
         if isinstance(obj, Tensor):
             shape = arrived(obj.shape)
             if shape is None or UNRESOLVED in shape:
-                return _ELEMENTS
+                return unknown
             count = 1.0
             for dim in shape:
                 count *= dim if dim >= 0 else _DIM

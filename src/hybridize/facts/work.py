@@ -81,7 +81,7 @@ class Counts:
 
     def __init__(self) -> None:
         self._places: dict[Code, Places] = {}
-        self._trips: dict[tuple[Frame, int], float] = {}
+        self._trips: dict[tuple[Frame, int], float | None] = {}
 
     def places(self, code: Code) -> Places:
         """The places of a function."""
@@ -105,25 +105,28 @@ class Counts:
             result *= _known_trips(frame, loop)
         return result
 
-    def copies(self, frame: Frame, pos: int) -> float:
-        """How often a place stands in the graph: loops over Python values are unrolled."""
+    def copies(self, frame: Frame, pos: int, unknown: float = ITERATIONS) -> float:
+        """How often a place stands in the graph: loops over Python values are unrolled.
+
+        `unknown` is the number of turns of a loop whose length is not known.
+        """
         result = 1.0
         for loop in self.places(frame.code).around.get(pos, ()):
             if loop.is_for and not _staged(frame, loop.iterable):
-                result *= self._trip(frame, loop)
+                trip = self._known_trip(frame, loop)
+                result *= unknown if trip is None else trip
         return min(result, _MOST)
 
     def _trip(self, frame: Frame, loop: Loop) -> float:
+        trip = self._known_trip(frame, loop)
+        return ITERATIONS if trip is None else trip
+
+    def _known_trip(self, frame: Frame, loop: Loop) -> float | None:
+        """How often a loop runs; None where that is not known."""
         key = (frame, loop.entry)
-        found = self._trips.get(key)
-        if found is None:
-            found = self._trips[key] = _trips(frame, loop)
-        return found
-
-
-def _trips(frame: Frame, loop: Loop) -> float:
-    """How often a loop runs; a default where that is not known."""
-    return _length(frame, loop.iterable, _STEPS) if loop.is_for else ITERATIONS
+        if key not in self._trips:
+            self._trips[key] = _length(frame, loop.iterable, _STEPS) if loop.is_for else None
+        return self._trips[key]
 
 
 def _known_trips(frame: Frame, loop: Loop) -> float:
@@ -141,7 +144,8 @@ def _known_trips(frame: Frame, loop: Loop) -> float:
     if made is None or made[0] != Op.CALL or not made[3]:
         return inf
     ranges = any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made[2]] or ())
-    return (_range(frame, [arg for arg, starred in made[3] if not starred]) or inf) if ranges else inf
+    known = _range(frame, [arg for arg, starred in made[3] if not starred]) if ranges else None
+    return known or inf
 
 
 def _staged(frame: Frame, slot: int) -> bool:
@@ -150,42 +154,43 @@ def _staged(frame: Frame, slot: int) -> bool:
     return any(isinstance(o, Tensor) or (isinstance(o, Stream) and o.kind.startswith("tf.data")) for o in value)
 
 
-def _length(frame: Frame, slot: int, steps: int) -> float:
+def _length(frame: Frame, slot: int, steps: int) -> float | None:
+    """How many items an iterable has; None where that is not known."""
     for obj in frame.vals[slot] or () if slot >= 0 else ():
         if isinstance(obj, Stream):
             if obj.count is not None:
                 return float(obj.count)
             inner = _iterated(frame, slot, steps)
-            return inner or float(BATCHES if obj.kind.startswith("tf.data") else ITERATIONS)
+            return float(BATCHES) if inner is None and obj.kind.startswith("tf.data") else inner
         if isinstance(obj, Tup):
             return float(len(obj.items))
         if isinstance(obj, Container) and obj.exact and obj.rest is None:
             return float(len(obj.fields))
         if isinstance(obj, Tensor):
             shape = arrived(obj.shape)
-            return float(shape[0]) if shape and shape[0] >= 0 else ITERATIONS
-    return _iterated(frame, slot, steps) or ITERATIONS
+            return float(shape[0]) if shape and shape[0] >= 0 else None
+    return _iterated(frame, slot, steps)
 
 
-def _iterated(frame: Frame, slot: int, steps: int) -> float:
-    """The length by how the iterable is made: `range(10)`, `enumerate(dataset)`, a progress bar around one; else 0."""
+def _iterated(frame: Frame, slot: int, steps: int) -> float | None:
+    """The length by how the iterable is made: `range(10)`, `enumerate(dataset)`, a progress bar around one; or None."""
     made = index_of(frame.code).source(slot)
     if made is None or made[0] != Op.CALL or not made[3] or steps == 0:
-        return 0.0
+        return None
     if any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made[2]] or ()):
         return _range(frame, [arg for arg, starred in made[3] if not starred])
     first, starred = made[3][0]
-    return 0.0 if starred else _length(frame, first, steps - 1)
+    return None if starred else _length(frame, first, steps - 1)
 
 
-def _range(frame: Frame, slots: list[int]) -> float:
+def _range(frame: Frame, slots: list[int]) -> float | None:
     numbers: list[int] = []
     for slot in slots:
         constants = [o.const for o in frame.vals[slot] or () if isinstance(o, Lit) and isinstance(o.const, int)]
         if len(constants) != 1:
-            return 0.0
+            return None
         numbers += constants
     try:
         return float(len(range(*numbers)))
     except (TypeError, ValueError, OverflowError):
-        return 0.0
+        return None

@@ -43,10 +43,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         own = _own_weights(function.project, frame) if builder.code is not frame.code else None
         if lazy is None and own is None:
             continue
-        pos, layer = lazy or (function.code.position, str(own))
-        message = (
-            f"traced while Keras 3 builds `{builder.code.qualname.rpartition('.')[0]}`: `{layer}` gets no gradients"
-        )
+        pos, layer = lazy or (function.code.position, f"`{own}`")
+        message = f"traced while Keras 3 builds `{builder.code.qualname.rpartition('.')[0]}`: {layer} gets no gradients"
         yield Hit(pos if pos >> 16 else function.code.position, message)
         return
 
@@ -100,18 +98,13 @@ def _explicitly_built(project: ProjectView) -> frozenset[object]:
 
 def _lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
     """The first call in the extent of a frame that builds weights: where (in the frame), and of which layer."""
-    for instr in project.symbolic.instructions(frame.code):
-        if instr[0] != Op.CALL:
-            continue
-        for obj in frame.vals[instr[2]] or ():
-            if isinstance(obj, LibInst | Inst) and owns_weights(project, obj) and not is_built(project, obj):
-                return instr[-1], _class_name(obj)
-            if isinstance(obj, Unknown) and frame.code.name == "call":
-                return instr[-1], "what it calls there"  # a sublayer, as far as anybody can tell
+    found = _first_built(project, frame)
+    if found is not None:
+        return found
     extents = project.extents
     for pos, callee, how in extents.calls(frame):
         if how == "build":
-            return pos, callee.code.qualname.rpartition(".")[0]
+            return pos, f"`{callee.code.qualname.rpartition('.')[0]}`"
         for inner in extents.frames(extents.of(callee)):
             name = project.shared(("builds", inner), partial(_built_there, project, inner))
             if name:
@@ -121,14 +114,24 @@ def _lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
 
 def _built_there(project: ProjectView, frame: Frame) -> str:
     """A layer that a frame itself calls and that builds its weights then; empty where there is none."""
-    if any(how == "build" for how in frame.calls.values()):
-        return next(c.code.qualname.rpartition(".")[0] for (_, c), how in frame.calls.items() if how == "build")
+    for (_, callee), how in frame.calls.items():
+        if how == "build":
+            return f"`{callee.code.qualname.rpartition('.')[0]}`"
+    found = _first_built(project, frame)
+    return found[1] if found is not None else ""
+
+
+def _first_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
+    """The first call in the body of a frame that builds weights: where, and of which layer."""
     for instr in project.symbolic.instructions(frame.code):
-        if instr[0] == Op.CALL and instr[-1] in frame.ops:
-            for obj in frame.vals[instr[2]] or ():
-                if isinstance(obj, LibInst | Inst) and owns_weights(project, obj) and not is_built(project, obj):
-                    return _class_name(obj)
-    return ""
+        if instr[0] != Op.CALL:
+            continue
+        for obj in frame.vals[instr[2]] or ():
+            if isinstance(obj, LibInst | Inst) and owns_weights(project, obj) and not is_built(project, obj):
+                return instr[-1], f"`{_class_name(obj)}`"
+            if isinstance(obj, Unknown) and frame.code.name == "call":
+                return instr[-1], "a layer that it calls"  # as far as anybody can tell
+    return None
 
 
 def _class_name(obj: LibInst | Inst) -> str:
