@@ -87,7 +87,7 @@ def extent_of(function: FunctionView) -> int:
 
 def counts(project: ProjectView, extent: int, frame: Frame) -> bool:
     """Whether what a frame writes counts for a function of this extent: not its own writes, nor those of makers."""
-    return frame.code.name not in CONSTRUCTORS and not project.extents.set_of([frame]) & extent
+    return frame.code.name not in CONSTRUCTORS and not project.extents.has(extent, frame)
 
 
 def _ask(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Container, Inst, LibInst, Lit, Obj, Stream, Tup, Value
 from hybridize.facts.callgraph import extent
+from hybridize.facts.extents import Having
 from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, definitions, passed_slots
@@ -49,11 +50,24 @@ def _is_lazy(project: ProjectView, obj: Obj) -> bool:
 def _filling(function: FunctionView, given: set[Inst]) -> set[Inst]:
     """Objects of the project that make a variable of theirs in here when it is not there yet."""
     found: set[Inst] = set()
-    for frame in extent(function.frames, NOT_TRACED) if given else ():
+    project = function.project
+    if not given or not _fillers(project).within(project.extents.of_all(function.frames)):
+        return found
+    for frame in extent(function.frames, NOT_TRACED):
         receivers = given & frame.args[0] if frame.args else set()
-        if receivers and any(_fills(FrameView(function.project, frame), c) for c in index_of(frame.code).of(Op.CALL)):
+        if receivers and _fillers(project).within(project.extents.set_of([frame])):
             found |= receivers
     return found
+
+
+def _fillers(project: ProjectView) -> Having:
+    """The frames that make a variable when it is not there yet."""
+
+    def fills(frame: Frame) -> bool:
+        view = FrameView(project, frame)
+        return bool(frame.args) and any(_fills(view, call) for call in index_of(frame.code).of(Op.CALL))
+
+    return project.shared("fillers", lambda: project.extents.having(fills))
 
 
 def _fills(view: FrameView, call: Instr) -> bool:
@@ -148,7 +162,7 @@ def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
     traced = extents.of_all(function.frames)
     for frames in function.project.solution.frames.values():
         for frame in frames:
-            if traced & extents.set_of([frame]):
+            if extents.has(traced, frame):
                 continue
             for instr in index_of(frame.code).of(Op.CALL):
                 if obj in (frame.vals[instr[2]] or ()):

@@ -149,9 +149,9 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, tup
     answers: list[dict[Hit, tuple[Evidence, ...]]] = []
     for doubt, places in zip(doubts, changed, strict=True):
         found: dict[Hit, tuple[Evidence, ...]] = {}
+        extent = extent_of(doubt.function) if places else 0
         for hit in doubt.hits:
             if hit.subject in places:
-                extent = extent_of(doubt.function)
                 writers = [at for at in known.at(_place(hit)) if counts(project, extent, at[0])]
                 shown = sorted({(frame.code.path, position >> 16) for frame, position in writers})
                 found[hit] = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])

@@ -51,6 +51,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 def _builder_around(project: ProjectView, frame: Frame) -> Frame | None:
     """The nearest `call` (this frame, or one that leads to it) of a layer class that has no `build` of its own."""
+    frames = project.solution.frames
+    if not project.shared("calls of layers", lambda: any(code.name == "call" for code in frames)):
+        return None
     seen = {frame}
     todo = [frame]
     while todo and len(seen) < _STEPS:
