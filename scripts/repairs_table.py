@@ -5,8 +5,8 @@
 Each program is repaired and converted in memory, as `fix --unsafe-fixes` does. Both versions run in one process
 with TensorFlow: what defines things once, what drives them again and again, the two in turn, until each has run for a
 while. Time is processor time of the process per round of the driver, the least of the rounds; traces are those of all
-hybrid functions over four rounds. A driver that makes its functions anew at each call (`main()`) counts the traces of
-that, too.
+hybrid functions over four rounds, methods' for each object. A program whose driver makes its functions anew (`main()`)
+is run once, tracing included, over as many steps as its case says for a longer run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,6 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from tests.repairs.support import Case, cases, fixed  # noqa: E402
 
-_ROUNDS = 40
 #: Runs both versions of each program: a list of [name, before, after] on stdin, a JSON object for each on stdout.
 GUEST = """
 import contextlib, io, json, os, sys, time
@@ -59,13 +57,17 @@ class Version:
         exec(self.tail, self.names)
         return time.process_time() - started
 
+def traces_of(function):
+    bound = getattr(function, "_descriptor_cache", None) or {}
+    return function.experimental_get_tracing_count() + sum(map(traces_of, bound.values()))
+
 def load(name, parts):
     with open(name, "w") as file:  # AutoGraph reads the source
         file.write(parts[0] + parts[1])
     tail = "\\n" * parts[0].count("\\n") + parts[1]
     return Version(name, [parts[0], tail])
 
-for number, (name, before, after) in enumerate(programs):
+for number, (name, before, after, once) in enumerate(programs):
     answer = {"name": name}
     try:
         times, traces = [[], []], [0, 0]
@@ -74,9 +76,12 @@ for number, (name, before, after) in enumerate(programs):
             start = len(made)
             versions.append(load(f"program_{number}_{i}.py", parts))
             for _ in range(4):
-                versions[i].run()
-            traces[i] = sum(f.experimental_get_tracing_count() for f in made[start:])
-        for _ in range(rounds):
+                spent = versions[i].run()
+                if once:
+                    times[i].append(spent)
+                    break
+            traces[i] = sum(map(traces_of, made[start:]))
+        for _ in range(0 if once else rounds):
             for i in (0, 1):
                 count, spent = 0, 0.0
                 while count < 1 or spent < 0.05:
@@ -114,22 +119,13 @@ def programs(wanted: list[str]) -> Iterator[tuple[Case, str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         for case in cases():
             if (not wanted or case.code in wanted) and "*" not in case.changed:
-                yield case, _longer(case, case.source), _longer(case, fixed(case.source, Path(folder)).text)
-
-
-def _longer(case: Case, text: str) -> str:
-    """A program whose functions are made by each call of another, with forty times as many rounds in a call."""
-    if not any(name.partition(".")[2] and name[0].islower() for name in case.functions):
-        return text
-    head, tail = split(text)
-    text = head + re.sub(r"(?<=\()(\d+)(?=\)$)", lambda m: str(int(m[1]) * _ROUNDS), tail, flags=re.M)
-    text = re.sub(r"(?<=epochs=)\d+", lambda m: str(int(m[0]) * _ROUNDS), text)
-    return re.sub(r"(for [a-z]\w* in range\()(\d+)", lambda m: f"{m[1]}{int(m[2]) * _ROUNDS}", text)
+                source = case.source.replace(*case.longer) if case.longer is not None else case.source
+                yield case, source, fixed(source, Path(folder)).text
 
 
 def measure(python: str, chosen: list[tuple[Case, str, str]], rounds: int) -> list[dict[str, object]]:
     """The answers of the guest, one for each program, in order."""
-    given = [[case.name, split(before), split(after)] for case, before, after in chosen]
+    given = [[case.name, split(before), split(after), case.longer is not None] for case, before, after in chosen]
     with tempfile.TemporaryDirectory() as folder:
         command = [python, "-c", GUEST]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder) as guest:

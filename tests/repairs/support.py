@@ -20,7 +20,7 @@ class Case:
     """A program that a repair makes fit for a graph.
 
     `functions` are those that become hybrid, `changed` the names whose values change their type, `output` whether what
-    it prints stays the same.
+    it prints stays the same. `longer` is what to replace by what for a run of many steps, which measurements need.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Case:
     functions: tuple[str, ...]
     changed: tuple[str, ...] = ()
     output: bool = True
+    longer: tuple[str, str] | None = None
 
 
 def cases() -> list[Case]:
@@ -47,6 +48,7 @@ def cases() -> list[Case]:
                     tuple(given["hybrid"].split()) if "hybrid" in given else (),
                     tuple(given.get("changed", "").split()),
                     given.get("output", "same") == "same",
+                    tuple(given["longer"].split(" => ")) if "longer" in given else None,  # type: ignore[arg-type]
                 )
             )
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import NDARRAY
@@ -12,6 +12,7 @@ from hybridize.records import replace
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.extraction import Part, extract, in_front
 from hybridize.repairs.flow_of_names import reads
+from hybridize.repairs.loop_outside import Mover, Outside, applied, difference
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.names import bound_in
 from hybridize.repairs.parts import eager_lines, lines_of_effects, runs, work_by_line
@@ -37,15 +38,25 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         raise NotOffered("other modules may use its variables")
     if isinstance(scope, FunctionNode) and bench.is_called_again(cause.function):
         raise NotOffered(f"`{scope.name}` is called again and again: each call would trace anew")
-    block = _block(bench, file, cause.function, loop, first, last)
+    here = _step(bench, file, cause.function, loop, first, last)
     name = file.fresh("train_step")
-    part = in_front(file, scope, block)
-    if isinstance(scope, ast.Module):
+    inner = _scope(here.file, here.loop)
+    part = in_front(here.file, inner, here.block)
+    if isinstance(inner, ast.Module):
         part = replace(part, fixed=part.fixed - _data(bench, cause.function, part))
     made = extract(part, name)
+    edits = made.edits
+    if here.file is not file:  # what Python keeps was moved away first
+        lines = applied(here.file.lines, edits).encode().split(b"\n")
+        edits = (difference(file.path, file.lines, lines),)
     doubt = "the step moves out of its loop, and what only it needs is no longer a variable around it"
     spans = ((file.path, start(loop), end(loop)),)
-    yield Change(made.edits, f"`{name}` holds the training step of the loop", doubt, spans=spans, makes=made.qualname)
+    yield Change(edits, f"`{name}` holds the training step of the loop", doubt, spans=spans, makes=made.qualname)
+
+
+def _scope(file: SourceFile, loop: ast.stmt) -> FunctionNode | ast.Module:
+    """The function, or else the module, that a loop is in."""
+    return next((n for n in file.around(loop) if isinstance(n, FunctionNode)), file.tree)
 
 
 def _loop(file: SourceFile, first: int, last: int) -> ast.For | ast.While | None:
@@ -83,28 +94,55 @@ def _loops(file: SourceFile, loop: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _counters(loop: ast.stmt) -> set[str]:
-    """The variables of a loop that are another Python number in each round, as `range` and `enumerate` give them."""
+    """The variables of a loop that are another Python number in each round: of `range`, `enumerate`, or counted up."""
+    found = {
+        n.target.id
+        for n in getattr(loop, "body", ())
+        if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.value, ast.Constant)
+    }
     if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or not isinstance(loop.iter.func, ast.Name):
-        return set()
+        return found
     target = loop.target
     if loop.iter.func.id == "enumerate" and isinstance(target, ast.Tuple) and target.elts:
         target = target.elts[0]
     elif loop.iter.func.id != "range":
-        return set()
-    return {target.id} if isinstance(target, ast.Name) else set()
+        return found
+    return found | ({target.id} if isinstance(target, ast.Name) else set())
 
 
-def _block(
-    bench: Bench, file: SourceFile, code: Code, loop: ast.For | ast.While, first: int, last: int
-) -> Sequence[ast.stmt]:
-    """The statements of the step, with those around it that compute and have no effect on Python."""
-    blocked = lines_of_effects(bench, code, loop.lineno, end(loop)[0]) | eager_lines(loop.body)
-    counters = set().union(*(_counters(each) for each in _loops(file, loop)))
-    blocked |= {n.lineno for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id in counters}
-    for run in runs(loop.body, blocked, work_by_line(bench, code)):
+def _step(bench: Bench, file: SourceFile, code: Code, loop: ast.For | ast.While, first: int, last: int) -> Outside:
+    """The statements of the step, with those around it that compute and have no effect on Python.
+
+    Where counters or effects stand among them, the file without these: in front of the step, or behind it.
+    """
+    effects = lines_of_effects(bench, code, loop.lineno, end(loop)[0]) | eager_lines(loop.body)
+    counters = frozenset().union(*(_counters(each) for each in _loops(file, loop)))
+    uses = {n.lineno for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id in counters}
+    work = work_by_line(bench, code)
+    block = _run(loop, effects | uses, work, first, last)
+    if block is not None:
+        return Outside(file, loop, block)
+    inside = set(range(first, last + 1))
+    block = _run(loop, (effects - _of_tapes(loop, inside)) | (uses - inside), work, first, last)
+    if block is None:
+        block = tuple(s for s in loop.body if s.lineno >= first and end(s)[0] <= last)
+    moved = Mover(bench, file, code, counters).move(loop, block, effects | uses) if block else None
+    return moved or Outside(file, loop, block)
+
+
+def _of_tapes(loop: ast.For | ast.While, inside: set[int]) -> set[int]:
+    """The lines of the blocks that a tape records, within some lines."""
+    tapes = [s for s in loop.body if isinstance(s, ast.With) and "GradientTape" in ast.unparse(s.items[0])]
+    return inside & {line for tape in tapes for line in range(tape.lineno, end(tape)[0] + 1)}
+
+
+def _run(
+    loop: ast.For | ast.While, blocked: set[int], work: Mapping[int, float], first: int, last: int
+) -> tuple[ast.stmt, ...] | None:
+    for run in runs(loop.body, blocked, work):
         if run.block[0].lineno <= first and end(run.block[-1])[0] >= last and run.block[0] in loop.body:
             return run.block
-    return [s for s in loop.body if s.lineno >= first and end(s)[0] <= last]
+    return None
 
 
 REPAIR = Repair(
@@ -115,8 +153,9 @@ REPAIR = Repair(
     details="""Where a script has its forward pass, gradients and updates in the loop itself, among printing and
 collecting, nothing can be decorated. The statements of the step become a function `train_step` right before the
 outermost loop. It takes what the loops bind (the batch) and returns what is used later (the loss); the model, the
-optimizer and whatever else is bound once before stay variables from outside. Offered in scripts, and in functions that
-are called once.""",
+optimizer and whatever else is bound once before stay variables from outside. Python numbers that come of loop counters
+(`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed; what stands last inside of the tape and only
+shows or collects results comes behind the step. Offered in scripts, and in functions that are called once.""",
     propose=propose,
     examples=(
         RepairExample(
