@@ -34,3 +34,23 @@ def test_a_rule_that_raises_stops_no_other(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(scan, "all_rules", lambda: (bad, *all_rules()))
     (tmp_path / "main.py").write_text(PROGRAM)
     assert "HY301" in {f.code for f in analyze([tmp_path], Config()).findings}
+
+
+UNPACKED = """\
+import tensorflow as tf
+@tf.function
+def target(x, f):
+    return f(x)
+def pair():
+    return tf.ones(2), tf.abs
+x, f = pair()
+target(x, f)
+"""
+
+
+def test_no_rule_raises_for_arguments_that_are_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed: list[Exception] = []
+    monkeypatch.setattr(scan.Scanner, "_failed", lambda self, rule, error: failed.append(error))
+    (tmp_path / "main.py").write_text(UNPACKED)
+    analyze([tmp_path], Config())
+    assert not failed

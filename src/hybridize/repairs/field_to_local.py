@@ -18,13 +18,15 @@ _WRITES = ("write", "unpack")
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     """A field of `self` that no other function reads."""
     found = field_of(cause)
-    uses = field_uses(bench, *found) if found is not None else None
-    if found is None or not uses or cause.reason is None:
+    if found is None or cause.reason is None or cause.reason.frame.code.name in ("__init__", "__post_init__"):
         return
     name = found[1]
     own = bench.function_node(cause.reason.frame.code)
     file = bench.file(cause.path)
-    if own is None or file is None or own.name in ("__init__", "__post_init__"):
+    if own is None or file is None:
+        return
+    uses = field_uses(bench, *found)
+    if not uses:
         return
     here = [use for use in uses if use.file is file and _within(use, own)]
     others = [use for use in uses if use not in here and not is_constructor(use)]

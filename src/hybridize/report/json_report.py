@@ -23,30 +23,29 @@ Json = dict[str, Any]
 
 def to_dict(report: Report) -> Json:
     """The whole report as plain data, keys in the documented order."""
-    return {
-        "version": VERSION,
-        "project": _project(report),
-        "functions": [function_to_dict(function, report.project.root) for function in report.functions],
-        "findings": [_finding(finding, report.project.root) for finding in report.findings],
-        "assumptions": list(_assumptions(report)),
-        "errors": list(_errors(report)),
-        "repairs": [_bundle(bundle, report.project.root) for bundle in report.repairs],
-    }
+    return {key: list(part) if isinstance(part, Iterator) else part for key, part in _parts(report)}
+
+
+def _parts(report: Report) -> Iterator[tuple[str, Any]]:
+    """The keys of a report in order; lists as iterators, so that not all of a big one need be there at once."""
+    root = report.project.root
+    yield "version", VERSION
+    yield "project", _project(report)
+    yield "functions", (function_to_dict(function, root) for function in report.functions)
+    yield "findings", (_finding(finding, root) for finding in report.findings)
+    yield "assumptions", _assumptions(report)
+    yield "errors", _errors(report)
+    yield "repairs", (_bundle(bundle, root) for bundle in report.repairs)
 
 
 def dumps(report: Report) -> str:
     """The report as a JSON document: ASCII, each entry of a list on a line, the same text for equal reports."""
-    lines = ["{"]
-    sections = list(to_dict(report).items())
-    for position, (key, value) in enumerate(sections):
-        comma = "," if position + 1 < len(sections) else ""
-        if isinstance(value, list) and value:
-            body = ",\n".join(f"  {_compact(entry)}" for entry in value)
-            lines.append(f' "{key}": [\n{body}\n ]{comma}')
-        else:
-            lines.append(f' "{key}": {_compact(value)}{comma}')
-    lines.append("}\n")
-    return "\n".join(lines)
+    members: list[str] = []
+    for key, part in _parts(report):
+        body = ",\n".join(f"  {_compact(entry)}" for entry in part) if isinstance(part, Iterator) else _compact(part)
+        text = f"[\n{body}\n ]" if body and isinstance(part, Iterator) else body or "[]"
+        members.append(f' "{key}": {text}')
+    return "{\n" + ",\n".join(members) + "\n}\n"
 
 
 def dump_lines(report: Report) -> str:

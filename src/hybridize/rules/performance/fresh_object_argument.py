@@ -75,7 +75,7 @@ _FEW: Final = 2
 
 
 def _fresh(caller: Frame, made: Instr | None, pos: int) -> str:
-    if made is None:
+    if made is None or made[0] == Op.UNPACK:
         return ""
     if pos in index_of(caller.code).looped and made[-1] not in index_of(caller.code).looped:
         return ""
