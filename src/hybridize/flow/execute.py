@@ -38,7 +38,7 @@ from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.truth import MAYBE, NEVER, truth
-from hybridize.flow.turns import follow, items_in_turn
+from hybridize.flow.turns import follow, follow_while, is_decided, items_in_turn
 from hybridize.flow.windows import window_of
 from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.operators import binary, compare, inplace, unary
@@ -654,6 +654,10 @@ def _turns(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool 
     items = items_in_turn(engine, frame, loop)
     if items is not None:
         return follow(engine, frame, loop, items)
+    if is_decided(engine, loop):
+        ended, after = follow_while(engine, frame, loop, instr[3])
+        if ended:
+            return after
     edges[loop.entry] = 1
     outer = frame.looping
     frame.looping = outer or bool(loop.phis)

@@ -359,6 +359,10 @@ class HeapAccess:
                     return self._property(frame, item, receiver, pos)
                 if item.kind in ("hybrid", "scoped", "dispatch"):
                     return bound(item, receiver).value
+            case Lib(name=name) if name.startswith("builtins.") and isinstance(receiver, Inst):
+                base, _, method = name.rpartition(".")  # `__getattr__ = dict.__getitem__`
+                if base in self.mro_names(receiver) and registry.method_spec(base, method) is not None:
+                    return bound(method, receiver).value
             case Inst():
                 owner = receiver.cls.value if isinstance(receiver, Inst) else NONE.value
                 if self.binding >= MAX_BINDING:  # a descriptor whose `__get__` is a descriptor, and so on

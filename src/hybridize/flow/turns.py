@@ -62,15 +62,7 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
     engine.turns *= len(items)
     try:
         for turn in range(len(items) + 1):
-            joined = []
-            for phi in loop.phis:
-                value = BOTTOM
-                for edge, slot in phi[2]:
-                    if edge == loop.entry if turn == 0 else edge != loop.entry and edges[edge]:
-                        value = join(value, vals[slot] or BOTTOM)
-                joined.append(value)
-            for phi, value in zip(loop.phis, joined, strict=True):
-                vals[phi[1]] = value
+            _begin_turn(frame, loop, turn)
             if turn == len(items):
                 break
             edges[:] = before
@@ -101,6 +93,81 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
         edges[loop.done] = 1
         return None
     return False
+
+
+def _begin_turn(frame: Frame, loop: Loop, turn: int) -> None:
+    """Gives the loop's variables what comes in: from before the loop, or from the turn before."""
+    vals, edges = frame.vals, frame.edges
+    joined = []
+    for phi in loop.phis:
+        value = BOTTOM
+        for edge, slot in phi[2]:
+            if edge == loop.entry if turn == 0 else edge != loop.entry and edges[edge]:
+                value = join(value, vals[slot] or BOTTOM)
+        joined.append(value)
+    for phi, value in zip(loop.phis, joined, strict=True):
+        vals[phi[1]] = value
+
+
+def is_decided(engine: Engine, loop: Loop) -> bool:
+    """Whether a `while` may be followed turn by turn, as long as its condition has one answer in each."""
+    if loop.is_for or loop.breaks or not loop.phis or not engine.world.is_small:
+        return False
+    return not any(edge == ALWAYS for phi in loop.phis for edge, _ in phi[2])
+
+
+def follow_while(engine: Engine, frame: Frame, loop: Loop, pos: int) -> tuple[bool, bool | None]:
+    """Executes a `while` turn by turn: whether that went to its end, and if so whether control falls through.
+
+    Given up where a condition is open, or after many turns: what the turns so far left is then where iteration goes on.
+    """
+    vals, edges = frame.vals, frame.edges
+    edges[loop.entry] = 1
+    union = bytearray(edges)
+    for edge in _inner(loop):
+        edges[edge] = 0
+    before = bytes(edges)
+    seen: list[Any] = [None] * len(_slots(loop))
+    outer, turns = frame.turn, engine.turns
+    ended, falls = False, True
+    try:
+        for turn in range(MAX_TURNS // turns):
+            _begin_turn(frame, loop, turn)
+            edges[:] = before
+            frame.turn = (*outer, turn)
+            if not engine.execute(frame, loop.test):
+                break
+            enters, exits = engine.condition(frame, vals[loop.condition], pos)
+            if enters == exits:
+                break
+            if exits:
+                ended = True
+                break
+            engine.turns = turns * (turn + 1)
+            falls = engine.execute(frame, loop.body)
+            if falls:
+                edges[loop.back] = 1
+            for i, flag in enumerate(edges):
+                union[i] |= flag
+            for i, slot in enumerate(_slots(loop)):
+                seen[i] = join(seen[i] or BOTTOM, vals[slot] or BOTTOM)
+            if not falls and not any(edges[edge] for edge in loop.continues):
+                ended = True
+                break
+    finally:
+        engine.turns, frame.turn = turns, outer
+    edges[:] = union
+    for slot, value in zip(_slots(loop), seen, strict=True):
+        vals[slot] = join(vals[slot] or BOTTOM, value or BOTTOM)
+    if not ended:
+        return False, None
+    if not falls and not any(edges[edge] for edge in loop.continues):
+        return True, False  # a turn returns or raises
+    edges[loop.exhausted] = 1
+    if engine.execute(frame, loop.orelse):
+        edges[loop.done] = 1
+        return True, None
+    return True, False
 
 
 def _filled(engine: Engine, frame: Frame, loop: Loop, length: int) -> list[Container] | None:

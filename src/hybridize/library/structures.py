@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -17,6 +17,54 @@ _DEEPEST: Final = 20
 def map_structure(call: Call, value: Value, leaf: Callable[[Obj], Value], tag: str) -> Value:
     """A structure like `value` whose leaves are what `leaf` makes of its leaves."""
     return _Mapping(call, leaf, tag).value(value, 0)
+
+
+def map_structures(
+    call: Call, values: Sequence[Value], leaf: Callable[[list[Value]], Value], tag: str, depth: int = 0
+) -> Value:
+    """Structures of one form, leaf by leaf; where they are not told apart, any leaves against each other."""
+    alike = [next(iter(value)) for value in values if len(value) == 1]
+    tuples = [obj for obj in alike if isinstance(obj, Tup) and obj.kind != "TensorShape"]
+    held = [obj for obj in alike if isinstance(obj, Container) and obj.kind in ("list", "dict")]
+    if depth < _NESTING and len(tuples) == len(values) and len({len(obj.items) for obj in tuples}) == 1:
+        columns = zip(*(obj.items for obj in tuples), strict=True)
+        items = [map_structures(call, column, leaf, f"{tag} {i}", depth + 1) for i, column in enumerate(columns)]
+        return tup(items, tuples[0].kind, tuples[0].names).value
+    if depth < _NESTING and len(held) == len(values) and len({obj.kind for obj in held}) == 1:
+        return _map_containers(call, held, leaf, tag, depth)
+    if any(isinstance(obj, Tup | Container | Stream) for value in values for obj in value):
+        return call.list_of(leaf([_contents(call, value) for value in values]), "list", tag)
+    return leaf(list(values))
+
+
+def _map_containers(
+    call: Call, held: list[Container], leaf: Callable[[list[Value]], Value], tag: str, depth: int
+) -> Value:
+    engine, frame = call.engine, call.frame
+    made = call.new(held[0].kind, tag)
+    keys = list(held[0].fields)
+    if all(engine.is_exact(frame, obj) and obj.fields.keys() == held[0].fields.keys() for obj in held):
+        for key in keys:
+            column = [engine.read(frame, obj.fields[key]) for obj in held]
+            if all(column):
+                mapped = map_structures(call, column, leaf, f"{tag} {key!r}", depth + 1)
+                engine.write(frame, made.cell(key), mapped, call.pos)
+        return made.value
+    engine.lose_exactness(made)
+    column = [engine.values_of(frame, obj) for obj in held]
+    engine.write(frame, made.rest_cell(), map_structures(call, column, leaf, f"{tag} *", depth + 1), call.pos)
+    return made.value
+
+
+def _contents(call: Call, value: Value) -> Value:
+    """The elements of structures (of a dictionary its values), and what is no structure."""
+    result = BOTTOM
+    for obj in value:
+        if isinstance(obj, Container):
+            result = join(result, call.engine.values_of(call.frame, obj))
+        else:
+            result = join(result, call.elements(obj.value) if isinstance(obj, Tup | Stream) else obj.value)
+    return result
 
 
 class _Mapping:

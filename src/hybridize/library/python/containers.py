@@ -15,7 +15,6 @@ from hybridize.domain.objects import (
     Class,
     Container,
     Inst,
-    Lit,
     Stream,
     Tup,
     Value,
@@ -27,8 +26,9 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.library.lengths import append_counted
-from hybridize.library.protocols import FORMATTED, equal, look_up, show
+from hybridize.library.protocols import equal, look_up
 from hybridize.library.python.sequences import compare_elements, from_keys, give
+from hybridize.library.python.strings import STRINGS
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
@@ -170,7 +170,8 @@ def _setdefault(call: Call) -> Value:
 def _update(call: Call) -> Value:
     owner = _self(call)
     engine, frame, pos = call.engine, call.frame, call.pos
-    for obj in call.arg(0):
+    for source in call.arg(0):
+        obj = (engine.container_behind(source) if isinstance(source, Inst) else None) or source
         if isinstance(obj, Container) and obj.kind == "dict":
             for key, cell in list(obj.fields.items()):
                 engine.set_item_quietly(frame, owner, literal(key).value, engine.read(frame, cell), pos)
@@ -301,41 +302,6 @@ _DICT: Final = {
     ),
     "elements": Spec(lambda call: stream("keys", call.engine.keys_of(call.frame, _self(call))).value),
     "subtract": _mutates(_clear),
-}
-
-
-def _text(call: Call) -> Value:
-    const = call.receiver.const if isinstance(call.receiver, Lit) else None
-    name = call.name.rpartition(".")[2]
-    if name == "format":
-        for value in (*call.args, *call.kwargs.values()):
-            show(call.engine, call.frame, value, FORMATTED, call.pos)
-    if name == "join":
-        call.elements(call.arg(0))  # uses up an iterator
-    if isinstance(const, str) and name in ("lower", "upper", "strip", "title") and not call.args:
-        return literal(getattr(const, name)()).value
-    return STR_V
-
-
-def _texts(call: Call) -> Value:
-    return call.list_of(STR_V, "list", "split")
-
-
-_TEXT_METHODS: Final = (
-    "lower upper strip lstrip rstrip title capitalize replace format join zfill center ljust rjust casefold decode "
-    "expandtabs swapcase translate removeprefix removesuffix format_map"
-).split()
-_TEXT_TESTS: Final = (
-    "startswith endswith isdigit isalpha isalnum isnumeric isspace isupper islower isidentifier isdecimal istitle"
-).split()
-_STR: Final = {
-    **{name: Spec(_text) for name in _TEXT_METHODS},
-    **{name: Spec(give(BOOL_V)) for name in _TEXT_TESTS},
-    **{name: Spec(give(INT_V)) for name in ("find", "rfind", "index", "rindex", "count")},
-    **{name: Spec(_texts) for name in ("split", "rsplit", "splitlines")},
-    "partition": Spec(give(tup([STR_V] * 3).value)),
-    "rpartition": Spec(give(tup([STR_V] * 3).value)),
-    "encode": Spec(give(prim("bytes").value)),
 }
 _TUPLE: Final = {
     "index": Spec(give(INT_V)),
@@ -490,9 +456,9 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         bases=("builtins.object",), methods={name: spec for name, spec in _SET.items() if not spec.effects}
     ),
     "builtins.dict": ClassSpec(bases=("builtins.object",), methods=_DICT),
-    "builtins.str": ClassSpec(bases=("builtins.object",), methods=_STR),
-    "builtins.bytes": ClassSpec(bases=("builtins.object",), methods=_STR),
-    "builtins.bytearray": ClassSpec(bases=("builtins.object",), methods={**_STR, **_LIST}),
+    "builtins.str": ClassSpec(bases=("builtins.object",), methods=STRINGS),
+    "builtins.bytes": ClassSpec(bases=("builtins.object",), methods=STRINGS),
+    "builtins.bytearray": ClassSpec(bases=("builtins.object",), methods={**STRINGS, **_LIST}),
     "builtins.array": ClassSpec(
         bases=("builtins.object",),
         methods={

@@ -154,10 +154,10 @@ def _map(call: Call) -> Value:
     items = [call.elements(a) for a in call.args[1:]]
     if not items or not all(items):
         return stream("map", BOTTOM).value
-    if len(items) == 1 and len(call.args[1]) == 1:
-        (obj,) = call.args[1]
-        if isinstance(obj, Tup) and 0 < len(obj.items) <= MAX_MAPPED and all(obj.items):
-            results = [call.call(call.arg(0), item) for item in obj.items]
+    if len(items) == 1:
+        known = known_items(call, call.args[1])
+        if known and len(known) <= MAX_MAPPED and all(known):
+            results = [call.call(call.arg(0), item) for item in known]
             return tup(results, "map").value if all(results) else stream("map", BOTTOM).value
     length = shortest(call.engine, call.frame, call.args[1:])
     return stream("map", call.call(call.arg(0), *items), length).value

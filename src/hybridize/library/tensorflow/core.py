@@ -34,7 +34,7 @@ from hybridize.library.convert import (
 )
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.spec import Call, ClassSpec, Spec
-from hybridize.library.structures import map_structure
+from hybridize.library.structures import map_structure, map_structures
 
 _FUNCTION_PARAMETERS: Final = (
     "func",
@@ -184,20 +184,8 @@ def _tensor_shape(call: Call) -> Value:
 def _map_structure(call: Call) -> Value:
     func = call.arg(0, "func")
     if len(call.args) > 2:
-        return _map_many(call, func)
+        return map_structures(call, call.args[1:], lambda leaves: call.call(func, *leaves), "mapped")
     return map_structure(call, call.arg(1), lambda obj: call.call(func, obj.value), "mapped")
-
-
-def _map_many(call: Call, func: Value) -> Value:
-    """Several structures at once: by position where they are tuples, else leaf against leaf."""
-    result = BOTTOM
-    for obj in call.arg(1):
-        if isinstance(obj, Tup | Container):
-            made = call.call(func, *[call.elements(structure) for structure in call.args[1:]])
-            result = join(result, call.list_of(made, "list", "mapped"))
-        else:
-            result = join(result, call.call(func, obj.value, *call.args[2:]))
-    return result
 
 
 def _flatten(call: Call) -> Value:
