@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from hybridize.domain.lattice import join, join_all
+from hybridize.domain.lattice import join, join_all, varying
 from hybridize.domain.objects import BOTTOM, Container, Stream, Tup, Value, counter
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Loop, Op
@@ -133,6 +133,8 @@ def follow_while(engine: Engine, frame: Frame, loop: Loop, pos: int) -> tuple[bo
     try:
         for turn in range(MAX_TURNS // turns):
             _begin_turn(frame, loop, turn)
+            for phi in loop.phis:
+                vals[phi[1]] = varying(vals[phi[1]])  # another number in each turn
             edges[:] = before
             frame.turn = (*outer, turn)
             if not engine.execute(frame, loop.test):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import join_all
 from hybridize.domain.objects import BOTTOM, NONE_V, Value, literal
 from hybridize.library.spec import Call
 
-#: Both modes: a layer of a functional model is traced in one, and runs in any.
-_EITHER = join(literal(True).value, literal(False).value)
+#: Any mode: a layer of a functional model is traced before there is one, and runs in both.
+_ANY = join_all([literal(mode).value for mode in (None, True, False)])
 
 
 def implied_training(call: Call, method: Value, args: list[Value], *, symbolic: bool) -> Value:
@@ -20,7 +20,7 @@ def implied_training(call: Call, method: Value, args: list[Value], *, symbolic: 
     if "training" in call.kwargs or call.rest or not takes_training(method, len(args)):
         return BOTTOM
     around = outer_training(call.frame)
-    return around - NONE_V if around else _EITHER if symbolic else BOTTOM
+    return around - NONE_V if around else _ANY if symbolic else BOTTOM
 
 
 def outer_training(frame: Any) -> Value:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from hybridize.domain.objects import INT_V, Tensor, Value, tensor
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import BOTTOM, INT_V, Tensor, Value, tensor, unknown
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, Dim, Shape
 from hybridize.library.convert import shape_of
 from hybridize.library.operands import Args, Unsure, value_rule
@@ -85,7 +86,39 @@ def _from_tensor(a: Args) -> Value:
     return tensor(RAGGED, x.dtype, (x.shape[0], DYNAMIC, *x.shape[2:])).value
 
 
+def _map_flat(call: Call) -> Value:
+    """`tf.ragged.map_flat_values(op, ...)`: `op` sees the flat values; its result has the rows."""
+    rows: set[Shape] = set()
+
+    def flat(value: Value) -> Value:
+        result = BOTTOM
+        for obj in value:
+            part = obj.value
+            if isinstance(obj, Tensor) and obj.kind == RAGGED:
+                ragged = max((i for i, d in enumerate(obj.shape or ()) if i and d < 0), default=0)
+                outer = obj.shape[: ragged + 1] if obj.shape and ragged else None
+                inner = obj.shape[ragged + 1 :] if obj.shape and ragged else None
+                rows.add(outer)
+                part = tensor(DENSE, obj.dtype, None if inner is None else (DYNAMIC, *inner)).value
+            result = join(result, part)
+        return result
+
+    args = [flat(value) for value in call.args[1:]]
+    kwargs = {name: flat(value) for name, value in call.kwargs.items() if name != "op"}
+    if call.rest or not rows:
+        return unknown("the result of `tf.ragged.map_flat_values`").value
+    outer = rows.pop() if len(rows) == 1 else None
+    result = BOTTOM
+    for obj in call.engine.call_value(call.frame, call.pos, call.arg(0, "op"), args, kwargs, "callback"):
+        if not isinstance(obj, Tensor):
+            return unknown("the result of `tf.ragged.map_flat_values`").value
+        shape = (*outer, *obj.shape[1:]) if outer and obj.shape else None
+        result = join(result, tensor(RAGGED, obj.dtype, shape).value)
+    return result
+
+
 FUNCTIONS: Final[dict[str, Spec]] = {
+    "tf.ragged.map_flat_values": Spec(_map_flat, op=True),
     "tf.RaggedTensor.from_row_splits": _made(_rows("row_splits", 1)),
     "tf.RaggedTensor.from_row_lengths": _made(_rows("row_lengths")),
     "tf.RaggedTensor.from_row_starts": _made(_rows("row_starts")),

@@ -188,6 +188,14 @@ def _over_ragged(rule: Rule) -> Rule:
             return tensor(DENSE, dtype, None if keep else ()).value
         if x.shape is not None and len(x.shape) == 2 and not keep and len(axes) == 1:
             return tensor(DENSE, dtype, (x.shape[0],) if axes[0] in (1, -1) else (DYNAMIC,)).value
+        if x.shape is not None and not keep and len(axes) == 1:
+            ragged = [i for i, d in enumerate(x.shape) if i and d < 0]
+            axis = axes[0] % len(x.shape)
+            left = tuple(d for i, d in enumerate(x.shape) if i != axis)
+            if ragged == [axis]:
+                return tensor(DENSE, dtype, left).value
+            if ragged and axis > max(ragged):
+                return tensor(RAGGED, dtype, left).value
         return found
 
     return lambda call: expand(call, one)
