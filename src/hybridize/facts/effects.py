@@ -141,7 +141,8 @@ class SideEffects:
             return
         once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
         key = _key(effect, once)
-        if key not in gathered:
+        known = gathered.get(key)
+        if known is None or (known.frame is frame and _is_milder(frame, known.effect, effect)):
             sure = not (effect.kind in TOLD and is_either(frame, effect.position))
             gathered[key] = Reason(effect, frame, (), origin, sure, once)
 
@@ -384,6 +385,11 @@ def _judged(reasons: list[Reason], speculate: bool) -> tuple[Fact, list[Evidence
         *_, last = evidence_of(reason)
         seen.setdefault(last.message, Evidence(f"assumed without side effect: {last.message}", last.path, last.line))
     return Fact(Ternary.NO), list(seen.values())
+
+
+def _is_milder(frame: Frame, known: Effect, effect: Effect) -> bool:
+    """Whether a change happens under a guard, and another of the same does not: the other is what matters."""
+    return guarded(frame, known.position) and not guarded(frame, effect.position)
 
 
 def _cut(gathered: Summary, frame: Frame, *path: tuple[str, int, str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hybridize.domain.objects import NONE, Cell, Container, Inst, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.origins import definitions
+from hybridize.facts.origins import callees_at, definitions
 from hybridize.flow.frames import Effect, Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
@@ -243,7 +243,7 @@ def regions(code: Code) -> dict[int, tuple[Region, ...]]:
     found = _regions.get(code)
     if found is None:
         found = _regions[code] = {}
-        if index_of(code).of(Op.IF) or _has_handlers(code):
+        if index_of(code).of(Op.IF) or index_of(code).of(Op.LOOP) or _has_handlers(code):
             _walk(code, code.body, (), found)
     return found
 
@@ -265,8 +265,10 @@ def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, 
                 stack = (*stack, Region(tested, block[i + 1 :], instr[2]))
         elif op == Op.LOOP:
             loop: Loop = instr[2]
-            for part in (loop.test, loop.body, loop.orelse):
-                _walk(code, part, stack, found)
+            tested = frozenset() if loop.is_for else frozenset(_counted(code, loop.condition))
+            inside = (*stack, Region(tested, loop.body, loop.condition)) if tested else stack
+            for part, around in ((loop.test, stack), (loop.body, inside), (loop.orelse, stack)):
+                _walk(code, part, around, found)
         elif op == Op.TRY:
             statement: Try = instr[2]
             tried = frozenset(i[3] for i in instructions(statement.body) if i[0] == Op.ATTR)
@@ -275,6 +277,18 @@ def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, 
                 _walk(code, part, stack, found)
             for handler in statement.handlers:
                 _walk(code, handler.body, (*stack, Region(tried, handler.body)), found)
+
+
+def _counted(code: Code, condition: int) -> Iterator[str]:
+    """What is filled until it has so many elements: `while len(self.blocks) < n`."""
+    known = definitions(code)
+    compared = known.get(condition)
+    if compared is not None and compared[0] == Op.COMPARE and compared[2] in ("<", "<=", "!="):
+        counts = known.get(compared[3])
+        called = known.get(counts[2]) if counts is not None and counts[0] == Op.CALL else None
+        if counts is not None and called is not None and called[0] == Op.GLOBAL and called[2] == "len":
+            for slot, _ in counts[3]:
+                yield from _reads(code, slot)
 
 
 def _item_owner(code: Code, instr: Instr) -> Iterator[str]:
@@ -415,12 +429,23 @@ def _is_object(value: Value) -> bool:
 
 def _assigns(frame: Frame, region: Region) -> bool:
     """Whether a region assigns to variables that it does not make: in a graph it would do so at every call."""
+    assigns, makes = _variables(frame, region.block, _DEPTH)
+    return assigns and not makes
+
+
+def _variables(frame: Frame, block: list[Instr], depth: int) -> tuple[bool, bool]:
+    """Whether code, and what it calls, assigns to variables, and whether it makes some before."""
     known = definitions(frame.code)
     assigns = makes = False
-    for instr in region.block:
+    for instr in block:
         if instr[0] == Op.CALL:
             made = known.get(instr[2])
             assigns = assigns or (made is not None and made[0] == Op.ATTR and str(made[3]).startswith("assign"))
             result = frame.vals[instr[1]] or _NO_VALUE
             makes = makes or (any(isinstance(o, Tensor) and o.kind == VARIABLE for o in result) and not assigns)
-    return assigns and not makes
+            for callee, how in callees_at(frame, instr[-1]) if depth else ():
+                if how in ("call", "construction") and callee is not frame:
+                    inner = _variables(callee, index_of(callee.code).flat, depth - 1)
+                    makes = makes or (inner[1] and not assigns)
+                    assigns = assigns or inner[0]
+    return assigns, makes

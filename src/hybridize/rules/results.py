@@ -93,7 +93,35 @@ def iterator(view: FrameView, slot: int) -> str | None:
 def parts_of(view: FrameView, slot: int) -> tuple[Part, ...]:
     """The parts of what a slot holds that do not come back as they are."""
     value = view.value(slot)
-    return view.project.shared(("parts", value), lambda: tuple(parts(value)))
+    found: tuple[Part, ...] = view.project.shared(("parts", value), lambda: tuple(parts(value)))
+    members = [part for part in _display(view, slot) if _is_member(view, part)] if found else []
+    if members:
+        return (*found, Part((), OBJECT, "a member of an enumeration"))
+    return found
+
+
+def _display(view: FrameView, slot: int) -> list[int]:
+    """The slot itself, or those in the display of a tuple or list that it is."""
+    made = view.definition(slot)
+    return [s for s, _ in made[2]] if made is not None and made[0] in (Op.TUPLE, Op.LIST) else [slot]
+
+
+def _is_member(view: FrameView, slot: int) -> bool:
+    """Whether a slot holds `C.NAME` of an `enum.Enum` whose members are no numbers or strings."""
+    made = view.definition(slot)
+    if made is None or made[0] != Op.ATTR or made[3] in ("value", "name"):
+        return False
+    owners = view.value(made[2])
+    return bool(owners) and all(isinstance(o, Class) and _is_plain_enum(o) for o in owners)
+
+
+def _is_plain_enum(cls: Class) -> bool:
+    """Whether a class is an enumeration, and no kind of number or string besides."""
+    bases = {base.name for base in cls.mro if isinstance(base, Lib)}
+    return bool(bases & {"enum.Enum", "enum.Flag"}) and not any(b.startswith("builtins.") for b in bases - _ANY_OBJECT)
+
+
+_ANY_OBJECT: Final = frozenset({"builtins.object"})
 
 
 def parts(value: Value) -> Iterator[Part]:

@@ -14,6 +14,7 @@ from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass, field
+from hybridize.rules.globals import GLOBALS, SETTING
 from hybridize.rules.views import ProjectView
 
 #: A field, global or captured variable; or a container, for what is in it.
@@ -22,7 +23,7 @@ Place: TypeAlias = "Cell | Container"
 _NO_VALUE: Final[Value] = frozenset()
 #: Methods that fill the object that is being made.
 CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build", "__init_subclass__"})
-_CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "io", "state"})
+_CHANGES: Final = frozenset({"attribute", "item", "mutate", "global", "closure", "io", "state", "random"})
 #: The places that stand for the environment's variables, for what is in files and folders, and for levels of loggers.
 ENVIRONMENT: Final = Cell()
 FILES: Final = Cell()
@@ -146,6 +147,8 @@ def _places(
     target = effect.target
     if isinstance(target, LibInst) and effect.kind == "mutate":
         return [(states.setdefault(target, Cell()), target)] if target.cls.startswith(_STATEFUL) else []
+    if effect.detail in SETTING:
+        return [(SETTING[effect.detail], None)]
     if effect.kind == "state":
         return [(LOGGING, None)] if effect.detail.startswith("logging.") else []
     if effect.kind == "io":
@@ -260,7 +263,7 @@ def hides_default(cell: Cell, owner: Heap | None) -> bool:
 
 def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap | None) -> bool:
     """Whether the writes are more than one straight write of a module body, or those of constructors."""
-    if place in _WORLD or isinstance(owner, LibInst):
+    if place in _WORLD or place in GLOBALS or isinstance(owner, LibInst):
         return True
     if isinstance(place, Cell) and len(place.value) == 1 and isinstance(next(iter(place.value)), Lit):
         return hides_default(place, owner) and any(not _is_early(frame, pos) for frame, pos in found)

@@ -239,6 +239,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.config.set_dtype_policy": Spec(set_global("policy"), effects=("state",)),
     "keras.backend.set_floatx": Spec(set_global("floatx"), effects=("state",)),
     "keras.config.set_floatx": Spec(set_global("floatx"), effects=("state",)),
+    "keras.backend.set_epsilon": Spec(set_global("epsilon"), effects=("state",)),
+    "keras.config.set_epsilon": Spec(set_global("epsilon"), effects=("state",)),
     "keras.backend.set_image_data_format": Spec(set_global("image_data_format"), effects=("state",)),
     "keras.config.set_image_data_format": Spec(set_global("image_data_format"), effects=("state",)),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from hybridize.domain.objects import NONE_V, Value
@@ -54,8 +55,22 @@ def _values(flow: Control, site: Site, message: str, sides: list[int]) -> tuple[
     """The condition, and where the values come from that do not go together."""
     path, line = flow.view.code.path, site.instr[-1] >> 16
     made = [flow.view.definition(slot) for slot in sides]
-    lines = {instr[-1] >> 16 for instr in made if instr is not None and instr[0] != Op.PHI} - {line, 0}
+    lines = {instr[-1] >> 16 for instr in made if instr is not None and instr[0] != Op.PHI}
+    lines = (lines | set(_bound(flow, line, {flow.view.code.slot_names.get(slot, "") for slot in sides}))) - {line, 0}
     return (Evidence(message, path, line), *(Evidence("a value of it", path, each) for each in sorted(lines)))
+
+
+def _bound(flow: Control, line: int, names: set[str]) -> Iterator[int]:
+    """The lines in the branches of a condition that give a value to one of some variables."""
+    node = flow.view.node
+    for each in ast.walk(node) if node is not None else ():
+        if isinstance(each, ast.If) and each.test.lineno == line:
+            inside = (part for branch in (*each.body, *each.orelse) for part in ast.walk(branch))
+            yield from (
+                part.lineno
+                for part in inside
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and part.id in names
+            )
 
 
 def _operands(flow: Control, site: Site, mask: int) -> Iterator[Hit]:

@@ -72,6 +72,19 @@ r1 = list(target([tf.constant([1.0])]))
             line=3,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import enum
+import tensorflow as tf
+class Status(enum.Enum):
+    OK = 0
+def target(x):
+    return x * 2, Status.OK
+r1 = target(tf.constant(1.0))[0]
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
         Example(

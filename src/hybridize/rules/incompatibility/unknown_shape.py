@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Func, LibInst, Lit, Obj, Tensor, Value
+from hybridize.domain.objects import Bound, Func, Lit, Tensor, Value
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import passed_slots
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Instr, Op
 from hybridize.rules.dims import ALL, Dims, unknown_dims
+from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
 from hybridize.rules.values import has_tensor, is_message, own, uses
 from hybridize.rules.views import FrameView, ProjectView
 
@@ -95,36 +95,8 @@ def _sized(view: FrameView, instr: Instr) -> Iterator[Hit]:
     slot = instr[3][0][0]
     dims = unknown_dims(view, slot)
     last = {len(o.shape) - 1 for o in view.value(slot) if isinstance(o, Tensor) and o.shape is not None}
-    if dims and last <= set(dims) and own(view, slot) and any(_is_made(view, o) for o in view.value(instr[2])):
+    if dims and last <= set(dims) and own(view, slot) and any(is_made(view.project, o) for o in view.value(instr[2])):
         yield Hit(instr[-1], "builds a layer for a last axis that is None while tracing")
-
-
-def _is_made(view: FrameView, obj: Obj) -> bool:
-    """Whether a layer makes its weights for the last axis, where nothing else has built or called it."""
-    if not isinstance(obj, LibInst) or obj.cls.rpartition(".")[2].startswith(_ANY_SIZE):
-        return False
-    return owns_weights(view.project, obj) and not is_built(view.project, obj) and not _is_shared(view.project, obj)
-
-
-#: Layers whose weights are not for the size of the last axis.
-_ANY_SIZE: Final = ("Embedding", "Bidirectional", "TimeDistributed", "Sequential", "PReLU", "Dropout")
-
-
-def _is_shared(project: ProjectView, layer: LibInst) -> bool:
-    """Whether the program calls a layer at several places, of which another may build it."""
-    places = project.shared("called layers", lambda: _called_layers(project))
-    return len(places.get(layer, ())) > 1
-
-
-def _called_layers(project: ProjectView) -> dict[LibInst, set[tuple[Code, int]]]:
-    found: dict[LibInst, set[tuple[Code, int]]] = {}
-    for code, frames in project.solution.frames.items():
-        for instr in index_of(code).of(Op.CALL):
-            for frame in frames:
-                for obj in frame.vals[instr[2]] or ():
-                    if isinstance(obj, LibInst):
-                        found.setdefault(obj, set()).add((code, instr[-1]))
-    return found
 
 
 def _whole(view: FrameView, instr: Instr, place: int, name: str) -> Iterator[Hit]:

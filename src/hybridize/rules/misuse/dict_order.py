@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from hybridize.domain.objects import Container
-from hybridize.facts.origins import definitions
+from hybridize.facts.origins import calls_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Loop, Op
@@ -16,6 +16,7 @@ from hybridize.rules.views import FrameView, FunctionView
 
 _VIEWS: Final = frozenset({"items", "keys", "values"})
 _KEEPS: Final = frozenset({"list", "tuple", "enumerate", "iter", "zip"})
+_DEPTH: Final = 3
 _NAMED: Final = (Op.GLOBAL, Op.ATTR)
 _IN_ORDER: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack", "next", "convert_to_tensor"})
 _JOINS: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack"})
@@ -38,8 +39,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 yield Hit(fetch[-1], f"depends on the order of `{name}`, and a graph keeps the first call's order")
 
 
-def _picked(view: FrameView, mixed: Mapping[int, str]) -> Iterator[Hit]:
-    """What is taken from such a dictionary by its place, or joined, in the order that it has."""
+def _picked(view: FrameView, mixed: Mapping[int, str], depth: int = _DEPTH) -> Iterator[Hit]:
+    """What is taken from such a dictionary by its place, or joined, in the order that it has; helpers included."""
     for slot, name in mixed.items():
         ordered = [slot]
         for each in ordered:
@@ -49,7 +50,21 @@ def _picked(view: FrameView, mixed: Mapping[int, str]) -> Iterator[Hit]:
                 elif use[0] == Op.CALL and _name(view.frame, use) in _KEEPS and use[3] and use[3][0][0] == each:
                     ordered.append(use[1])
                 elif each != slot and _takes_by_place(view, use, each):
-                    yield Hit(use[-1], f"depends on the order of `{name}`, and a graph keeps the first call's order")
+                    said = f"depends on the order of `{name}`, and a graph keeps the first call's order"
+                    yield Hit(use[-1], said, path=view.code.path)
+                elif use[0] == Op.CALL and each == slot and depth:
+                    for callee, index in _given(view, use, slot):
+                        inner = FrameView(view.project, callee)
+                        yield from _picked(inner, {callee.code.params[index].slot: name}, depth - 1)
+
+
+def _given(view: FrameView, call: Instr, slot: int) -> Iterator[tuple[Frame, int]]:
+    """The functions of the project that a call gives a slot to, with the parameter that it arrives at."""
+    for callee, how in view.callees(call[-1]):
+        if how in ("call", "hybrid"):
+            for index in range(len(callee.code.params)):
+                if passed_slots(view.frame, call[-1], callee, index) == [slot]:
+                    yield callee, index
 
 
 def _takes_by_place(view: FrameView, use: Instr, slot: int) -> bool:
@@ -71,12 +86,26 @@ def _name(frame: Frame, call: Instr) -> str:
 def _orders(function: FunctionView, index: int) -> bool:
     """Whether dictionaries with the same keys arrive at a parameter in more than one order."""
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
+    if function.code.params[index].kind == "kwargs":
+        return _keywords_differ(function)
     for frame in function.frames:
         for obj in frame.args[index]:
             if isinstance(obj, Container) and obj.kind in ("dict", "collections.OrderedDict") and obj.exact:
                 keys = tuple(map(str, obj.fields))
                 if seen.setdefault(tuple(sorted(keys)), keys) != keys:
                     return True
+    return False
+
+
+def _keywords_differ(function: FunctionView) -> bool:
+    """Whether calls give the same keywords in more than one order."""
+    named = {param.name for param in function.code.params if param.kind != "kwargs"}
+    seen: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for caller, pos, _, how in function.callers():
+        for call in calls_at(caller.code, pos) if how in ("call", "hybrid") else ():
+            keys = tuple(name for name, _ in call[4] if name is not None and name not in named)
+            if seen.setdefault(tuple(sorted(keys)), keys) != keys:
+                return True
     return False
 
 
@@ -165,6 +194,19 @@ def target(parts):
     return first * 2 + tf.reduce_sum(tf.stack(list(parts.values())))
 r1 = target({"b": tf.constant(1), "a": tf.constant(2)})
 r2 = target({"a": tf.constant(4), "b": tf.constant(3)})
+""",
+            line=3,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def joined(columns):
+    return tf.stack(list(columns.values()), axis=-1)
+def target(**columns):
+    return joined(columns) * 2
+r1 = target(b=tf.constant(1), a=tf.constant(2))
+r2 = target(a=tf.constant(4), b=tf.constant(3))
 """,
             line=3,
             outcome=Outcome.DIFFERS,

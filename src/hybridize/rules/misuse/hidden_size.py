@@ -6,15 +6,19 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import LibInst
 from hybridize.facts.static_reads import StaticReads
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
 from hybridize.rules.hybridized import is_spec, is_true, option, signature_items, spec_shape
+from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.rules.views import FrameView, FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """What the decorator leaves open, against the sizes that the traced extent reads."""
     if not function.is_hybrid:
         return
+    yield from _built(function)
     relaxed = is_true(option(function, "reduce_retracing") | option(function, "experimental_relax_shapes"))
     shapes = _open_shapes(function)
     if not shapes and not relaxed:
@@ -28,6 +32,33 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if found is not None:
         what = "the signature leaves open" if shapes else "relaxed retracing makes unknown"
         yield Hit(found.line << 16, f"{found.message}, which {what}", path=found.path)
+
+
+def _built(function: FunctionView) -> Iterator[Hit]:
+    """Layers that are to make their weights for a last axis that the signature leaves open."""
+    items = signature_items(option(function, "input_signature")) or []
+    params = [p for p in function.code.params if p.kind in ("positional", "normal")]
+    if function.facts.kind.value == "method":
+        params = params[1:]
+    shapes = [[spec_shape(o) for o in item if isinstance(o, LibInst)] if is_spec(item) else [] for item in items]
+    named = zip(params, shapes, strict=False)
+    slots = {param.slot for param, found in named if any(shape and shape[-1] < 0 for shape in found)}
+    for view in function.views() if slots else ():
+        for instr in index_of(view.code).of(Op.CALL):
+            given = instr[3][0][0] if instr[3] and not instr[3][0][1] else -1
+            if _same(view, given) in slots and any(is_made(function.project, o) for o in view.value(instr[2])):
+                yield Hit(
+                    instr[-1], "builds a layer for the last axis, which the signature leaves open", level=Level.ERROR
+                )
+
+
+def _same(view: FrameView, slot: int) -> int:
+    """The slot that a value was first in, copies left out."""
+    made = view.definition(slot)
+    while made is not None and made[0] in (Op.COPY, Op.REFINE):
+        slot = int(made[2])
+        made = view.definition(slot)
+    return slot
 
 
 def _open_shapes(function: FunctionView) -> list[tuple[int, ...] | None]:
@@ -76,8 +107,31 @@ r1 = target(tf.ones(3)); r2 = target(tf.ones(4)); r3 = target(tf.ones(5))
             line=5,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+dense = tf.keras.layers.Dense(1)
+@tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])
+def target(x):
+    return dense(x)
+r1 = target(tf.ones([2, 3]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+dense = tf.keras.layers.Dense(1)
+dense.build([None, 3])
+@tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])
+def target(x):
+    return dense(x)
+r1 = target(tf.ones([2, 3]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -99,6 +99,28 @@ r3 = Store.get().calls
             line=12,
             outcome=Outcome.DIFFERS,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Norm:
+    def __init__(self):
+        self.shift = tf.Variable(0.0)
+        self.ready = False
+    def prepare(self, x):
+        self.shift.assign(-tf.reduce_mean(x))
+        self.ready = True
+    def target(self, x):
+        if not self.ready:
+            self.prepare(x)
+        return x + self.shift
+norm = Norm()
+r1 = norm.target(tf.constant([1.0, 3.0]))
+r2 = norm.target(tf.constant([2.0, 6.0]))
+""",
+            target="Norm.target",
+            line=8,
+            outcome=Outcome.DIFFERS,
+        ),
     ),
     good=(
         Example(

@@ -179,6 +179,20 @@ r2 = target(tf.constant([1.0, 2.0]))
         Example(
             """\
 import tensorflow as tf
+blocks = []
+def target(x):
+    while len(blocks) < 2:
+        blocks.append(tf.keras.layers.Dense(1, kernel_initializer="ones"))
+    for block in blocks:
+        x = block(x)
+    return x
+r1 = target(tf.ones([1, 1]))
+r2 = target(tf.ones([1, 1]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
 class Model:
     def __init__(self):
         self.v = None

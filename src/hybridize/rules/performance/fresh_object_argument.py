@@ -10,7 +10,7 @@ from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -22,6 +22,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     found: dict[tuple[str, int], tuple[str, bool]] = {}
     many: dict[tuple[str, int], bool] = {}  # with whether it is the receiver
+    reached: dict[frozenset[object], set[int]] = {}  # the call sites of the same objects
     makers: dict[tuple[str, int], set[int]] = {}  # the call sites of each place that makes an argument
     for caller, pos, _, how in function.callers():
         call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
@@ -30,12 +31,16 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             made = definitions(caller.code).get(slot)
             what = _fresh(caller, made, pos)
             several = made is not None and not what and _is_one_of_many(function, caller, made, pos)
-            if several:
+            if several and made is not None:
                 many.setdefault((caller.code.path, pos), slot == receiver)
+                reached.setdefault(_places(caller, made), set()).add(pos)
             if what and made is not None:
                 makers.setdefault((caller.code.path, made[-1]), set()).add(pos)
                 found.setdefault((caller.code.path, pos), (what, runs_often(caller, pos)))
+    again = {pos for positions in reached.values() if len(positions) > 1 for pos in positions}
     for (path, pos), receives in sorted(many.items()):
+        if pos in again:
+            continue  # what a loop traces another loop uses
         whose = "the object whose method is called" if receives else "an argument"
         yield Hit(pos, f"{whose} is another at every call of this loop: each traces anew", path=path)
     shared = {(path, pos) for (path, _), sites in makers.items() if len(sites) > 1 for pos in sites}
@@ -60,8 +65,13 @@ def _is_one_of_many(function: FunctionView, caller: Frame, made: Instr, pos: int
     if caller.code.kind != "module" and (len(sites) != 1 or any(runs_often(c, at) for c, at in sites)):
         return False
     objects = [o for o in caller.vals[made[1]] or () if isinstance(o, Inst | LibInst)]
-    places = {o.site for o in objects}
+    places = _places(caller, made)
     return bool(objects) and (len(places) > _FEW or any(at in index_of(code).looped for code, at in places))
+
+
+def _places(caller: Frame, made: Instr) -> frozenset[tuple[Code, int]]:
+    """Where the objects are made that a loop goes through."""
+    return frozenset(o.site for o in caller.vals[made[1]] or () if isinstance(o, Inst | LibInst))
 
 
 def _loops_around(caller: Frame, pos: int) -> int:

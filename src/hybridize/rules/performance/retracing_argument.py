@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from hybridize.domain.objects import Container, Lit, Prim
 from hybridize.facts.model import Ternary
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
+from hybridize.rules.writes import writes_of
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The fact that decides P3, seen from the caller's side."""
     facts = function.facts
+    if function.is_hybrid and facts.retraces.value is not Ternary.YES:
+        yield from _changed(function)
     if function.is_hybrid and facts.retraces.value is Ternary.YES:
         cause = facts.retraces.evidence[-1] if facts.retraces.evidence else None
         path, line = (cause.path, cause.line) if cause is not None else (facts.path, facts.line)
         what = cause.message if cause is not None else "a literal differs from call to call"
         yield Hit(line << 16, f"every new value makes a new graph: {what}", path=path, evidence=facts.retraces.evidence)
+
+
+def _changed(function: FunctionView) -> Iterator[Hit]:
+    """A list or dictionary of Python values that the program changes again and again, and passes at each call."""
+    known = writes_of(function.project)
+    seen: set[tuple[str, int]] = set()
+    for frame in function.frames:
+        for (caller, pos), args in frame.incoming.items():
+            if caller is None or frame.started_by(caller, pos) or (caller.code.path, pos) in seen:
+                continue
+            seen.add((caller.code.path, pos))
+            for obj in {o for value in args for o in value if isinstance(o, Container)}:
+                if _is_plain(obj) and _often(known.at(obj), caller, pos):
+                    said = f"a {obj.kind} of Python values that changes between calls: each content makes a new graph"
+                    yield Hit(pos, said, path=caller.code.path)
+
+
+def _is_plain(obj: Container) -> bool:
+    """Whether what is in a list or dictionary are Python numbers and strings."""
+    values = [cell.value for cell in obj.fields.values()] + ([obj.rest.value] if obj.rest is not None else [])
+    found = [o for value in values for o in value]
+    return obj.kind in ("list", "dict") and bool(found) and all(isinstance(o, Lit | Prim) for o in found)
+
+
+def _often(writes: Collection[tuple[Frame, int]], caller: Frame, pos: int) -> bool:
+    """Whether what calls a function also changes what it passes: in the same loop, or several times."""
+    own = {at for frame, at in writes if frame is caller}
+    looped = index_of(caller.code).looped
+    return len(own) > 1 or (pos in looped and bool(own & looped))
 
 
 RULE = Rule(
@@ -69,6 +104,22 @@ r2 = target(tf.constant(1.0), (False, True))
 r3 = target(tf.constant(1.0), (False, False))
 """,
             line=7,
+            outcome=Outcome.RETRACES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x, items):
+    return x * float(len(items))
+items = [1]
+r1 = target(tf.constant(1.0), items)
+items.append(2)
+r2 = target(tf.constant(1.0), items)
+items.append(3)
+r3 = target(tf.constant(1.0), items)
+""",
+            line=6,
             outcome=Outcome.RETRACES,
         ),
     ),

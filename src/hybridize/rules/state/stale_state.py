@@ -11,14 +11,14 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import replace
+from hybridize.rules.asked import GETATTR, READ_FILE, SAID, TELLS, WORLD
 from hybridize.rules.effects import within
+from hybridize.rules.globals import TELLING
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule
 from hybridize.rules.staleness import counts, extent_of, stale
 from hybridize.rules.views import FrameView, ProjectView
 from hybridize.rules.writes import (
     ENVIRONMENT,
-    FILES,
-    LOGGING,
     Place,
     Writes,
     fields_named,
@@ -75,16 +75,20 @@ def _is_environment(obj: Obj) -> bool:
 def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
     """A read of the environment, of files, of the state of a library object, or of an attribute by its name."""
     for name in view.names(instr[2]):
-        place = _WORLD.get(name)
-        if place is not None:
-            if known.is_late(place) and (name != _READ_FILE or _is_constant_path(view, instr)):
-                yield Hit(instr[-1], f"{_SAID[place]}, which changes between calls", subject=place)
-        elif name.endswith(_TELLS):
+        place = WORLD.get(name)
+        if name in TELLING:
+            cell, what = TELLING[name]
+            if known.is_late(cell):
+                yield Hit(instr[-1], f"asks for {what}, which changes between calls", subject=cell)
+        elif place is not None:
+            if known.is_late(place) and (name != READ_FILE or _is_constant_path(view, instr)):
+                yield Hit(instr[-1], f"{SAID[place]}, which changes between calls", subject=place)
+        elif name.endswith(TELLS):
             objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o in known.states]
             for obj in objects[:1]:
                 said = f"asks for the state of a `{obj.cls}`, which changes between calls"
                 yield Hit(instr[-1], said, subject=known.states[obj])
-        elif name == _GETATTR and len(instr[3]) > 1:
+        elif name == GETATTR and len(instr[3]) > 1:
             owners = view.value(instr[3][0][0])
             for attribute in {o.const for o in view.value(instr[3][1][0]) if isinstance(o, Lit)}:
                 cells = [each for each in fields_named(owners, str(attribute)) if known.is_late(each[0])]
@@ -99,7 +103,7 @@ def _asks(view: FrameView, slot: int) -> bool:
     found = asked.get(value)
     if found is None:
         names = view.names(slot)
-        found = asked[value] = any(n in _WORLD or n == _GETATTR or n.endswith(_TELLS) for n in names)
+        found = asked[value] = any(n in WORLD or n in TELLING or n == GETATTR or n.endswith(TELLS) for n in names)
     return found
 
 
@@ -107,31 +111,6 @@ def _is_constant_path(view: FrameView, instr: Instr) -> bool:
     """Whether the path of a file is Python's: a tensor's is looked at by every call."""
     path = view.value(instr[3][0][0]) if instr[3] else ()
     return bool(path) and not any(isinstance(o, Tensor) for o in path)
-
-
-_GETATTR: Final = "builtins.getattr"
-_READ_FILE: Final = "tf.io.read_file"
-_SAID: Final[dict[Cell, str]] = {
-    ENVIRONMENT: "reads the environment",
-    FILES: "reads a file or folder of a path that Python knows",
-    LOGGING: "asks for the level of a logger",
-}
-_PROBES: Final = {
-    "os.path": "exists lexists isfile isdir islink getsize getmtime getctime",
-    "os": "listdir scandir walk stat access",
-    "glob": "glob iglob",
-    "pathlib.Path": "exists is_file is_dir is_symlink iterdir glob rglob stat read_text read_bytes",
-    "tf.io.gfile": "exists isdir listdir glob stat walk",
-    "tf.train": "latest_checkpoint get_checkpoint_state",
-}
-_WORLD: Final[dict[str, Cell]] = {
-    **dict.fromkeys(("os.getenv", "os.environ.get", "os._Environ.get"), ENVIRONMENT),
-    **{f"{root}.{name}": FILES for root, names in _PROBES.items() for name in names.split()},
-    _READ_FILE: FILES,
-    **dict.fromkeys(("logging.Logger.isEnabledFor", "logging.Logger.getEffectiveLevel"), LOGGING),
-}
-#: Methods that tell the state of a library object.
-_TELLS: Final = ("ContextVar.get", "Event.is_set", "Event.isSet", "Queue.qsize", "Queue.empty", "Queue.full")
 
 
 def _is_fixed(cell: Cell) -> bool:
@@ -389,6 +368,19 @@ Settings().gain = 5.0
 r2 = target(tf.constant(1.0))
 """,
             line=10,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return tf.cast(x, tf.keras.backend.floatx())
+r1 = target(tf.constant(1))
+tf.keras.backend.set_floatx("float64")
+r2 = target(tf.constant(1))
+tf.keras.backend.set_floatx("float32")
+""",
+            line=3,
             outcome=Outcome.DIFFERS,
         ),
     ),
