@@ -24,6 +24,8 @@ from hybridize.records import dataclass, replace
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
 _MOSTLY: Final = 0.66
+#: So often at most a nested function is called for each time that it is made.
+_ONCE: Final = 1.5
 _WHOLLY: Final = 0.999
 #: Python runs what these calls reach even where the caller is a graph.
 _OUTSIDE: Final = frozenset({"host", "callback"})
@@ -170,12 +172,26 @@ class _Chooser:
             counted = "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
             message = f"about {counted} per call: the call of a graph costs more ({work.benefit:.2g} times as fast)"
             return status_of(facts, "not-worth-it", message)
+        outer = self._made_by(code)
+        if outer is not None:
+            message = f"made anew by each call of `{outer.name}`, which calls it about once: each call would trace it"
+            return status_of(facts, "not-worth-it", message)
         rare = self._too_rare(code, work)
         if rare is not None:
             often = "once" if rare == 1 else f"at most {rare:.0f} times"
             message = f"called {often}: tracing it takes longer than that saves"
             return status_of(facts, "not-worth-it", message)
         return None
+
+    def _made_by(self, code: Code) -> Code | None:
+        """The function around a nested one that makes it anew again and again, and for about one call each."""
+        outer = code.parent
+        if outer is None or outer.kind != "function":
+            return None
+        calls = self.basis.frequency.calls
+        made = sum(call.weight for call in calls.get(outer, {}).values())
+        called = sum(call.weight for call in calls.get(code, {}).values())
+        return outer if made > 1 and 0 < called <= _ONCE * made else None
 
     def _too_rare(self, code: Code, work: Work) -> float | None:
         """How often a function is called at most, if that is known and too seldom to win back what tracing costs.

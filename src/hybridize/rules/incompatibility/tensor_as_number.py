@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container, Lib, Lit, Prim, Stream, Tensor, Tup, Value
+from hybridize.domain.objects import Container, Lib, LibInst, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY
-from hybridize.program.ir import Instr, Op
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes, operators
 from hybridize.rules.values import argument, elements, has_tensor, number, own, tensor_or_number
-from hybridize.rules.views import FrameView
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 #: Sequences that Python itself indexes.
 _SEQUENCES: Final = frozenset({"list", "tuple", "deque", "bytearray"})
@@ -158,6 +159,43 @@ def _array(view: FrameView, slot: int) -> int:
     return own(view, slot) if all(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(slot)) else 0
 
 
+_ARRAY: Final = "tf.TensorArray"
+_PLACES: Final = frozenset({"read", "write"})
+
+
+def arrays(function: FunctionView) -> Iterator[Hit]:
+    """A `tf.TensorArray` from outside, read or written at a place that is a tensor: an eager one is a Python list."""
+    extents = function.project.extents
+    for frame in function.frames:
+        extent = extents.of(frame)
+        for inner in sorted({frame, *extents.frames(extent & _users(function.project))}, key=lambda f: f.uid):
+            view = FrameView(function.project, inner)
+            for instr in _reads_of(inner.code):
+                objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o.cls == _ARRAY]
+                outside = [o for o in objects if o.frame != frame.uid and extents.run_by(frame, o.frame) is None]
+                if outside and len(outside) == len(objects) and own(view, argument(instr, 0, "index")):
+                    said = "takes a tensor as the place in a `tf.TensorArray` from outside, which is a Python list"
+                    yield Hit(instr[-1], said, path=inner.code.path)
+
+
+def _reads_of(code: Code) -> list[Instr]:
+    index = index_of(code)
+    if _PLACES.isdisjoint(index.attributes):
+        return []
+    made = {i[1] for name in _PLACES for i in index.attributes.get(name, ())}
+    return [instr for instr in index.of(Op.CALL) if instr[2] in made]
+
+
+def _users(project: ProjectView) -> int:
+    """The frames that read or write at some place of an object."""
+
+    def find() -> int:
+        every = project.solution.frames.items()
+        return project.extents.set_of(f for code, frames in every if _reads_of(code) for f in frames)
+
+    return project.shared("readers at places", find)
+
+
 RULE = Rule(
     code="HY341",
     name="tensor-as-python-number",
@@ -169,6 +207,7 @@ value, and a symbolic tensor has none. `int(t)` and `float(t)` do not help: Auto
 operations, so that their results are symbolic as well, and have neither a hash nor a number's methods.
 Gather from a tensor instead (`tf.gather(tf.constant(weights), i)`), use `tf.cond`, or a plain `if` on
 the tensor. NumPy scalars that arrive as arguments become tensors too.""",
+    root=arrays,
     triggers={
         Op.CALL: Where(call, names=(_TRUTHS | _POSITIONS | _KEYS | _PYTHON_INTS.keys() | {_MAP}).__contains__),
         Op.COMPARE: operators(member, "in", "not in"),
@@ -237,8 +276,34 @@ r1 = target(tf.constant(1.0), 2)
             line=5,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+def target(ta):
+    total = 0.0
+    for i in tf.range(2):
+        total += ta.read(i)
+    return total
+array = tf.TensorArray(tf.float32, 2, clear_after_read=False).unstack(tf.constant([1.0, 2.0]))
+r1 = target(array)
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    array = tf.TensorArray(tf.float32, 2, clear_after_read=False).unstack(x)
+    total = 0.0
+    for i in tf.range(2):
+        total += array.read(i)
+    return total
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
