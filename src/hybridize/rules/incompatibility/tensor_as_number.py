@@ -279,15 +279,14 @@ r1 = target(tf.constant(1.0), 2)
         Example(
             """\
 import tensorflow as tf
-def target(ta):
-    total = 0.0
+def target(ta, total):
     for i in tf.range(2):
         total += ta.read(i)
     return total
 array = tf.TensorArray(tf.float32, 2, clear_after_read=False).unstack(tf.constant([1.0, 2.0]))
-r1 = target(array)
+r1 = target(array, tf.constant(0.0))
 """,
-            line=5,
+            line=4,
             outcome=Outcome.RAISES,
         ),
     ),
