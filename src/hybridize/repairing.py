@@ -41,13 +41,15 @@ class Wanted:
 class Repaired:
     """What became of the repairs: the new contents by path, the report on them, and both lists with reasons.
 
-    `done` has each repair once, with the functions that it was for. `left` are those not applied.
+    `done` has each repair once, with the functions that it was for. `left` are those not applied. `made` are the
+    functions that repairs made (ids), each with that of the function it is a part of.
     """
 
     report: Report
     contents: dict[str, bytes] = field(default_factory=dict)
     done: list[tuple[Proposed, tuple[str, ...]]] = field(default_factory=list)
     left: list[tuple[Bundle, str]] = field(default_factory=list)
+    made: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -74,7 +76,7 @@ def repair(analyze: Analyze, report: Report, read: Read, wanted: Wanted) -> Repa
         failed = _failures(report, attempt, wanted)
         if not failed:
             left += [*attempt.refused.values(), *rejected.values()]
-            return Repaired(attempt.report, attempt.contents, _done(attempt), left)
+            return Repaired(attempt.report, attempt.contents, _done(attempt), left, _made(attempt))
         rejected.update(failed)
         if number == _ATTEMPTS - 2:  # what is left may fail in turn for ever: none, then
             reason = "not kept: other repairs in the same run did not unlock anything"
@@ -102,7 +104,12 @@ def goals(report: Report) -> list[tuple[Goal, Bundle]]:
 def _attempt(analyze: Analyze, report: Report, read: Read, wanted: Wanted, rejected: Mapping[Goal, object]) -> _Attempt:
     state = _Attempt(report)
     for _ in range(ROUNDS):
-        todo = [(goal, b) for goal, b in goals(state.report) if goal not in rejected and _allowed(b, wanted) is None]
+        made = _made(state)
+        todo = [
+            (goal, b)
+            for goal, b in goals(state.report)
+            if goal not in rejected and _allowed(b, wanted, b.function in made) is None
+        ]
         todo = [(goal, b) for goal, b in todo if not (b.makes and _is_parted(state, b))]
         first = {goal[0] for goal, b in todo if b.otherwise is not None}
         others = {id(b.otherwise) for b in state.report.repairs}
@@ -123,15 +130,24 @@ def _attempt(analyze: Analyze, report: Report, read: Read, wanted: Wanted, rejec
     return state
 
 
+def _made(state: _Attempt) -> dict[str, str]:
+    """The functions that applied repairs made (ids), each with that of the function it is a part of."""
+    parts = {(b.path, b.makes): b.function for bundles in state.applied.values() for b in bundles if b.makes}
+    if not parts:
+        return {}
+    places = {(f.facts.path, f.facts.qualname): f.facts.id for f in state.report.functions}
+    return {places[place]: whole for place, whole in parts.items() if place in places}
+
+
 def _is_parted(state: _Attempt, bundle: Bundle) -> bool:
     """Whether a function was parted before: what stays of it has the causes still, and its part is no more divided."""
     done = [b for bundles in state.applied.values() for b in bundles if b.makes and b.path == bundle.path]
     return any(b.function == bundle.function or b.makes == bundle.qualname for b in done)
 
 
-def _allowed(bundle: Bundle, wanted: Wanted) -> str | None:
-    """Why a bundle may not be applied; None if it may."""
-    if wanted.functions is not None and bundle.function not in wanted.functions:
+def _allowed(bundle: Bundle, wanted: Wanted, made: bool = False) -> str | None:
+    """Why a bundle may not be applied; None if it may. `made`: its function is one that a repair made."""
+    if wanted.functions is not None and bundle.function not in wanted.functions and not made:
         return "not asked for"
     for each in bundle.repairs:
         if not wanted.selected(each):

@@ -124,3 +124,53 @@ def test_explain_lists_the_repairs(file: Path, capsys: pytest.CaptureFixture[str
     assert "HY801 print-to-tf-print at train.py:10" in capsys.readouterr().out
     assert main(["explain", "HY801"]) == 0
     assert "After `fix --unsafe-fixes`:" in capsys.readouterr().out
+
+
+PARTS = """\
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+losses = []
+def train_step(x, y):
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+    losses.append(loss.numpy())
+    if len(losses) % 5 == 0:
+        print(f"step {len(losses)}: {losses[-1]:.3f}")
+def main():
+    v = tf.Variable([[1.0], [2.0]])
+    for i in range(100):
+        x = tf.random.stateless_normal([4, 2], [1, i])
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, v) - 1.0))
+        v.assign_sub(0.99 ** i * tape.gradient(loss, v))
+        if i % 10 == 0:
+            print(i, float(loss))
+for _ in range(10):
+    train_step(tf.ones([4, 2]), tf.ones([4, 1]))
+main()
+"""
+
+
+def test_a_part_of_the_function_that_is_asked_for_comes_with_its_decorator(file: Path) -> None:
+    file.write_text(PARTS, encoding="utf-8")
+    assert main(["fix", "--unsafe-fixes", "--only", "train_step"]) == 0
+    text = file.read_text()
+    assert "@tf.function\ndef _train_step_graph(x, y):" in text
+    assert text.count("@tf.function") == 1
+    assert main(["fix", "--unsafe-fixes", "--only", "main"]) == 0
+    text = file.read_text()
+    assert "    @tf.function\n    def train_step_2(x, factor):" in text
+    assert "train_step_2(x, tf.constant(factor, dtype=tf.float32))" in text
+    assert main(["fix", "--unsafe-fixes"]) == 0
+    assert file.read_text() == text
+
+
+def test_interactive_offers_parts_and_steps(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text(PARTS, encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\ny\n"))
+    assert main(["fix", "-i", "--unsafe-fixes"]) == 0
+    text = file.read_text()
+    assert text.count("@tf.function") == 1
+    assert ("def _train_step_graph" in text) != ("def train_step_2" in text)

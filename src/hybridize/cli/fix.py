@@ -17,6 +17,7 @@ from hybridize.cli.options import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hybridize.decide.model import FunctionReport, Report
+    from hybridize.repairing import Repaired
 
 _EPILOG = "Exit code 0: all is done, 1: something is left (with --diff: there is something to change), 2: an error."
 
@@ -78,11 +79,13 @@ def run(args: argparse.Namespace) -> int:
     repaired = mend(args, paths, config, report, chosen)
     final = selected(repaired.report, config)
     withheld: list[tuple[FunctionReport, str]] = []
+    chosen = with_parts(repaired, chosen)
     if args.verify is not None:
         kept, withheld = _verified(args, final, planned(final, chosen), repaired.contents)
-        chosen = frozenset(kept)
+        chosen = frozenset(kept) | {repaired.made[each] for each in kept if each in repaired.made}
         repaired = mend(args, paths, config, report, chosen)  # what a conversion needs that is not made is not, either
         final = selected(repaired.report, config)
+        chosen = with_parts(repaired, chosen)
     functions = None if chosen is None else [f for f in final.functions if f.facts.id in chosen]
     lines = {function.facts.id: function.facts.line for function in report.functions}
     files = with_withheld(plan_fixes(final, functions, repaired.contents, lines), withheld, lines)
@@ -94,6 +97,13 @@ def run(args: argparse.Namespace) -> int:
         return ERROR
     left = Outcome.REFUSED in outcomes or bool(report.errors) or any(file.error for file in files)
     return SOMETHING if left or (args.diff and (Outcome.DONE in outcomes or repaired.done)) else NOTHING
+
+
+def with_parts(repaired: Repaired, chosen: frozenset[str] | None) -> frozenset[str] | None:
+    """The functions that were chosen (ids, None for all), with those that repairs made of parts of them."""
+    if chosen is None:
+        return None
+    return chosen | {part for part, whole in repaired.made.items() if whole in chosen}
 
 
 def _verified(

@@ -70,7 +70,8 @@ def _shown(
     if not repaired.done:
         return name, ""
     final = selected(repaired.report, config)
-    files = plan_fixes(final, [f for f in final.functions if f.facts.id == name], repaired.contents)
+    parts = {part for part, whole in repaired.made.items() if whole == name}
+    files = plan_fixes(final, [f for f in final.functions if f.facts.id in {name, *parts}], repaired.contents)
     lines = [style.paint(f"{item.path}:{item.line} repair {item.qualname}", "bold")]
     for each, _ in repaired.done:
         doubt = f" [unsafe: {each.doubt}]" if each.doubt else ""

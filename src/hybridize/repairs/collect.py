@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.facts.callgraph import reachable
+from hybridize.facts.collect import identifier
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.model import Evidence, FunctionFacts, Ternary
 from hybridize.facts.reasons import CHANGES, OPAQUE, Reason, describe, fills_own, is_unclear, kind_of
@@ -103,7 +104,14 @@ class Repairs:
         if isinstance(made, str):
             return None
         found = _proposed(*made, [cause])
-        return Bundle(f"{hit.path}:{found.makes}", code.path, hit.line, code.qualname, (found,))
+        whole = self._id_of(code) or f"{hit.path}:{found.makes}"
+        return Bundle(whole, code.path, hit.line, code.qualname, (found,))
+
+    def _id_of(self, code: Code) -> str | None:
+        """The id of a function as facts have it; None for a module."""
+        modules = self.bench.project.solution.program.modules.values()
+        home = next((m for m in modules if m.code.path == code.path), None)
+        return f"{home.info.id}:{identifier(code)}" if home is not None and code.kind == "function" else None
 
     def _code_at(self, hit: RuleHit) -> Code | None:
         """The function, or else the module, that a hit is in."""
