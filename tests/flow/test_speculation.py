@@ -94,3 +94,32 @@ def test_without_speculation_nothing_is_taken_for_a_tensor(tmp_path: Path) -> No
         "yes_operand"
     ]  # by a call
     assert not found.assumptions
+
+
+UNPACKED = """\
+import tensorflow as tf
+class Scaled(tf.keras.layers.Layer):
+    def call(self, inputs):
+        x, scale = inputs
+        for _ in range(10):
+            x = tf.tanh(x) * scale
+        return x
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(4)
+        self.build([(None, 3), (1,)])
+    def call(self, inputs):
+        x, scale = inputs
+        for _ in range(10):
+            x = tf.tanh(self.dense(x)) * scale
+        return x
+net = Net()
+"""
+
+
+def test_inputs_that_are_taken_apart_are_several_tensors(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(UNPACKED, encoding="utf-8")
+    found = analyze([tmp_path], Config(all_safe=True, tensorflow_version="2.15"), repairs=False)
+    converted = [f.facts.qualname for f in found.functions if f.decision.precondition == "P1"]
+    assert converted == ["Scaled.call", "Net.call"]

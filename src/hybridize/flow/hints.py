@@ -26,7 +26,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE
 from hybridize.flow.heap import HeapAccess
-from hybridize.flow.speculation import Uses
+from hybridize.flow.speculation import Uses, parts_of
 from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import library_attribute
@@ -206,7 +206,8 @@ class HintReader:
         if param.kind not in ("positional", "normal"):
             return BOTTOM
         if index == 1 and is_keras_call(func, self.engine):
-            return tensor(DENSE).value
+            parts = parts_of(func.code, param)
+            return tup([tensor(DENSE).value] * parts).value if parts else tensor(DENSE).value
         is_special = func.code.name.startswith("__") and func.code.name != "__call__"
         return tensor(DENSE).value if not is_special and self.uses.of(func, index) else BOTTOM
 

@@ -176,6 +176,14 @@ class Uses:
         return frozenset(self.engine.world.instances.get(func.owner, ())[:2])
 
 
+def parts_of(code: Code, param: Param) -> int:
+    """Into how many parts a function takes a parameter apart (`x, mask = inputs`); 0 where it does not."""
+    made = index_of(code)
+    slots = _aliases(made, param.slot, param.name)
+    taken = {len(instr[1]) for instr in made.of(Op.UNPACK) if instr[2] in slots and instr[3] < 0}
+    return taken.pop() if len(taken) == 1 else 0
+
+
 def _of_class(cls: Class, name: str) -> Value:
     """An attribute of a class of the project or the nearest of its bases."""
     for base in cls.mro:

@@ -230,10 +230,18 @@ def _forwards(call: Call, layer: Value) -> bool:
 def _build(call: Call) -> Value:
     """`layer.build(input_shape)`: a library layer is built on that shape, a model is called on a symbolic tensor."""
     obj = call.receiver
-    shape = shape_of(call, call.arg(0, "input_shape"))
+    given = call.arg(0, "input_shape")
+    several = _shapes(call, given)
+    if several and isinstance(obj, Inst) and "keras.Model" in call.engine.mro_names(obj):
+        inputs = call.new("list", "inputs")
+        for i, each in enumerate(several):
+            call.engine.write(call.frame, inputs.cell(i), _placeholder(call, shape_of(call, each)), call.pos)
+        call.method(obj, "call", inputs.value, how="keras")
+        return NONE_V
+    shape = None if several else shape_of(call, given)
     if shape is None or not isinstance(obj, Inst | LibInst):
         return NONE_V
-    traced = tensor(DENSE, global_float(call), tuple(DYNAMIC if d < 0 else d for d in shape)).value
+    traced = _placeholder(call, shape)
     if isinstance(obj, LibInst):
         if "$layers" in obj.fields:
             call_sequence(call, obj, [_as_kind(call, traced, SYMBOLIC)])
@@ -244,6 +252,26 @@ def _build(call: Call) -> Value:
     elif "keras.Model" in call.engine.mro_names(obj):
         call.method(obj, "call", traced, how="keras")
     return NONE_V
+
+
+def _placeholder(call: Call, shape: Shape) -> Value:
+    """What a model is called with to be built on a shape."""
+    known = None if shape is None else tuple(DYNAMIC if d < 0 else d for d in shape)
+    return tensor(DENSE, global_float(call), known).value
+
+
+def _shapes(call: Call, given: Value) -> list[Value]:
+    """The shapes, where a list or tuple of them is given."""
+    if len(given) != 1:
+        return []
+    (obj,) = given
+    items: list[Value] = []
+    if isinstance(obj, Tup):
+        items = list(obj.items)
+    elif isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
+        items = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
+    is_several = bool(items) and all(v and all(isinstance(o, Tup | Container) for o in v) for v in items)
+    return items if is_several else []
 
 
 def _init_wrapper(call: Call) -> Value:
