@@ -299,7 +299,9 @@ def _call(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
             else:
                 values.append(value)
             continue
-        items = None if rest else engine.spread(frame, value, pos) or _alike(engine, frame, value, pos)
+        items = None if rest else engine.spread(frame, value, pos)
+        if items is None and not rest:
+            items = _alike(engine, frame, value, pos)
         if items is not None:
             values += items
         else:
