@@ -120,7 +120,8 @@ class Describer:
 
     def _object(self, value: Any, depth: int) -> Described:
         tf, cls = self._tf, type(value)
-        if hasattr(cls, "python_function") or cls.__module__.startswith("_hybridize"):
+        watched = cls.__module__.startswith("_hybridize") and cls.__name__ in ("Shadow", "Bound", "Timed")
+        if watched or hasattr(cls, "python_function"):
             return ("callable",)  # a hybrid function, or a watched one
         if isinstance(value, tf.__internal__.CompositeTensor if hasattr(tf, "__internal__") else ()):
             parts = tf.nest.flatten(value, expand_composites=True)
