@@ -86,6 +86,7 @@ class Verdict:
         rounding: the largest relative error that rounding explains.
         eager_seconds, graph_seconds: median of calls in steady state; `trace_seconds`: the first one.
         rules: (code, name, message) of the findings that explain it.
+        provisional: those of `through` may be the only cause: it was not seen without them for long enough.
         callees: ids of converted functions that ran inside of its graphs.
         together: ids of others that could not be told apart from it as the cause.
     """
@@ -112,6 +113,7 @@ class Verdict:
     rules: tuple[tuple[str, str, str], ...] = ()
     together: tuple[str, ...] = ()
     callees: tuple[str, ...] = ()
+    provisional: bool = False
 
     @property
     def qualname(self) -> str:
@@ -216,6 +218,7 @@ def _verdict(
         level=worst["level"],
         error=worst["error"],
         through=tuple(functions[n].facts.id for n in worst["through"]),
+        provisional=bool(worst.get("provisional")),
         callees=tuple(functions[n].facts.id for n in worst["callees"] if n != number),
         skipped=skipped,
         notes=tuple(worst["notes"]),

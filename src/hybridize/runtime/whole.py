@@ -212,18 +212,19 @@ class Comparison:
         return group, found
 
     def _shared(self) -> bool:
-        """Whether a function raised with others in its graph."""
-        return any(v.kind == "raised" and v.callees for v in self._verdicts)
+        """Whether a function was wrong with others in its graph."""
+        return any(v.provisional or (v.kind == "raised" and v.callees) for v in self._verdicts)
 
     def _acquit(self) -> None:
-        """Functions that raised with others in their graphs, which are wrong themselves: alone they may do no harm."""
+        """Functions that were wrong with others in their graphs, which are to blame: alone they may do no harm."""
         wrong = {v.function.facts.id for v in self._verdicts if v.failed}
         for number, verdict in enumerate(self._verdicts):
-            if verdict.kind != "raised" or not verdict.first or not wrong & set(verdict.callees):
+            shared = verdict.kind == "raised" and verdict.first and wrong & set(verdict.callees)
+            if not (shared or verdict.provisional):
                 continue
             if not self._with([number]).paths:
                 self._verdicts[number] = replace(
-                    verdict, kind="equal", differences=(), error=None, rules=(), first=0, through=()
+                    verdict, kind="equal", differences=(), error=None, rules=(), first=0, through=(), provisional=False
                 )
 
     def _accuse(self, group: list[int], found: _Found) -> None:

@@ -6,6 +6,7 @@ import collections
 import functools
 import gc
 import io
+import os
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ _TENSORFLOW = (
     "tensorflow.python.training.tracking", "tensorflow.python.training.moving_averages",
     "tensorflow.python.ops.stateful_random_ops",
 )  # fmt: skip
+_STANDARD_FOLDER = os.path.dirname(os.__file__) + os.sep
 #: Parts of the standard library whose objects are data.
 _STANDARD = frozenset(
     "types argparse collections functools queue _queue weakref _weakrefset contextlib _thread _threading_local string"
@@ -258,7 +260,9 @@ class Snapshot:
             self._instance(path, value, loud)
 
     def _function(self, path: str, value: Any) -> None:
-        own = self._heap.is_own(getattr(value, "__module__", None) or "")
+        # What wraps a function of the program's may say that it is of the same module.
+        installed = value.__code__.co_filename.startswith(_STANDARD_FOLDER) or "-packages" in value.__code__.co_filename
+        own = not installed and self._heap.is_own(getattr(value, "__module__", None) or "")
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
             holder = Cell(name, cell)
             if id(cell) not in self._seen:

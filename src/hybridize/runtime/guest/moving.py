@@ -104,7 +104,7 @@ def place(value: Any, depth: int = 0) -> str:
     if type(value) in (tuple, list):
         return "(" + ", ".join(place(v, depth + 1) for v in value[:50]) + ")"
     if not moves(value):
-        return f"<{kind.__name__}>"
+        return "<callable>" if callable(value) else f"<{kind.__name__}>"  # whoever watches it
     if kind.__module__ in _HASHES:
         return value.hexdigest() if hasattr(value, "hexdigest") else f"<{kind.__name__}>"
     try:

@@ -154,6 +154,7 @@ class Record:
             "error": self.error,
             "callees": sorted(self.callees),
             "through": sorted(self.through),
+            "provisional": self.provisional,
             "skipped": self.skipped,
             "notes": self.notes[:5],
             **self._sides({"eager_seconds": _median(self.eager_times), "graph_seconds": _median(self.graph_times)}),
