@@ -18,9 +18,9 @@ from hybridize.runtime.verify import Deviation, Verdict, rules_of
 
 #: Relative differences of numbers that training amounts to by rounding alone, and how many times that of a program
 #: whose inputs are moved by rounding is still rounding.
-LOOSE, FACTOR = 1e-3, 8
-#: All that verify does takes this many times the program's own time, or so many seconds for what is surely different.
-SHARE, SECONDS = 2.8, 60.0
+LOOSE, FACTOR = 1e-3, 50
+#: All that verify does takes so many times the program's own time, or seconds: more for what no rounding explains.
+SHARE, SECONDS = 2.8, (40.0, 90.0)
 #: Runs at most.
 RUNS = 14
 #: Runs the program: the functions (by number) that stay as they are, a seed for rounding (0: none) -> its end.
@@ -124,7 +124,7 @@ class Comparison:
 
     def _again(self, left: frozenset[int], nudge: int = 0) -> Ended:
         """Another run, if there is time for it."""
-        limit = max(SHARE * self._eager, SECONDS if self._strong or self._total < SECONDS / 3 else 0.0)
+        limit = max(SHARE * self._eager, SECONDS[self._strong])
         next_one = self._eager * (0.5 if left != self._all else 1.0)
         if self.runs >= RUNS or (self._total + next_one > limit and not self._patient):
             raise _Spent("another run would take too long (--full allows it)")
