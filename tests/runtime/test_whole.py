@@ -23,7 +23,7 @@ def ended(values: dict[str, Any], code: int = 0, drawing: tuple[int, ...] = (), 
     told = {name: ["py", type(value).__name__, value] for name, value in values.items()}
     events = [
         {"event": "start", "pid": 1},
-        {"event": "final", "pid": 1, "values": told, "stdout": "", "files": {}, "results": {}, **final},
+        {"event": "final", "pid": 1, "values": told, "stdout": "", "stderr": "", "files": {}, "results": {}, **final},
         {"event": "drawing", "pid": 1, "functions": list(drawing)},
     ]
     if code:
@@ -131,6 +131,6 @@ def test_frozen_leaves_are_equal_in_the_graph_alone() -> None:
 def test_leaves_have_paths_that_a_reader_knows() -> None:
     run = ended({"n": 1}, stdout="a\n\nb\n", results={"0": [None, ["py", "int", 3]]})
     assert set(leaves(run, ["Model.step"])) == {
-        "exit code", "exception", "n", "lines of stdout", "stdout line 1", "stdout line 2",
+        "exit code", "exception", "n", "lines of stdout", "stdout line 1", "stdout line 2", "lines of stderr",
         "result of call 2 of `Model.step`",
     }  # fmt: skip

@@ -39,10 +39,11 @@ def leaves(ended: Ended, names: Sequence[str]) -> dict[str, Leaf]:
                         found.update(_flat(f"{CALL} {i} of `{names[int(number)]}`", value))
             for path, text in event["files"].items():
                 found[f"file {path}"] = ["binary"] if text is None else ["text", text]
-            lines = [line for line in event["stdout"].splitlines() if line.strip()]
-            found["lines of stdout"] = ["py", "int", len(lines)]
-            for number, line in enumerate(lines[:_LINES], 1):
-                found[f"stdout line {number}"] = ["text", line]
+            for stream in ("stdout", "stderr"):
+                lines = [line for line in event[stream].splitlines() if line.strip()]
+                found[f"lines of {stream}"] = ["py", "int", len(lines)]
+                for number, line in enumerate(lines[:_LINES], 1):
+                    found[f"{stream} line {number}"] = ["text", line]
     found.setdefault(EXCEPTION, ["py", "NoneType", None])
     return found
 

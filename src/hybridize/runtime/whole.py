@@ -220,7 +220,7 @@ class Comparison:
         wrong = {v.function.facts.id for v in self._verdicts if v.failed}
         for number, verdict in enumerate(self._verdicts):
             shared = verdict.kind == "raised" and verdict.first and wrong & set(verdict.callees)
-            if not (shared or verdict.provisional):
+            if not (shared or verdict.provisional) or not all(_ends_tell(d.where) for d in verdict.differences):
                 continue
             if not self._with([number]).paths:
                 self._verdicts[number] = replace(
@@ -240,6 +240,11 @@ class Comparison:
             self._verdicts[number] = replace(
                 verdict, kind=kind, differences=found.deviations(), together=together, **told_by
             )
+
+
+def _ends_tell(path: str) -> bool:
+    """Whether a difference of a call would show in how the program ends."""
+    return not path.startswith(("gradient", "calls", "the stream", "text of", "identity"))
 
 
 def again(first: Launch, left: frozenset[int], nudge: int, limit: float | None) -> Launch:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any
 
+from .streams import CHATTER
 from .values import ARRAYS, Described, Describer
 
 Plain = Any  # nested lists of str, int, float, bool and None
@@ -36,8 +37,7 @@ class Final:
 
     def __init__(self, is_own: Callable[[str], bool], report: str) -> None:
         self._is_own, self._report = is_own, os.path.abspath(report)
-        self._printed: list[str] = []
-        self._length = 0
+        self._printed: dict[str, list[str]] = {"stdout": [], "stderr": []}
         self._written: dict[str, None] = {}
 
     def listen(self, output: bool = True) -> None:
@@ -46,22 +46,9 @@ class Final:
         if "numpy" not in sys.modules:
             sys.meta_path.insert(0, _Seeder())
         if output:
-            self._tee(sys.stdout)
+            for name, kept in self._printed.items():
+                _tee(getattr(sys, name), kept)
         sys.addaudithook(self._heard)
-
-    def _tee(self, stream: Any) -> None:
-        try:
-            write = stream.write
-
-            def noted(text: str) -> Any:
-                if self._length < TEXT:
-                    self._printed.append(str(text))
-                    self._length += len(text)
-                return write(text)
-
-            stream.write = noted
-        except AttributeError:  # closed, or a stream of another kind
-            pass
 
     def _heard(self, event: str, args: tuple[Any, ...]) -> None:
         if event != "open" or len(self._written) >= FILES:
@@ -82,8 +69,9 @@ class Final:
                 self._written[name] = None
 
     def described(self) -> dict[str, Any]:
-        """Plain data: `values` by name, `stdout`, `files` by path (None: not a text)."""
-        return {"values": self._values(), "stdout": "".join(self._printed)[:TEXT], "files": self._files()}
+        """Plain data: `values` by name, `stdout`, `stderr`, `files` by path (None: not a text)."""
+        printed = {name: _own("".join(kept)[:TEXT]) for name, kept in self._printed.items()}
+        return {"values": self._values(), **printed, "files": self._files()}
 
     def _values(self) -> dict[str, Plain]:
         if "tensorflow" not in sys.modules:
@@ -127,6 +115,30 @@ class Final:
             except OSError:  # removed again
                 continue
         return found
+
+
+def _tee(stream: Any, kept: list[str]) -> None:
+    """Keeps what is written to a stream."""
+    length = 0
+    try:
+        write = stream.write
+
+        def noted(text: str) -> Any:
+            nonlocal length
+            if length < TEXT:
+                kept.append(str(text))
+                length += len(text)
+            return write(text)
+
+        stream.write = noted
+    except AttributeError:  # closed, or a stream of another kind
+        pass
+
+
+def _own(text: str) -> str:
+    """Without what the libraries tell of themselves, and bars that are drawn as time goes by."""
+    lines = text.split("\n")
+    return "\n".join(line for line in lines if not ("\r" in line or "\b" in line or CHATTER.match(line)))
 
 
 def plain(value: Described) -> Plain:
