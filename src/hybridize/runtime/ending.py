@@ -12,12 +12,14 @@ from hybridize.runtime.launch import Ended
 
 Leaf = list[Any]  # the first item is its kind
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)")
+_OBJECT = re.compile(r"0x[0-9a-fA-F]{6,}")
 _ARRAYS = frozenset({"T", "V", "np", "nps"})
 #: Paths that say how the run ended, whatever numbers it drew.
 EXCEPTION, EXIT = "exception", "exit code"
 #: With which paths begin that are results of calls: not all of them are looked at in each run.
 CALL = "result of call"
 _LINES = 5000  # of output that are compared
+_ADDRESS = 1 << 40  # whole numbers from here on are no counts
 _SHOWN = 120  # characters of a value in a message
 
 
@@ -96,14 +98,22 @@ def _numbers(a: list[Any], b: list[Any]) -> float:
     for x, y in zip(a, b, strict=True):
         if x == y or (x != x and y != y):
             continue
-        if not (isinstance(x, float) and isinstance(y, float) and math.isfinite(x) and math.isfinite(y)):
+        if not (_measures(x) and _measures(y)):
             return math.inf
         worst = max(worst, abs(x - y) / max(scale, abs(y), 1e-3))
     return worst
 
 
+def _measures(value: Any) -> bool:
+    """Whether a number may be a little off: a fraction, or an address or a time in whole units."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and abs(value) > _ADDRESS
+
+
 def _texts(a: str, b: str) -> float:
-    """Texts that differ in fractions alone are as far apart as these."""
+    """Texts that differ in fractions alone are as far apart as these; addresses of objects are nothing."""
+    a, b = _OBJECT.sub("0x", a), _OBJECT.sub("0x", b)
     if NUMBER.split(a) != NUMBER.split(b):
         return math.inf
     worst = 0.0
@@ -117,6 +127,14 @@ def _texts(a: str, b: str) -> float:
             return math.inf
         worst = max(worst, abs(x - y) / max(abs(x), abs(y), 1e-3))
     return worst
+
+
+def parent(path: str) -> str:
+    """What a path is a part of: of its kind there may be others in another run."""
+    if path.startswith("file "):
+        return "file"
+    places = [path.rfind(mark) for mark in "[.<"]
+    return path[: max(places)] if max(places) > 0 else ""
 
 
 def merged(eager: list[Mapping[str, Leaf]], graph: Mapping[str, Leaf], noise: set[str]) -> list[tuple[str, str]]:
@@ -138,6 +156,14 @@ def _telling(leaf: Leaf) -> bool:
     if leaf[0] == "py":
         return isinstance(leaf[2], float) or (isinstance(leaf[2], str) and len(leaf[2]) > 5)
     return leaf[0] in _ARRAYS and any(isinstance(v, float) or (isinstance(v, str) and len(v) > 5) for v in leaf[3])
+
+
+def is_measured(leaf: Leaf) -> bool:
+    """Whether there are fractions in it."""
+    if leaf[0] in ("text", "py") and isinstance(leaf[-1], str):
+        return any("." in number for number in NUMBER.findall(leaf[-1]))
+    values = leaf[3] if leaf[0] in _ARRAYS else leaf[2:3] if leaf[0] == "py" else []
+    return any(isinstance(value, float) and not value.is_integer() for value in values)
 
 
 def is_form(a: Leaf, b: Leaf) -> bool:

@@ -12,7 +12,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hybridize.runtime.compare import MISSING
-from hybridize.runtime.ending import CALL, EXCEPTION, EXIT, Leaf, deviation, is_form, leaves, merged, shown, told
+from hybridize.runtime.ending import (
+    CALL,
+    EXCEPTION,
+    EXIT,
+    Leaf,
+    deviation,
+    is_form,
+    is_measured,
+    leaves,
+    merged,
+    parent,
+    shown,
+    told,
+)
 from hybridize.runtime.launch import Ended, Launch
 from hybridize.runtime.verify import Deviation, Verdict, rules_of
 
@@ -21,6 +34,8 @@ from hybridize.runtime.verify import Deviation, Verdict, rules_of
 LOOSE, FACTOR = 1e-3, 50
 #: All that verify does takes so many times the program's own time, or seconds: more for what no rounding explains.
 SHARE, SECONDS = 2.8, (40.0, 90.0)
+#: Programs of whose fractions more than this part is another value each time; what is the same value in them.
+NOISY, STEADY = 0.2, 1e-5
 #: Runs at most.
 RUNS = 14
 #: Runs the program: the functions (by number) that stay as they are, a seed for rounding (0: none) -> its end.
@@ -168,24 +183,25 @@ class Comparison:
         return self._controls[number]
 
     def _stand(self, suspects: set[str], other: Mapping[str, Leaf]) -> dict[str, tuple[Leaf, Leaf]]:
-        """Those that are not as different between two runs without any conversion."""
-        control = self._control(0)
-        standing = self._beyond(suspects, self._first, control, other)
-        noisy = [p for p in suspects if math.isinf(deviation(_at(self._first, p), _at(control, p)))]
+        """Those that are not as different between runs without any conversion."""
+        first, control = self._first, self._control(0)
+        if _is_noisy(first, control):
+            return self._steady(suspects, other)
+        standing = _beyond(suspects, first, control, other)
+        noisy = [p for p in suspects if math.isinf(deviation(_at(first, p), _at(control, p)))]
         if not standing and noisy:  # comparing calls may have left its mark: two runs without that tell
-            standing = self._beyond(set(noisy), control, self._control(1), other)
+            standing = _beyond(set(noisy), control, self._control(1), other)
         return standing
 
-    @staticmethod
-    def _beyond(
-        suspects: set[str], one: Mapping[str, Leaf], two: Mapping[str, Leaf], other: Mapping[str, Leaf]
-    ) -> dict[str, tuple[Leaf, Leaf]]:
+    def _steady(self, suspects: set[str], other: Mapping[str, Leaf]) -> dict[str, tuple[Leaf, Leaf]]:
+        """In a program that ends differently each time: fractions that don't, kinds of values, and exceptions."""
+        one, two = self._control(0), self._control(1)
         found = {}
-        for path in dict.fromkeys((*other, *one)):
-            if path in suspects:
-                noise = deviation(_at(one, path), _at(two, path))
-                if deviation(_at(two, path), _at(other, path)) > max(LOOSE, FACTOR * noise):
-                    found[path] = _at(two, path), _at(other, path)
+        for path in sorted(suspects & (one.keys() | other.keys())):
+            a, b = _at(one, path), _at(other, path)
+            steady = max(deviation(_at(self._first, path), a), deviation(a, _at(two, path))) <= STEADY
+            if steady and (path in (EXCEPTION, EXIT) or is_form(a, b) or LOOSE < deviation(a, b) < math.inf):
+                found[path] = a, b
         return found
 
     def _frozen(self, suspects: set[str], other: Mapping[str, Leaf]) -> dict[str, tuple[Leaf, Leaf]]:
@@ -255,6 +271,27 @@ def again(first: Launch, left: frozenset[int], nudge: int, limit: float | None) 
 
 def _at(run: Mapping[str, Leaf], path: str) -> Leaf:
     return run.get(path, MISSING)
+
+
+def _is_noisy(one: Mapping[str, Leaf], two: Mapping[str, Leaf]) -> bool:
+    """Whether a good part of what is measured is another value in another run: streams are not seeded."""
+    found = [deviation(leaf, _at(two, path)) for path, leaf in one.items() if is_measured(leaf)]
+    return sum(d > LOOSE for d in found) > NOISY * len(found)
+
+
+def _beyond(
+    suspects: set[str], one: Mapping[str, Leaf], two: Mapping[str, Leaf], other: Mapping[str, Leaf]
+) -> dict[str, tuple[Leaf, Leaf]]:
+    """What differs more between two runs without conversions and another one than between these."""
+    loose = {parent(path) for path in one.keys() ^ two.keys()}  # where names are others each time
+    found = {}
+    for path in dict.fromkeys((*other, *one)):
+        if path not in suspects or ((path in one) != (path in other) and parent(path) in loose):
+            continue
+        noise = deviation(_at(one, path), _at(two, path))
+        if deviation(_at(two, path), _at(other, path)) > max(LOOSE, FACTOR * noise):
+            found[path] = _at(two, path), _at(other, path)
+    return found
 
 
 def _pairs(one: Mapping[str, Leaf], two: Mapping[str, Leaf]) -> list[tuple[str, Leaf, Leaf]]:

@@ -35,6 +35,9 @@ _STANDARD = frozenset(
     "types argparse collections functools queue _queue weakref _weakrefset contextlib _thread _threading_local string"
     " configparser unittest".split()
 )
+_MEETING = frozenset(
+    "Queue LifoQueue PriorityQueue SimpleQueue Event Condition Barrier Semaphore BoundedSemaphore Thread".split()
+)
 #: Packages whose objects are machinery to the program: their state is put back, but not compared.
 _MACHINERY = ("tensorflow", "keras", "tf_keras", "google", "absl", "numpy")
 #: What Keras keeps outside of objects: (module, name).
@@ -115,6 +118,7 @@ class Snapshot:
         variables: (path, variable) by identity.
         singles: (path, object): what can be read only once, and not be put back.
         broken: the path of something that could not be read or put back.
+        meeting: the path of something that threads wait for each other with.
         truncated: whether there was more than is remembered.
     """
 
@@ -135,7 +139,7 @@ class Snapshot:
         self.traces: list[Traces] = []
         self._caches: list[Cache] = []
         self.truncated = False
-        self.broken = ""
+        self.broken = self.meeting = ""
         for path, value in roots:
             self._later(path, value, True)
         for value in heap.handlers():
@@ -226,6 +230,8 @@ class Snapshot:
                 self.truncated = True
                 return
             self._seen[id(value)] = value
+            if loud and type(value).__name__ in _MEETING and type(value).__module__ in ("queue", "_queue", "threading"):
+                self.meeting = self.meeting or path
             if isinstance(value, (list, dict, self._heap.tf.Tensor)):
                 self.paths[id(value)] = path
             self._visit(path, value, loud)

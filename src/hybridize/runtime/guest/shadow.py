@@ -287,7 +287,10 @@ class Watcher:
         home = getattr(subject.function, "__globals__", None)
         try:
             trials = self._trials(call, roots, home)
-            reason = "is too large to be remembered" if trials.state.snapshot.truncated else ""
+            snapshot = trials.state.snapshot
+            reason = "is too large to be remembered" if snapshot.truncated else ""
+            if snapshot.meeting and threading.active_count() > 1:
+                reason = f"is other threads', too (`{snapshot.meeting}`)"
         except Exception as problem:  # objects of the program's that can't be read
             reason = f"can't be read ({type(problem).__name__})"
         if reason:
