@@ -25,6 +25,7 @@ import pytest
 from hybridize.runtime.guest.callers import ignored, reads_text
 from hybridize.runtime.guest.differ import Comparison, leaves
 from hybridize.runtime.guest.heap import Heap, Snapshot
+from hybridize.runtime.guest.moving import Used
 from hybridize.runtime.guest.novelty import Novelty
 from hybridize.runtime.guest.outside import Journal
 from hybridize.runtime.guest.record import Record
@@ -251,12 +252,26 @@ def test_who_reads_the_text_of_an_exception(tmp_path: Path) -> None:
     assert asked == [True, False]
 
 
-def test_generators_can_not_be_put_back() -> None:
+def test_generators_can_be_read_only_once() -> None:
     generator = iter(i for i in range(3))
-    before = snapshot(("generator", [generator]))
-    assert before.moved() is None
-    next(generator)
-    assert before.moved() == "generator[0]"
+    items = [generator]
+    before = snapshot(("generator", items))
+    before.stand_in()
+    with pytest.raises(Used):
+        next(items[0])
+    assert before.tripped() == "generator[0]"
+    before.restore()
+    assert items == [generator]
+    assert list(generator) == [0, 1, 2]
+
+
+def test_copies_stand_in_for_iterators_of_iterators() -> None:
+    items = [enumerate(zip([1, 2], map(abs, [3, 4]), strict=False)), itertools.product([1, 2], [3])]
+    before = snapshot(("items", items))
+    before.stand_in()
+    assert [next(items[0]), next(items[1])] == [(0, (1, 3)), (1, 3)]
+    before.restore()
+    assert [list(items[0]), list(items[1])] == [[(0, (1, 3)), (1, (2, 4))], [(1, 3), (2, 3)]]
 
 
 COMPARISON = Comparison(np, {"float32": 1e-5, "default": 1e-9, "python": 1e-6})

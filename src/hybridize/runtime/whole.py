@@ -33,7 +33,7 @@ from hybridize.runtime.verify import Deviation, Verdict, rules_of
 #: whose inputs are moved by rounding is still rounding.
 LOOSE, FACTOR = 1e-3, 50
 #: All that verify does takes so many times the program's own time, or seconds: more for what no rounding explains.
-SHARE, SECONDS = 2.8, (40.0, 90.0)
+SHARE, SECONDS = 2.7, (40.0, 90.0)
 #: Programs of whose fractions more than this part is another value each time; what is the same value in them.
 NOISY, STEADY = 0.2, 1e-5
 #: Runs at most.
@@ -101,6 +101,8 @@ class Comparison:
         self._total = shadow.seconds
         spent = [event["seconds"] for event in shadow.of("spent")]
         self._eager = max(shadow.seconds - max(spent, default=0.0), 0.0)
+        saved = [v.calls * ((v.eager_seconds or 0.0) - (v.graph_seconds or 0.0)) - v.trace_seconds for v in verdicts]
+        self._saved = min(max(saved, default=0.0), 0.8 * self._eager)  # by a run with the conversions
         self._controls: list[dict[str, Leaf]] = []
         self._all = frozenset(range(len(verdicts)))
         self._strong, self._patient, self._apart = False, patient, apart
@@ -140,7 +142,7 @@ class Comparison:
     def _again(self, left: frozenset[int], nudge: int = 0) -> Ended:
         """Another run, if there is time for it."""
         limit = max(SHARE * self._eager, SECONDS[self._strong])
-        next_one = self._eager * (0.5 if left != self._all else 1.0)
+        next_one = self._eager if left == self._all else self._eager - self._saved
         if self.runs >= RUNS or (self._total + next_one > limit and not self._patient):
             raise _Spent("another run would take too long (--full allows it)")
         self.runs += 1
