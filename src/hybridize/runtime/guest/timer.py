@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import gc
+import importlib
 import inspect
 import os
+import sys
 import threading
 import time
 from typing import Any
@@ -90,8 +93,7 @@ class Watcher:
         def timed(*args: Any, **keywords: Any) -> Any:
             return self.call(record, function, args, keywords)
 
-        timed.autograph_info__ = ()  # type: ignore[attr-defined]
-        return timed
+        return disguised(timed, function)
 
     def call(self, record: Record, function: Any, args: Any, keywords: Any) -> Any:
         """Runs a call and notes it. Calls while a graph is traced are part of that trace."""
@@ -153,10 +155,18 @@ class Timed:
         return getattr(self.__hybridize__[2], name)
 
 
+def disguised(wrapper: Any, function: Any) -> Any:
+    """A wrapper that TensorFlow's and Keras' own inspection sees through, and that AutoGraph leaves alone."""
+    wrapper.autograph_info__ = ()
+    with contextlib.suppress(ImportError, AttributeError):
+        if "tensorflow" in sys.modules:
+            module = importlib.import_module("tensorflow.python.util.tf_decorator")
+            wrapper._tf_decorator = module.TFDecorator("hybridize", function)
+    return wrapper
+
+
 def eager() -> bool:
     """Whether no graph is traced at the moment."""
-    import sys
-
     tensorflow = sys.modules.get("tensorflow")
     return tensorflow is None or bool(tensorflow.executing_eagerly())
 

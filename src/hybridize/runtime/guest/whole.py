@@ -15,7 +15,7 @@ from .own import Own
 from .resources import untaped
 from .results import Results
 from .suspended import suspends
-from .timer import Timed, eager
+from .timer import Timed, disguised, eager
 from .values import Describer
 
 #: How many times as fast clocks run, by the seed of the nudge.
@@ -91,8 +91,7 @@ class Watcher:
                 args = self._moved(number, function, args, keywords)
             return self.call(number, function, args, keywords)
 
-        plain.autograph_info__ = ()  # type: ignore[attr-defined]
-        return plain
+        return disguised(plain, function)
 
     def _moved(self, number: int, function: Any, args: Any, keywords: Any) -> tuple[Any, ...]:
         """The arguments moved by rounding; at the 1st, 2nd, 4th, 8th, ... call variables are, too."""
