@@ -162,6 +162,8 @@ def _extent(parts: Iterable[Any], level: float = 1) -> tuple[float, int]:
 #: The fields of an object that are not constant names, and all of its fields, as names of what is awaited.
 REST: Final = "<rest>", 0
 EVERY: Final = "<every>", 0
+#: What a class is asked for by who looks at what it derives from.
+BASES: Final = "<bases>", 0
 _NOTHING: Final[dict[Any, Cell]] = {}
 
 

@@ -171,7 +171,7 @@ def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
     places = [(code, pos) for code, pos in cell.writes if (code, pos) != (frame.code, effect.position)]
     if len(places) > 1 or any(c.kind != "module" and c.name not in _CONSTRUCTORS for c, _ in places):
         return False
-    return all(reader.code.kind == "module" for reader in cell.readers)
+    return all(reader.frame.code.kind == "module" for reader in cell.readers)
 
 
 def _cell_of(frame: Frame, effect: Effect) -> Cell | None:

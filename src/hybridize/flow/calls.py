@@ -266,7 +266,7 @@ class Calls(FunctionCalls):
             spec = registry.call_spec(base)
             if spec is not None and spec.rule is not None:
                 if spec.op:
-                    frame.ops[pos] = base
+                    frame.computes(pos, base)
                 return self.apply_rule(spec.rule, Call(self, frame, pos, f"{base}.__call__", args, kwargs, obj, rest))
         frame.effect("unknown_call", obj, f"a call of an instance of `{obj.cls.name}`", pos)
         return unknown(f"the result of calling an instance of `{obj.cls.name}`").value
@@ -306,7 +306,7 @@ class Calls(FunctionCalls):
             for effect in spec.effects:
                 frame.effect(effect, None, name, pos)
             if spec.op:
-                frame.ops[pos] = name
+                frame.computes(pos, name)
             return self.apply_rule(spec.rule or default_call, call)
         made = registry.class_spec(name)
         if made is not None:
@@ -343,7 +343,7 @@ class Calls(FunctionCalls):
                 for effect in spec.effects:
                     frame.effect(effect, receiver if effect == "mutate" else None, f"{owner}.{name}", pos)
                 if spec.op:
-                    frame.ops[pos] = call.name
+                    frame.computes(pos, call.name)
                 return self.apply_rule(spec.rule or default_call, call)
         full = f"{classes[0] if classes else 'object'}.{name}"
         return unknown_method(Call(self, frame, pos, full, args, kwargs, receiver, rest))
@@ -362,7 +362,7 @@ class Calls(FunctionCalls):
         call = Call(self, frame, pos, f"{obj.cls}.__call__", args, kwargs, obj, rest)
         if spec is not None and spec.rule is not None:
             if spec.op:
-                frame.ops[pos] = obj.cls
+                frame.computes(pos, obj.cls)
             return self.apply_rule(spec.rule, call)
         return unknown_method(call)
 

@@ -22,7 +22,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.flow.classes import linearize
 from hybridize.flow.execute import Executor
-from hybridize.flow.frames import IGNORES, Frame
+from hybridize.flow.frames import Frame, Step
 from hybridize.library.protocols import ask
 from hybridize.program.ir import Code
 
@@ -36,7 +36,7 @@ class Definitions(Executor):
     if TYPE_CHECKING:
 
         def enqueue(self, frame: Frame) -> None: ...
-        def wake(self, readers: Mapping[Frame, int]) -> None: ...
+        def wake(self, readers: Mapping[Step, int]) -> None: ...
 
     def function_object(self, frame: Frame, code: Code, pos: int) -> Func:
         """The function object that a `def` or lambda makes in a frame."""
@@ -61,7 +61,7 @@ class Definitions(Executor):
         """Notes that the defaults of a function have grown: who has called it with them calls it again."""
         for callee in self.world.contexts(func.code).frames.values():
             if callee.func is func:
-                self.wake(callee.callers)
+                self.wake(callee.waiters)
 
     def class_object(self, frame: Frame, code: Code, bases: list[Obj], keywords: dict[str, int], pos: int) -> Class:
         """The class that a `class` statement makes in a frame; its body runs at once."""
@@ -84,7 +84,7 @@ class Definitions(Executor):
                 if name in frame.cells:
                     body.cells[name] = frame.cells[name]
             contexts.frames[cls] = body
-            body.callers[frame] = IGNORES
+            body.callers[frame] = None
             self.note_call(frame, pos, body, "class")
             self.run(body)
             self._special_bases(cls)
@@ -113,6 +113,7 @@ class Definitions(Executor):
         """Marks all frames to be run again, where something has changed that they all rest on."""
         for frame in self.world.frames:
             if frame.runs:
+                frame.steps.clear()
                 self.enqueue(frame)
 
     def _announce(self, frame: Frame, cls: Class, keywords: dict[str, Value], pos: int) -> None:

@@ -31,7 +31,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.flow.contexts import ALLOWANCE
 from hybridize.flow.definitions import Definitions
-from hybridize.flow.frames import INSTANCES, PATIENCE, ExhaustedError, Frame
+from hybridize.flow.frames import INSTANCES, PATIENCE, ExhaustedError, Frame, Step
 from hybridize.flow.narrowing import matches
 from hybridize.flow.world import World
 from hybridize.library.builtin_names import BUILTINS
@@ -66,11 +66,13 @@ class Engine(Definitions):
             frame.queued = True
             heapq.heappush(self._queue, (frame.rank, -frame.uid, frame))
 
-    def wake(self, readers: Mapping[Frame, int]) -> None:
-        """Marks frames to be run again that have read what has changed: those that did so in their last run."""
-        for reader, run in readers.items():
-            if run == reader.runs:
-                self.enqueue(reader)
+    def wake(self, readers: Mapping[Step, int]) -> None:
+        """Marks steps to be executed again that have read what has changed: those that did so in their last run."""
+        for step, run in readers.items():
+            if run == step.runs:
+                step.dirty = True
+                if step.seen == step.frame.runs:
+                    self.enqueue(step.frame)
 
     def solve(self) -> None:
         """Runs queued frames, callees before callers, until none is left; then those that wait for
@@ -87,18 +89,22 @@ class Engine(Definitions):
             if not stuck:
                 return
             for frame in stuck:
-                frame.lenient = True
-                self.enqueue(frame)
+                self._relax(frame)
             for frame in self.world.frames:
                 # A caller of a function that never returns must not wait for it either.
                 if not frame.dead and frame.uses and not frame.ret and not frame.code.is_generator and frame.runs:
                     for caller in frame.callers:
                         if not caller.lenient:
-                            caller.lenient = True
-                            self.enqueue(caller)
+                            self._relax(caller)
 
-    def run(self, frame: Frame, waiting: Frame | None = None) -> None:
-        """Executes a frame with its present arguments; `waiting` is the caller that goes on with what it gives now."""
+    def _relax(self, frame: Frame) -> None:
+        """Lets a frame go on with unknown values where it waits for some that never come."""
+        frame.lenient = True
+        frame.steps.clear()
+        self.enqueue(frame)
+
+    def run(self, frame: Frame, waiting: Step | None = None) -> None:
+        """Executes a frame with its present arguments; `waiting` is who goes on with what it gives now."""
         contexts = self.world.contexts(frame.code)
         if frame.exhausted:
             return
@@ -113,6 +119,9 @@ class Engine(Definitions):
         frame.earlier, frame.calls = frame.calls, {}
         frame.effects.clear()
         frame.ops.clear()
+        frame.log.clear()
+        base = frame.step = frame.base
+        base.runs = base.seen = frame.runs
         for param, value in zip(frame.code.params, frame.args, strict=True):
             frame.vals[param.slot] = value
         self.depth += 1
@@ -132,9 +141,11 @@ class Engine(Definitions):
             frame.running = False
             self.settle_calls(frame)
         if frame.ret != before[0] or frame.yields != before[1]:
-            for caller, run in frame.callers.items():
-                if run == caller.runs and caller is not waiting:
-                    self.enqueue(caller)
+            if waiting is not None:
+                del frame.waiters[waiting]
+            self.wake(frame.waiters)
+            if waiting is not None:
+                frame.waiters[waiting] = waiting.runs
             if frame.code.is_generator:
                 self.wake(self.world.finished(frame.code).readers)
 
@@ -163,7 +174,7 @@ class Engine(Definitions):
         """A name that has no value in the module yet: a builtin, or what a wildcard import brings."""
         module = frame.module
         if name in module.code.bound:
-            module.cell(name).readers[frame] = frame.runs
+            module.cell(name).readers[frame.step] = frame.step.runs
             if name in BUILTINS:
                 return lib(f"builtins.{name}").value
             found = self._wildcard(module, name)
@@ -171,7 +182,7 @@ class Engine(Definitions):
                 return found
             frame.stuck = True
             return unknown(f"`{name}`, not bound yet").value if frame.lenient else BOTTOM
-        module.absent(name).readers[frame] = frame.runs
+        module.absent(name).readers[frame.step] = frame.step.runs
         if name in BUILTINS:
             return lib(f"builtins.{name}").value
         if name == "__name__":
@@ -259,6 +270,7 @@ class Engine(Definitions):
             self._note_wildcard(mine, module)
             return
         self.import_module(frame, source)
+        self.read(frame, source.absent(EVERY))
         for name in self._exported(frame, source):
             self.write(frame, mine.cell(name), self.module_attr(frame, source, name), pos)
         for library in self.world.wildcards.get(source, ()):
@@ -269,6 +281,7 @@ class Engine(Definitions):
         libraries = self.world.wildcards.setdefault(module, [])
         if library not in libraries:
             libraries.append(library)
+            self.wake(module.absent(EVERY).readers)
             for cell in (*module.fields.values(), *module.awaited.values()):
                 if not cell.value:
                     self.wake(cell.readers)
@@ -284,7 +297,6 @@ class Engine(Definitions):
             ]
             if names:
                 return sorted(names)
-        self.read(frame, source.absent(EVERY))
         return sorted({n for n in (*source.code.bound, *source.fields) if not n.startswith("_")})
 
     # What decorators note ---------------------------------------------------------------------------------------------

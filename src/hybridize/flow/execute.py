@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from hybridize.domain.lattice import join, widen
@@ -33,10 +32,12 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import NDARRAY
+from hybridize.flow import steps
 from hybridize.flow.calls import Calls
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
+from hybridize.flow.steps import Handler, kept
 from hybridize.flow.truth import MAYBE, NEVER, truth
 from hybridize.flow.turns import follow, follow_while, is_decided, items_in_turn
 from hybridize.flow.windows import window_of
@@ -47,8 +48,6 @@ from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Instr, Loop, Op, Try
 
 if TYPE_CHECKING:
     from hybridize.flow.engine import Engine
-
-type_Handler = Callable[["Engine", Frame, list[Any], Instr], "bool | None"]
 
 #: A loop is interpreted at most so often; widening makes it stable long before.
 MAX_ITERATIONS = 12
@@ -99,7 +98,8 @@ def _global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
             return
     cell = module.fields.get(name)
     if cell is not None:
-        cell.readers[frame] = frame.runs
+        step = frame.step
+        cell.readers[step] = step.runs
         if cell.value:
             vals[dst] = cell.value
             return
@@ -112,7 +112,8 @@ def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     if cell is None:
         vals[dst] = engine.global_value(frame, name)
         return
-    cell.readers[frame] = frame.runs
+    step = frame.step
+    cell.readers[step] = step.runs
     vals[dst] = cell.value
     if not cell.value and frame.lenient:
         vals[dst] = unknown(f"variable `{name}`, not bound yet").value
@@ -350,7 +351,7 @@ def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     vals[dst] = tup(items).value
 
 
-def _sequence(kind: str) -> type_Handler:
+def _sequence(kind: str) -> Handler:
     def handler(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
         _, dst, parts, pos = instr
         made = engine.container(frame, pos, kind)
@@ -769,7 +770,7 @@ def _dynamic(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> Non
     frame.effect("unknown_call", None, instr[2], instr[-1])
 
 
-_TABLE: dict[Op, type_Handler] = {
+_TABLE: dict[Op, Handler] = {
     Op.COPY: _copy,
     Op.GLOBAL: _global,
     Op.CELL: _cell,
@@ -779,25 +780,25 @@ _TABLE: dict[Op, type_Handler] = {
     Op.DEL_GLOBAL: _del_global,
     Op.DEL_CELL: _del_cell,
     Op.DEL_LOCAL: _del_local,
-    Op.ATTR: _attr,
-    Op.SET_ATTR: _set_attr,
+    Op.ATTR: kept(_attr, steps.second),
+    Op.SET_ATTR: kept(_set_attr, steps.changed_attribute, assigns=False),
     Op.DEL_ATTR: _del_attr,
-    Op.ITEM: _item,
-    Op.SET_ITEM: _set_item,
+    Op.ITEM: kept(_item, steps.two),
+    Op.SET_ITEM: kept(_set_item, steps.changed_item, assigns=False),
     Op.DEL_ITEM: _del_item,
     Op.SLICE: _slice,
-    Op.BINARY: _binary,
-    Op.INPLACE: _inplace,
-    Op.UNARY: _unary,
-    Op.COMPARE: _compare,
+    Op.BINARY: kept(_binary, steps.operands),
+    Op.INPLACE: kept(_inplace, steps.operands),
+    Op.UNARY: kept(_unary, steps.operand),
+    Op.COMPARE: kept(_compare, steps.operands),
     Op.BOOLOP: _boolop,
-    Op.CALL: _call,
+    Op.CALL: kept(_call, steps.called),
     Op.TUPLE: _tuple,
     Op.LIST: _sequence("list"),
     Op.SET: _sequence("set"),
     Op.GENERATOR: _generator,
     Op.DICT: _dict,
-    Op.FORMAT: _format,
+    Op.FORMAT: kept(_format, steps.several),
     Op.APPEND: _append,
     Op.SIZED: _sized,
     Op.PUT: _put,
@@ -806,9 +807,9 @@ _TABLE: dict[Op, type_Handler] = {
     Op.CLASS: _class,
     Op.IMPORT: _import,
     Op.IMPORT_FROM: _import_from,
-    Op.IMPORT_STAR: _import_star,
+    Op.IMPORT_STAR: kept(_import_star, steps.none, assigns=False),
     Op.PHI: _phi,
-    Op.REFINE: _refine,
+    Op.REFINE: kept(_refine, steps.refined),
     Op.RETURN: _return,
     Op.YIELD: _yield,
     Op.YIELD_FROM: _yield_from,
@@ -821,8 +822,8 @@ _TABLE: dict[Op, type_Handler] = {
     Op.TRY: _try,
     Op.ENTER: _enter,
     Op.EXIT: _exit,
-    Op.ITER: _iter,
+    Op.ITER: kept(_iter, steps.second),
     Op.MATCH: _match,
     Op.DYNAMIC: _dynamic,
 }
-HANDLERS: tuple[type_Handler, ...] = tuple(_TABLE[op] for op in Op)
+HANDLERS: tuple[Handler, ...] = tuple(_TABLE[op] for op in Op)

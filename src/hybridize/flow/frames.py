@@ -16,9 +16,6 @@ class ExhaustedError(Exception):
     """Following the function that runs has cost all that it may."""
 
 
-#: The number of no run: that of a caller who does nothing with what it gets.
-IGNORES: Final = -1
-
 #: What a class is asked for by who looks at all of its instances.
 INSTANCES: Final = "<instances>", 0
 
@@ -40,12 +37,41 @@ class Effect:
         self.cell: Cell | None = None  # the captured variable that was written
 
 
+#: The inputs of a step that is to be executed in any case.
+NOTHING: Final = object()
+#: What a step notes: an effect, a call, an operation, and one that any other at its place stands before.
+EFFECT: Final = 0
+CALLED: Final = 1
+COMPUTED: Final = 2
+COMPUTED_ELSE: Final = 3
+
+
+class Step:
+    """What reads cells and calls functions for a frame: one instruction, or (`Frame.base`) all that have no step.
+
+    A frame that runs again executes such an instruction only if it is given something else (`inputs`) or something that
+    it has read is no longer as it was (`dirty`); else it has the `result` and notes what is in `log` (`flow.steps`).
+    """
+
+    __slots__ = ("dirty", "frame", "inputs", "log", "result", "runs", "seen")
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.inputs: Any = NOTHING
+        self.result: Value | None = None
+        self.log: list[tuple[int, Any, Any]] = []
+        self.dirty = False
+        self.runs = 0  # the run of the frame that last executed it: what it read in earlier ones no longer counts
+        self.seen = 0  # the run of the frame that last came to it
+
+
 class Frame:
     """A function (or module, class body, lambda) in one context."""
 
     __slots__ = (
         "args",
         "around",
+        "base",
         "bound",
         "callers",
         "calls",
@@ -64,6 +90,8 @@ class Frame:
         "incoming",
         "key",
         "lenient",
+        "log",
+        "looking",
         "looping",
         "mixed",
         "module",
@@ -78,12 +106,16 @@ class Frame:
         "runs",
         "sites",
         "stale",
+        "step",
+        "steps",
         "stuck",
         "symbolic",
         "turn",
         "uid",
         "uses",
         "vals",
+        "volatile",
+        "waiters",
         "yields",
     )
 
@@ -101,8 +133,8 @@ class Frame:
         self.namespace: Class | None = None
         self.ret: Value = BOTTOM
         self.yields: Value = BOTTOM
-        #: With the number of the run of each that went on with what this frame gives, or `IGNORES`.
-        self.callers: dict[Frame, int] = {}
+        self.callers: dict[Frame, None] = {}
+        self.waiters: dict[Step, int] = {}  # the steps that go on with what this frame gives, as the readers of a cell
         self.incoming: dict[tuple[Frame | None, int], list[Value]] = {}
         self.calls: dict[tuple[int, Frame], str] = {}
         self.earlier: dict[tuple[int, Frame], str] = {}  # while it runs: the calls of the run before
@@ -114,6 +146,11 @@ class Frame:
         self.sites: dict[tuple[int, Func], Frame] = {}  # the frame that each call of a function last went to
         self.effects: dict[tuple[str, Obj | None, int], Effect] = {}
         self.ops: dict[int, str] = {}
+        self.steps: dict[int, Step] = {}  # of the instructions that have one
+        self.step = self.base = Step(self)  # that which runs
+        self.looking: dict[Step, None] = {}  # those that look at the arguments themselves
+        self.log: list[tuple[int, Any, Any]] = []  # what the steps of this run have noted
+        self.volatile = False  # the step that runs rests on more than what it is given and reads
         self.symbolic = False
         self.turn: tuple[int, ...] = ()  # the turns of the loops that are being followed item by item
         self.around: tuple[int | None, ...] = ()  # how many turns the loops take that are being executed
@@ -155,7 +192,13 @@ class Frame:
                     changed = True
         if changed:
             self.grown += 1
+            for step in self.looking:
+                step.dirty = True
         return changed
+
+    def looks_at_arguments(self) -> None:
+        """Notes that the step that runs looks at what the function is given: it is executed again when that grows."""
+        self.looking[self.step] = None
 
     def started_by(self, caller: Frame, position: int) -> bool:
         """Whether a call is that of the unknown caller: at the definition itself, where the program has no call."""
@@ -167,7 +210,18 @@ class Frame:
         found = self.effects.get(key)
         if found is None:
             found = self.effects[key] = Effect(kind, target, detail, position)
+        self.log.append((EFFECT, key, found))
         return found
+
+    def computes(self, position: int, name: str) -> None:
+        """Notes that an operation on tensors is computed."""
+        self.ops[position] = name
+        self.log.append((COMPUTED, position, name))
+
+    def computes_else(self, position: int, name: str) -> None:
+        """Notes that an operation on tensors is computed, unless another one is at this place."""
+        self.ops.setdefault(position, name)
+        self.log.append((COMPUTED_ELSE, position, name))
 
     def __repr__(self) -> str:
         return f"<frame {self.uid} {self.code.qualname}>"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import BOTTOM, NONE_V, Func, Mod, Stream, Value, intern_obj, stream, tup, unknown
 from hybridize.flow.contexts import Contexts
-from hybridize.flow.frames import IGNORES, Frame
+from hybridize.flow.frames import CALLED, Frame, Step
 from hybridize.flow.heap import HeapAccess
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
@@ -47,7 +47,7 @@ class FunctionCalls(HeapAccess):
         phase: int
         turns: int
 
-        def run(self, frame: Frame, waiting: Frame | None = None) -> None: ...
+        def run(self, frame: Frame, waiting: Step | None = None) -> None: ...
 
     def call_function(
         self,
@@ -75,9 +75,13 @@ class FunctionCalls(HeapAccess):
         if has_receiver is not callee.bound:
             callee.mixed.add((frame, pos))
         if how != "root":
-            before, callee.callers[frame] = callee.callers.get(frame), frame.runs
+            step: Step | None = frame.step
+            if frame.looping or callee.waiters.get(frame.step) == frame.step.runs:
+                step = None  # it has gone on with what there was before
+            callee.waiters[frame.step] = frame.step.runs
         else:  # nobody goes on with what the unknown caller gets
-            before = callee.callers.setdefault(frame, IGNORES)
+            step = None
+        callee.callers[frame] = None
         earlier = callee.incoming.get((frame, pos)) if self.turns > 1 else None
         callee.incoming[frame, pos] = values if earlier is None else list(map(join, earlier, values))
         self.note_call(frame, pos, callee, how)
@@ -85,7 +89,7 @@ class FunctionCalls(HeapAccess):
             frame.rank = min(callee.rank + 1, MAX_RANK)
         if (changed or callee.stale or not callee.runs) and not callee.running:
             if self.depth < MAX_DEPTH and callee.runs < EAGER_RUNS:
-                self.run(callee, None if before == frame.runs or frame.looping else frame)
+                self.run(callee, step)
             else:
                 self.enqueue(callee)
         elif changed:
@@ -118,6 +122,7 @@ class FunctionCalls(HeapAccess):
         if key not in frame.calls and key not in frame.earlier:
             self._use(callee)
         frame.calls[key] = how
+        frame.log.append((CALLED, key, how))
 
     def _use(self, frame: Frame) -> None:
         frame.uses += 1
@@ -216,6 +221,10 @@ class FunctionCalls(HeapAccess):
         for frame in held:
             if frame.dead:
                 self._release(frame)
+        for frame in old:
+            if frame.dead:
+                for step in frame.waiters:
+                    step.dirty = True
 
     def _merge(self, contexts: Contexts, key: object, group: list[_Arrival], exact: dict[Frame, int]) -> None:
         """Sends the calls of one new context to one frame: to that of the first call, if it stands for no others."""
@@ -250,7 +259,11 @@ class FunctionCalls(HeapAccess):
         known = heir.incoming.get((caller, pos))
         heir.incoming[caller, pos] = arrival.values if known is None else list(map(join, known, arrival.values))
         heir.explicit |= callee.explicit
-        heir.callers[caller] = max(heir.callers.get(caller, IGNORES), callee.callers[caller])
+        heir.callers[caller] = None
+        waiting = {step: run for step, run in callee.waiters.items() if step.frame is caller}
+        heir.waiters.update(waiting)
+        for step in waiting:
+            step.dirty = True  # it is to note the call of another frame
         counted = (pos, heir) in caller.calls or (pos, heir) in caller.earlier
         for calls in (caller.calls, caller.earlier):
             if (pos, callee) in calls:
@@ -263,8 +276,8 @@ class FunctionCalls(HeapAccess):
             self.note_call(caller, pos, heir, "root")
         caller.rank = max(caller.rank, min(heir.rank + 1, MAX_RANK))
         same = callee.ret is heir.ret and callee.yields is heir.yields and not callee.running
-        if not same and heir.callers[caller] == caller.runs:
-            self.enqueue(caller)
+        if not same:
+            self.wake(waiting)
 
     def make_frame(self, code: Code, module: Mod, func: Func | None, key: object) -> Frame:
         """A new frame, with the closure cells of its function."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hybridize.domain.lattice import collapse, join, join_all, widen
 from hybridize.domain.objects import (
+    BASES,
     BOTTOM,
     EVERY,
     INT_V,
@@ -41,7 +42,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, ExhaustedError, Frame
+from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, ExhaustedError, Frame, Step
 from hybridize.flow.members import is_enumeration, item_of, member_of, members_of, named
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, operator_item
@@ -68,7 +69,7 @@ class HeapAccess:
         limit: int
 
         def enqueue(self, frame: Frame) -> None: ...
-        def wake(self, readers: Mapping[Frame, int]) -> None: ...
+        def wake(self, readers: Mapping[Step, int]) -> None: ...
         def call_value(
             self,
             frame: Frame,
@@ -92,8 +93,15 @@ class HeapAccess:
 
     def read(self, frame: Frame, cell: Cell) -> Value:
         """The value of a cell; the frame runs again when it grows."""
-        cell.readers[frame] = frame.runs
+        step = frame.step
+        cell.readers[step] = step.runs
         return cell.value
+
+    def items(self, frame: Frame, obj: Heap) -> list[tuple[Any, Value]]:
+        """The fields of an object or constant keys of a container, with their values; the frame runs again when there
+        are more."""
+        self.read(frame, obj.absent(EVERY))
+        return [(name, self.read(frame, cell)) for name, cell in obj.fields.items()]
 
     def write(self, frame: Frame, cell: Cell, value: Value, pos: int) -> None:
         """Adds a value to a cell."""
@@ -178,7 +186,7 @@ class HeapAccess:
     def is_exact(self, frame: Frame, container: Container) -> bool:
         """Whether the constant keys of a container are all it has; the frame runs again when that ends."""
         if container.exact:
-            container.reshaped[frame] = frame.runs
+            container.reshaped[frame.step] = frame.step.runs
         else:
             self.read(frame, container.absent(EVERY))
         return container.exact
@@ -316,16 +324,17 @@ class HeapAccess:
         """A name in the namespaces of a class and its project bases, nearest first."""
         if name[:2] == "__" == name[-2:] and name not in self.world.special:
             return BOTTOM
-        run = frame.runs
+        step = frame.step
+        run = step.runs
         for base in cls.line:
             cell = base.fields.get(name)
             if cell is not None:
-                cell.readers[frame] = run
+                cell.readers[step] = run
                 if cell.value:
                     if base is not cls:
-                        cls.absent(name).readers[frame] = run
+                        cls.absent(name).readers[step] = run
                     return cell.value
-        cls.absent(name).readers[frame] = run
+        cls.absent(name).readers[step] = run
         return BOTTOM
 
     def library_bases(self, cls: Class) -> list[str]:
@@ -442,6 +451,8 @@ class HeapAccess:
         start, receiver = obj.extra
         cls = receiver.cls if isinstance(receiver, Inst) else receiver
         mro = cls.mro if isinstance(cls, Class) else ()
+        if isinstance(cls, Class):
+            self.read(frame, cls.absent(BASES))
         after = mro[mro.index(start) + 1 :] if start in mro else ()
         for base in after:
             if isinstance(base, Class):
@@ -706,6 +717,8 @@ class HeapAccess:
                         result = join(result, self.read(frame, obj.rest))
                     elif cell is None:
                         result = join(result, self.read(frame, obj.rest_cell()))
+                    else:
+                        self.read(frame, obj.absent(REST))
                 case Wrapper(kind="slice"):
                     result = join(result, self._list_slice(frame, obj, key, pos))
                 case _:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from hybridize.domain.objects import (
+    BASES,
     NONE,
     Bound,
     Class,
@@ -37,6 +38,8 @@ def matches(engine: HeapAccess, frame: Frame, obj: Obj, kinds: Value) -> tuple[b
     types = _flatten(engine, frame, kinds)
     if types is None:
         return MAYBE
+    if isinstance(obj, Inst):
+        engine.read(frame, obj.cls.absent(BASES))
     answers = [_matches_one(obj, kind, engine) for kind in types]
     if YES in answers:
         return YES

@@ -138,7 +138,7 @@ def _known_call(call: Call, name: str) -> Value:
     if entry is None or entry.kind == "module":
         call.effect("foreign_call", name)
         return unknown(f"the result of `{name}`").value
-    call.frame.ops[call.pos] = name
+    call.frame.computes(call.pos, name)
     return _TENSOR
 
 
@@ -195,7 +195,7 @@ def operator_item(call: Call) -> Value:
                 shape: Shape = obj.shape[1:] if obj.shape else None
                 kind = DENSE if obj.kind == "variable" else obj.kind
                 return tensor(kind, obj.dtype, shape).value
-            call.frame.ops.setdefault(call.pos, "tf.getitem") if obj.kind != NDARRAY else None
+            call.frame.computes_else(call.pos, "tf.getitem") if obj.kind != NDARRAY else None
             return sliced_tensor(call, obj, call.arg(0))
         case Lit(kind="str") | Prim(kind="str"):
             return prim("str").value

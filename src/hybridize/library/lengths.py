@@ -30,7 +30,7 @@ def _length(engine: Any, frame: Any, obj: Obj) -> int | None:
         case Container():
             if engine.is_exact(frame, obj):
                 return len(obj.fields)
-            obj.reshaped[frame] = frame.runs
+            obj.reshaped[frame.step] = frame.step.runs
             return obj.count if obj.count is not None and obj.count >= 0 else None
         case Stream():
             return obj.count if obj.count is not None and obj.count >= 0 else None
@@ -72,6 +72,7 @@ def append_counted(engine: Any, frame: Any, owner: Container, items: list[Value]
     growth = frame.code.appends.get(pos)
     if growth is None or owner.kind != "list" or owner.frame != frame.uid:
         return False
+    frame.volatile = True  # where an element goes rests on the loops around, and on what this run has appended
     if growth.depth == len(frame.turn) and not growth.peeked and not frame.doubts:
         return _append_in_turn(engine, frame, owner, items, pos)
     return not growth.guarded and _append_many(engine, frame, owner, items, pos)

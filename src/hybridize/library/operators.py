@@ -364,7 +364,7 @@ def unary(engine: Any, frame: Any, op: str, value: Value, pos: int) -> Value:
             case Tensor():
                 kind = DENSE if obj.kind == VARIABLE else obj.kind
                 if kind != NDARRAY:
-                    frame.ops[pos] = "tf.math.negative"
+                    frame.computes(pos, "tf.math.negative")
                 result = join(result, tensor(kind, obj.dtype, obj.shape).value)
             case Inst():
                 name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[op]

@@ -220,7 +220,7 @@ def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
 def _forwards(call: Call, layer: Value) -> bool:
     """Whether a layer of a `Sequential` can be told its mode."""
     for obj in layer:
-        if isinstance(obj, LibInst) and "$layers" in obj.fields:
+        if isinstance(obj, LibInst) and _holds(call, obj, "$layers"):
             return True
         if isinstance(obj, Inst) and takes_training(call.engine.find_method(call.frame, obj, "call")):
             return True
@@ -243,9 +243,9 @@ def _build(call: Call) -> Value:
         return NONE_V
     traced = _placeholder(call, shape)
     if isinstance(obj, LibInst):
-        if "$layers" in obj.fields:
+        if _holds(call, obj, "$layers"):
             call_sequence(call, obj, [_as_kind(call, traced, SYMBOLIC)])
-        elif "$outputs" not in obj.fields:
+        elif not _holds(call, obj, "$outputs"):
             call.engine.write(call.frame, obj.cell("$built"), traced, call.pos)
     elif "keras.Sequential" in call.engine.mro_names(obj):
         call_sequence(call, obj, [_as_kind(call, traced, SYMBOLIC)])
@@ -361,10 +361,18 @@ def call_library_model(call: Call) -> Value:
     return tensor(SYMBOLIC if any(is_symbolic(v) for v in args) else DENSE).value
 
 
+def _holds(call: Call, obj: LibInst, name: str) -> bool:
+    """Whether an object has a field; the frame runs again when it gets it."""
+    if name not in obj.fields:
+        call.engine.read(call.frame, obj.absent(name))
+    return name in obj.fields
+
+
 def _call_any(call: Call) -> Value:
-    if isinstance(call.receiver, Inst):
+    obj = call.receiver
+    if isinstance(obj, Inst):
         return call_layer(call)
-    if isinstance(call.receiver, LibInst) and ("$outputs" in call.receiver.fields or "$layers" in call.receiver.fields):
+    if isinstance(obj, LibInst) and (_holds(call, obj, "$outputs") or _holds(call, obj, "$layers")):
         return call_library_model(call)
     symbolic = any(is_symbolic(v) for v in call.args)
     return tensor(SYMBOLIC if symbolic else DENSE).value

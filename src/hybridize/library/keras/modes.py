@@ -27,6 +27,7 @@ def outer_training(frame: Any) -> Value:
     """The `training` of the layer whose `call` a frame runs; bottom where that is unknown, or was not said."""
     if frame.code.name != "call":
         return BOTTOM
+    frame.looks_at_arguments()
     slot = next((p.slot for p in frame.code.params if p.name == "training"), None)
     value = frame.vals[slot] if slot is not None else None
     return value if value and value != NONE_V else BOTTOM

@@ -55,10 +55,13 @@ class Settings(Args):
         if not isinstance(obj, LibInst | Inst):
             raise Unsure
         prefix = "" if isinstance(obj, LibInst) else "$"
+        engine, frame = self.call.engine, self.call.frame
         for name in names:
             cell = obj.fields.get(prefix + name)
             if cell is not None:
-                return self.call.engine.read(self.call.frame, cell)
+                return engine.read(frame, cell)
+        for name in (*names, "made"):  # the frame runs again when there are some
+            engine.read(frame, obj.absent(prefix + name))
         if REST in obj.fields or "**" in obj.fields or (prefix and "$made" not in obj.fields):
             raise Unsure
         return BOTTOM
@@ -207,6 +210,7 @@ def set_global(name: str) -> Rule:
     def rule(call: Call) -> Value:
         store = call.engine.backing(lib("keras.config"), "dict")
         given = call.every() or unknown("a setting").value
+        call.frame.volatile = True  # it looks at the callers of the function
         if not _is_certain(call.frame, call.pos):
             given = join(given, unknown("a setting of some runs").value)
         call.engine.write(call.frame, store.cell(name), given, call.pos)
@@ -339,7 +343,7 @@ def cast_value(call: Call, value: Value, dtype: str | None, first: bool = True) 
 def _cast_container(call: Call, obj: Container, dtype: str | None, first: bool) -> Value:
     """A list or dictionary after casting: itself where nothing changes, else a new one."""
     engine, frame = call.engine, call.frame
-    cells = {key: engine.read(frame, cell) for key, cell in obj.fields.items()}
+    cells: dict[Any, Value] = dict(engine.items(frame, obj))
     if obj.rest is not None:
         cells[REST] = engine.read(frame, obj.rest)
     flat = {key: value for key, value in cells.items() if not any(isinstance(o, Container) for o in value)}

@@ -179,9 +179,9 @@ def _losses(call: Call, truth: Value, predicted: Value, how: str) -> None:
         todo = [(obj, truth, predicted) for obj in _compiled(call, name)]
         for obj, real, made in todo:  # grows while it is read
             if isinstance(obj, Container) and obj.kind == "dict":
-                for key, cell in list(obj.fields.items()):
+                for key, value in call.engine.items(call.frame, obj):
                     parts = _output(call, real, key), _output(call, made, key)
-                    todo += [(item, *parts) for item in call.engine.read(call.frame, cell)]
+                    todo += [(item, *parts) for item in value]
                 continue
             if isinstance(obj, Container | Tup):
                 todo += [(item, real, made) for item in call.elements(obj.value)]
@@ -194,8 +194,9 @@ def _output(call: Call, value: Value, key: object) -> Value:
     """One output of several: by its key where they are a dictionary with that key, else of unknown type."""
     result = BOTTOM
     for obj in value:
-        if isinstance(obj, Container) and obj.kind == "dict" and key in obj.fields:
-            result = join(result, call.engine.read(call.frame, obj.fields[key]))
+        held = dict(call.engine.items(call.frame, obj)) if isinstance(obj, Container) and obj.kind == "dict" else {}
+        if key in held:
+            result = join(result, held[key])
         elif isinstance(obj, Container | Tup):
             result = join(result, tensor(DENSE).value)
         else:

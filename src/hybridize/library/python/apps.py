@@ -235,9 +235,9 @@ def _access(call: Call) -> Value:
     made = call.engine.library_instance(call.frame, call.pos, "easydict.EasyDict")
     for obj in call.arg(0):
         if isinstance(obj, Container) and obj.kind == "dict":
-            for key, cell in list(obj.fields.items()):
+            for key, item in call.engine.items(call.frame, obj):
                 if isinstance(key, str):
-                    call.keep(made, key, call.engine.read(call.frame, cell))
+                    call.keep(made, key, item)
     for key, value in call.kwargs.items():
         call.keep(made, key, value)
     return made.value

@@ -418,7 +418,7 @@ def _namespace_changed(call: Call) -> Value:
     named = {k: v for k, v in call.kwargs.items() if k != "**"}
     for obj in call.arg(0) if call.name.endswith("update") else BOTTOM:
         if isinstance(obj, Container) and obj.kind == "dict":
-            named |= {str(k): call.engine.read(call.frame, cell) for k, cell in list(obj.fields.items())}
+            named |= {str(key): value for key, value in call.engine.items(call.frame, obj)}
     for name, value in named.items():
         call.engine.set_field(call.frame, owner, name, value, call.pos)
     return unknown("an attribute of an object").value if "pop" in call.name else NONE_V

@@ -69,6 +69,7 @@ def _super(call: Call) -> Value:
         starts = [o for o in call.arg(0) if isinstance(o, Class)]
         receivers = list(call.arg(1))
     else:
+        frame.looks_at_arguments()
         func = frame.func
         while func is not None and func.owner is None:
             return unknown("super() outside a method").value

@@ -89,7 +89,7 @@ def _prod(call: Call) -> Value:
     found = frozenset(o for o in elements if isinstance(o, Tensor))
     if found:
         if any(o.kind != "ndarray" for o in found if isinstance(o, Tensor)):
-            call.frame.ops[call.pos] = call.name
+            call.frame.computes(call.pos, call.name)
         return found
     only_ints = bool(elements) and all(getattr(o, "kind", "") in ("int", "bool") for o in elements)
     return INT_V if only_ints and call.name == "math.prod" else join(FLOAT_V, INT_V)

@@ -38,13 +38,13 @@ TENSOR_V: Final = tensor(DENSE).value
 
 def computes(call: Call) -> Value:
     """A TensorFlow computation whose result's shape is not known."""
-    call.frame.ops[call.pos] = call.name
+    call.frame.computes(call.pos, call.name)
     return TENSOR_V
 
 
 def _like_input(call: Call) -> Value:
     """A layer or function that keeps shape and dtype."""
-    call.frame.ops[call.pos] = call.name
+    call.frame.computes(call.pos, call.name)
     found = BOTTOM
     for obj in call.arg(0, "inputs"):
         if isinstance(obj, Tensor):
@@ -112,7 +112,7 @@ def _chain(call: Call) -> Value:
     """`sample_chain(...)` calls the trace function and the kernel's target."""
     for func in functions_in(call.kwargs.get("trace_fn", NONE_V)):
         call_back(call, func.value, TENSOR_V, unknown("the results of a kernel").value)
-    call.frame.ops[call.pos] = call.name
+    call.frame.computes(call.pos, call.name)
     return unknown("the states of a chain").value
 
 
@@ -245,14 +245,14 @@ FUNCTIONS: Final[dict[str, Spec]] = {
 
 def _value_and_gradient(call: Call) -> Value:
     value = call_back(call, call.arg(0), *call.args[1:]) if call.args else BOTTOM
-    call.frame.ops[call.pos] = call.name
+    call.frame.computes(call.pos, call.name)
     return tup([value or TENSOR_V, TENSOR_V]).value
 
 
 def _minimized(call: Call) -> Value:
     """`lbfgs_minimize(value_and_gradients_function, initial_position)`."""
     call_back(call, call.arg(0), TENSOR_V)
-    call.frame.ops[call.pos] = call.name
+    call.frame.computes(call.pos, call.name)
     return unknown("the results of an optimizer").value
 
 

@@ -218,9 +218,9 @@ def named_items(call: Call, value: Value) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for obj in value:
         if isinstance(obj, Container) and obj.kind == "dict":
-            for key, cell in list(obj.fields.items()):
+            for key, item in call.engine.items(call.frame, obj):
                 if isinstance(key, str):
-                    found[key] = join(found.get(key, BOTTOM), call.engine.read(call.frame, cell))
+                    found[key] = join(found.get(key, BOTTOM), item)
     return found
 
 

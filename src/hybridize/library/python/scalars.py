@@ -81,7 +81,7 @@ def _reduce_numbers(call: Call) -> Value:
                 continue
         if isinstance(obj, Tensor):
             if obj.kind != "ndarray":
-                call.frame.ops[call.pos] = call.name
+                call.frame.computes(call.pos, call.name)
             result = join(result, obj.value)
         elif isinstance(obj, Lit) and isinstance(obj.const, int | float) and obj is not NONE:
             kind = obj.kind if obj.kind != "bool" else "int"
@@ -145,7 +145,7 @@ def _abs(call: Call) -> Value:
             result = join(result, varying(made) if obj.varies else made)
         elif isinstance(obj, Tensor):
             if obj.kind != "ndarray":
-                call.frame.ops[call.pos] = "tf.math.abs"
+                call.frame.computes(call.pos, "tf.math.abs")
             result = join(result, obj.value)
         else:
             result = join(result, obj.value)

@@ -43,7 +43,7 @@ def _as_tensor(call: Call, value: Value) -> Value:
 
 
 def _cond(call: Call) -> Value:
-    call.frame.ops[call.pos] = call.name
+    call.frame.computes(call.pos, call.name)
     first = call.call(call.arg(1, "true_fn")) if call.arg(1, "true_fn") else BOTTOM
     second = call.call(call.arg(2, "false_fn")) if call.arg(2, "false_fn") else BOTTOM
     return _as_tensor(call, join(first, second))
@@ -217,9 +217,9 @@ def _strategy_run(call: Call) -> Value:
     named: dict[str, Value] = {}
     for obj in call.arg(2, "kwargs"):
         if isinstance(obj, Container) and obj.kind == "dict":
-            for key, cell in list(obj.fields.items()):
+            for key, item in call.engine.items(call.frame, obj):
                 if isinstance(key, str):
-                    named[key] = call.engine.read(call.frame, cell)
+                    named[key] = item
     positional = _items(call, args) if args and args is not NONE_V else []
     return call.call(func, *positional, how="graph", **named)
 

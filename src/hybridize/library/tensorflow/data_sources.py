@@ -63,10 +63,10 @@ def zip_datasets(call: Call) -> Value:
             result = join(result, _zipped(call, obj.items))
         elif isinstance(obj, Container) and obj.kind == "dict":
             made = call.new("dict", "zip")
-            parts = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
-            for key, part in zip(list(obj.fields), parts, strict=True):
+            parts = call.engine.items(call.frame, obj)
+            for key, part in parts:
                 call.engine.write(call.frame, made.cell(key), elements_of(call, part), call.pos)
-            result = join(result, dataset(made.value, _shortest(parts)))
+            result = join(result, dataset(made.value, _shortest([part for _, part in parts])))
         elif isinstance(obj, Container) and call.engine.is_exact(call.frame, obj):
             result = join(result, _zipped(call, [call.engine.read(call.frame, c) for c in list(obj.fields.values())]))
         else:
@@ -103,7 +103,7 @@ def _rows(call: Call, value: Value) -> int | None:
         if isinstance(obj, Tup):
             todo += [o for item in obj.items for o in item]
         elif isinstance(obj, Container) and obj.kind == "dict":
-            todo += [o for cell in list(obj.fields.values()) for o in call.engine.read(call.frame, cell)]
+            todo += [o for _, item in call.engine.items(call.frame, obj) for o in item]
         else:
             shape = type_of_value(call, obj.value, PYTHON_TF)[1]
             dims.add(shape[0] if shape else DYNAMIC)
@@ -123,9 +123,8 @@ def _spec_element(call: Call, value: Value) -> Value:
             result = join(result, tensor(kind, dtype_of(call.field(obj, "dtype")), shape).value)
         elif isinstance(obj, Container) and obj.kind == "dict":
             made = call.new("dict", "spec")
-            for key, cell in list(obj.fields.items()):
-                value = _spec_element(call, call.engine.read(call.frame, cell))
-                call.engine.write(call.frame, made.cell(key), value, call.pos)
+            for key, item in call.engine.items(call.frame, obj):
+                call.engine.write(call.frame, made.cell(key), _spec_element(call, item), call.pos)
             result = join(result, made.value)
     return result
 

@@ -79,6 +79,7 @@ def _set_shape(call: Call) -> Value:
         return NONE_V
     old = given if t.shape is None else t.shape
     merged = tuple(d if d >= 0 else new if new >= 0 else d for d, new in zip(old, given, strict=True))
+    call.frame.volatile = True  # it assigns
     index = index_of(call.frame.code)
     for instr in index.calls.get(call.pos, ()):
         method = index.definitions.get(instr[2])
