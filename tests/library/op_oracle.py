@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
     Bound,
     Cell,
     Container,
+    Heap,
     Lib,
     LibInst,
     Lit,
@@ -200,8 +201,14 @@ class FakeFrame:
     runs = 1
 
     def __init__(self) -> None:
-        self.ops: dict[int, str] = {}
+        self.step = self  # its own reader of cells
+        self.volatile = False
         self.effects: list[tuple[Any, ...]] = []
+
+    def computes(self, position: int, name: str) -> None:
+        pass
+
+    computes_else = computes
 
     def effect(self, *noted: Any) -> None:
         self.effects.append(noted)
@@ -227,6 +234,9 @@ class FakeEngine:
 
     def is_exact(self, frame: Any, container: Container) -> bool:
         return container.exact
+
+    def items(self, frame: Any, obj: Heap) -> list[tuple[Any, Value]]:
+        return [(name, cell.value) for name, cell in obj.fields.items()]
 
     def lose_exactness(self, container: Container) -> None:
         container.exact = False

@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     STR_V,
     Cell,
     Container,
+    Heap,
     LibInst,
     Lit,
     Obj,
@@ -216,9 +217,15 @@ class FakeFrame:
     runs = 1
 
     def __init__(self) -> None:
-        self.ops: dict[int, str] = {}
+        self.step = self  # its own reader of cells
+        self.volatile = False
         self.code = FakeCode()
         self.kinds: set[str] = set()
+
+    def computes(self, position: int, name: str) -> None:
+        pass
+
+    computes_else = computes
 
     def effect(self, kind: str, *rest: object) -> None:
         assert kind in EFFECTS | {"eager_only", "item"}
@@ -245,6 +252,9 @@ class FakeEngine:
 
     def is_exact(self, frame: Any, container: Container) -> bool:
         return container.exact
+
+    def items(self, frame: Any, obj: Heap) -> list[tuple[Any, Value]]:
+        return [(name, cell.value) for name, cell in obj.fields.items()]
 
     def lose_exactness(self, container: Container) -> None:
         container.exact = False
