@@ -210,6 +210,9 @@ class FakeFrame:
 
     computes_else = computes
 
+    def looks_at_arguments(self) -> None:
+        pass
+
     def effect(self, *noted: Any) -> None:
         self.effects.append(noted)
 

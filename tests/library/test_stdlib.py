@@ -227,6 +227,9 @@ class FakeFrame:
 
     computes_else = computes
 
+    def looks_at_arguments(self) -> None:
+        pass
+
     def effect(self, kind: str, *rest: object) -> None:
         assert kind in EFFECTS | {"eager_only", "item"}
         self.kinds.add(kind)
