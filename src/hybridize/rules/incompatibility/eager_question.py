@@ -41,9 +41,16 @@ _PLAIN: Final = frozenset(
         Op.REFINE,
         Op.GLOBAL,
         Op.PHI,
+        Op.IF,
+        Op.BOOLOP,
+        Op.FORMAT,
+        Op.RAISE,
     }
 )
+#: What a check of an argument calls besides.
+_CHECKS: Final = ("tf.shape", "tf.rank", "tf.size", "tf.reduce_all", "tf.reduce_any", "tf.debugging.")
 _OF_SHAPES: Final = frozenset("set_shape as_list get_shape concatenate TensorShape compute_output_shape".split())
+_RAISED: Final = ("Error", "Exception")
 _BUILT_IN: Final = frozenset(f"builtins.{name}" for name in ("list", "tuple", "len", "int"))
 _CLASS: Final = "__class__"
 _CLASSES: Final = "asks for the class of a tensor, which is another one"
@@ -98,7 +105,7 @@ def dispatched(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 
 def _tells_shapes(view: FrameView, slot: int) -> bool:
-    """Whether an answer decides only whether a tensor is told its shape, as layers that are made like Keras' do."""
+    """Whether an answer decides only whether a tensor is told its shape, or an argument checked."""
     for use in uses(view, slot):
         if use[0] == Op.UNARY and use[2] == "not":
             if not _tells_shapes(view, use[1]):
@@ -137,7 +144,8 @@ def _is_of_shapes(view: FrameView, call: Instr) -> bool:
     func = view.definition(call[2])
     if func is not None and func[0] == Op.ATTR:
         return func[3] in _OF_SHAPES
-    return all(name in _BUILT_IN for name in view.names(call[2])) and bool(list(view.names(call[2])))
+    names = view.names(call[2])
+    return bool(names) and all(n in _BUILT_IN or n.startswith(_CHECKS) or n.endswith(_RAISED) for n in names)
 
 
 def _class(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -320,6 +328,17 @@ r1 = target(tf.constant(2.0))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if tf.executing_eagerly():
+        if not tf.shape(x)[0] == 2:
+            raise ValueError("two are wanted")
+    return x * 2
+r1 = target(tf.ones([2]))
+"""
+        ),
         Example(
             """\
 import functools

@@ -160,7 +160,7 @@ def _is_local(place: Place, frame: Frame, doubt: Doubt) -> bool:
         owners = [f for f in doubt.function.project.solution.frames.get(outer, ()) if place in f.cells.values()]
         if owners and any(f.cells.get(name) is place for f in owners for name in outer.cells):
             extents = doubt.function.project.extents
-            return bool(extents.set_of(owners) & extent_of(doubt.function)) or outer is doubt.function.code
+            return bool(extents.with_code(outer) & extent_of(doubt.function)) or outer is doubt.function.code
         outer = outer.parent
     return False
 
