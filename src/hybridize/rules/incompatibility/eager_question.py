@@ -142,8 +142,8 @@ def _is_xla(view: FrameView, call: Instr) -> bool:
 
 def _is_of_shapes(view: FrameView, call: Instr) -> bool:
     func = view.definition(call[2])
-    if func is not None and func[0] == Op.ATTR:
-        return func[3] in _OF_SHAPES
+    if func is not None and func[0] == Op.ATTR and func[3] in _OF_SHAPES:
+        return True
     names = view.names(call[2])
     return bool(names) and all(n in _BUILT_IN or n.startswith(_CHECKS) or n.endswith(_RAISED) for n in names)
 
@@ -333,8 +333,7 @@ r1 = target(tf.constant(2.0))
 import tensorflow as tf
 def target(x):
     if tf.executing_eagerly():
-        if not tf.shape(x)[0] == 2:
-            raise ValueError("two are wanted")
+        tf.debugging.assert_equal(tf.shape(x)[0], 2)
     return x * 2
 r1 = target(tf.ones([2]))
 """
