@@ -282,7 +282,7 @@ class SideEffects:
                 return True
             if isinstance(owner, Heap) and not self._is_within(frame, owner):
                 return True
-            if isinstance(owner, Frame) and not self.extents.set_of([owner]) & self.extents.of(frame):
+            if isinstance(owner, Frame) and not self.extents.has(self.extents.of(frame), owner):
                 return owner is not frame
         return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from hybridize.domain.objects import BOTTOM, Cell, Heap, Obj, Stream, Tup, Value
@@ -11,6 +11,8 @@ from hybridize.flow.solve import Solution
 
 #: So deeply is looked for what holds an object.
 _HELD: Final = 3
+#: What is in so many places is nobody's in particular.
+_MOST: Final = 500
 
 
 class Owners:
@@ -18,17 +20,17 @@ class Owners:
 
     def __init__(self, solution: Solution) -> None:
         self._solution = solution
-        self._found: dict[Obj, list[Heap | Frame]] | None = None
+        self._found: dict[Obj, dict[Heap | Frame, None]] | None = None
 
-    def of(self, obj: Obj) -> list[Heap | Frame]:
+    def of(self, obj: Obj) -> Collection[Heap | Frame]:
         """The objects that hold one, and the frames whose captured variables do."""
         if self._found is None:
             self._found = {}
             for owner, cell in self._cells():
                 for each in cell.value:
                     if isinstance(each, Heap):
-                        self._found.setdefault(each, []).append(owner)
-        return self._found.get(obj, [])
+                        self._found.setdefault(each, {})[owner] = None
+        return self._found.get(obj, ())
 
     def around(self, obj: Heap, passes: Callable[[Heap], bool], most: int) -> list[Heap | Frame]:
         """What holds an object, through those that `passes` lets through; not all where that is too much to look at."""
@@ -60,11 +62,12 @@ class Passed:
     (Contexts may have been merged, so that the callee's arguments are those of several calls.)
     """
 
-    __slots__ = ("mine", "others", "owners")
+    __slots__ = ("_asked", "mine", "others", "owners")
 
     def __init__(self, frame: Frame, pos: int, callee: Frame, owners: Owners) -> None:
         passed = callee.incoming.get((frame, pos))
         self.owners = owners
+        self._asked: dict[Obj, bool] = {}
         self.others: frozenset[Obj] = BOTTOM
         self.mine: frozenset[Obj] = BOTTOM
         if passed is not None and any(a is not b for a, b in zip(callee.args, passed, strict=True)):
@@ -72,14 +75,28 @@ class Passed:
             self.others = _objects(callee.args) - self.mine
 
     def __contains__(self, target: Obj | None) -> bool:
-        return target not in self.others and not (self.others and target is not None and self._is_others(target))
+        if target in self.others:
+            return False
+        if not self.others or target is None:
+            return True
+        found = self._asked.get(target)
+        if found is None:
+            found = self._asked[target] = self._is_others(target)
+        return not found
 
     def _is_others(self, target: Obj) -> bool:
-        """Whether only what other calls pass holds an object in its fields."""
-        todo: list[Obj] = [target]
+        """Whether only what other calls pass holds an object in its fields; not where too much holds it."""
+        todo: Collection[Obj] = [target]
         for _ in range(_HELD):
-            found = [owner for obj in todo for owner in self.owners.of(obj)]
-            if not found or any(isinstance(owner, Frame) or owner in self.mine for owner in found):
+            found: dict[Heap | Frame, None] = {}
+            for obj in todo:
+                for owner in self.owners.of(obj):
+                    if isinstance(owner, Frame) or owner in self.mine:
+                        return False
+                    found[owner] = None
+                if len(found) > _MOST:
+                    return False
+            if not found:
                 return False
             todo = [owner for owner in found if isinstance(owner, Heap) and owner not in self.others]
             if not todo:
