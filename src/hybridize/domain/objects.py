@@ -10,31 +10,62 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import count
 from typing import Any, Final, Self, TypeAlias, TypeVar
+from zlib import crc32
 
 from hybridize.domain.tensors import Shape
 
 Value: TypeAlias = "frozenset[Obj]"
 
 
-#: Numbers of objects in the order they are made; halves, so that none equals an integer that is a key beside them.
+#: The numbers of objects: halves, so that none equals an integer that is a key beside them.
 _serial = count(0.5)
+_taken: set[float] = set()
+_LARGEST: Final = 1 << 51
 
 
 class Obj(float):
     """The base of all abstract objects. `value` is the set that holds just this one.
 
-    An object is equal to itself alone. It is a number only so that sets of objects hash and iterate in the order of
-    their making, at the speed of C: with hashes by address, the order of a set would differ from run to run.
+    An object is equal to itself alone. It is a number only so that sets of objects hash and iterate in an order that
+    is the same in every run, at the speed of C: hashes by address would differ. What has a site is numbered in the
+    order of its making, anew in each analysis; what is named by its content has a number that follows from that, so
+    that it makes no difference which analyses the process has run before.
     """
 
     __slots__ = ("value",)
 
-    def __new__(cls, *_: object) -> Self:
-        """A new object with the next number."""
-        return float.__new__(cls, next(_serial))
+    def __new__(cls, *key: object) -> Self:
+        """A new object with the number of its content, or the next that is free."""
+        number = _digest((cls.__name__, *key)) % _LARGEST + 0.5
+        while number in _taken:
+            number += 1
+        _taken.add(number)
+        return float.__new__(cls, number)
 
     def __init__(self) -> None:
         self.value: Value = frozenset((self,))
+
+
+def _digest(part: object) -> int:
+    """A number that follows from what a part of a name says, in every process the same."""
+    match part:
+        case Obj():
+            return hash(part)
+        case tuple() | list():
+            return hash(tuple(map(_digest, part)))
+        case frozenset():
+            return sum(map(_digest, part)) + len(part)
+        case str():
+            found = _texts.get(part)
+            if found is None:
+                found = _texts[part] = crc32(part.encode("utf-8", "replace")) << 20 | len(part)
+            return found
+        case int() | float() | complex():
+            return hash((hash(part), type(part) is bool, type(part) is int))
+    return 0 if part is None else 1
+
+
+_texts: dict[str, int] = {}
 
 
 class Cell:
@@ -175,6 +206,10 @@ class Heap(Obj):
     """
 
     __slots__ = ("awaited", "fields", "frame", "rest", "site")
+
+    def __new__(cls, *_: object) -> Self:
+        """A new object with the next number."""
+        return float.__new__(cls, -next(_serial))
 
     def __init__(self, site: tuple[Any, int], frame: int) -> None:
         super().__init__()
@@ -517,7 +552,10 @@ def unknown(reason: str) -> Unknown:
 
 def reset_interning() -> None:
     """Forgets objects made for one analysis; those named by their content alone stay, for models may hold them."""
+    global _serial  # objects with a site are numbered anew
+    _serial = count(0.5)
     keep = {key: obj for key, obj in _interned.items() if _is_lasting(obj)}
+    _taken.difference_update(obj for key, obj in _interned.items() if key not in keep)
     _interned.clear()
     _interned.update(keep)
 
