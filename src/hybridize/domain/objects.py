@@ -48,23 +48,23 @@ class Obj(float):
 
 def _digest(part: object) -> int:
     """A number that follows from what a part of a name says, in every process the same."""
-    match part:
-        case Obj():
-            return hash(part)
-        case tuple() | list():
-            return hash(tuple(map(_digest, part)))
-        case frozenset():
-            return sum(map(_digest, part)) + len(part)
-        case str():
-            found = _texts.get(part)
-            if found is None:
-                found = _texts[part] = crc32(part.encode("utf-8", "replace")) << 20 | len(part)
-            return found
-        case int() | float() | complex():
-            return hash((hash(part), type(part) is bool, type(part) is int))
+    kind = type(part)
+    if kind is str:
+        found = _texts.get(part)  # type: ignore[call-overload]  # it is a text
+        return _text(part) if found is None else found  # type: ignore[arg-type]
+    if kind is tuple or kind is list:
+        return hash(tuple([_digest(each) for each in part]))  # type: ignore[attr-defined]
+    if kind is frozenset or isinstance(part, Obj | int | float | complex):
+        return hash(part) + _TAGS.get(kind, 0)  # of a value: of the numbers of its objects
     return 0 if part is None else 1
 
 
+def _text(part: str) -> int:
+    found = _texts[part] = crc32(part.encode("utf-8", "replace")) << 20 | len(part)
+    return found
+
+
+_TAGS: Final[dict[type, int]] = {bool: 1, int: 2, float: 3, complex: 4}
 _texts: dict[str, int] = {}
 
 
