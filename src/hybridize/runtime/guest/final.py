@@ -125,7 +125,7 @@ def _tee(stream: Any, kept: list[str]) -> None:
 
         def noted(text: str) -> Any:
             nonlocal length
-            if length < TEXT:
+            if length < TEXT and not CHATTER.match(text):  # a message of the libraries, in several lines
                 kept.append(str(text))
                 length += len(text)
             return write(text)

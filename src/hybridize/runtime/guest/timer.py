@@ -149,6 +149,12 @@ class Timed:
         bound = hybrid.__get__(instance, owner) if hasattr(hybrid, "__get__") else hybrid
         return Timed(watcher, record, bound) if callable(bound) else bound
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timed) and bool(self.__hybridize__[2] == other.__hybridize__[2])
+
+    def __hash__(self) -> int:
+        return hash(self.__hybridize__[2])
+
     def __getattr__(self, name: str) -> Any:
         if name == "__hybridize__":
             raise AttributeError(name)
