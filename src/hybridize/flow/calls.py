@@ -33,9 +33,10 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import DENSE
+from hybridize.flow.cells import registry_class
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.functions import FunctionCalls
-from hybridize.flow.heap import join_items, registry_class
+from hybridize.flow.heap import join_items
 from hybridize.flow.members import by_value, is_enumeration
 from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS

@@ -13,7 +13,7 @@ from hybridize.domain.objects import BOTTOM, EVERY, Bound, Class, Func, Inst, Li
 from hybridize.flow.frames import SHARED, Frame
 
 if TYPE_CHECKING:
-    from hybridize.flow.heap import HeapAccess
+    from hybridize.flow.attributes import Attributes
 
 _BASES: Final = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "Flag", "IntFlag", "StrEnum"))
 
@@ -23,7 +23,7 @@ def is_enumeration(cls: Class) -> bool:
     return any(isinstance(base, Lib) and base.name in _BASES for base in cls.mro)
 
 
-def member_of(engine: HeapAccess, frame: Frame, cls: Class, name: str, value: Value, pos: int) -> Value:
+def member_of(engine: Attributes, frame: Frame, cls: Class, name: str, value: Value, pos: int) -> Value:
     """What `C.NAME` is, given what the class body assigns to the name."""
     if not is_enumeration(cls) or not _is_member(name, value) or not _has_methods(cls):
         return value
@@ -38,7 +38,7 @@ def member_of(engine: HeapAccess, frame: Frame, cls: Class, name: str, value: Va
     return made.value
 
 
-def members_of(engine: HeapAccess, frame: Frame, cls: Class, pos: int) -> Value:
+def members_of(engine: Attributes, frame: Frame, cls: Class, pos: int) -> Value:
     """What iterating over the class gives; nothing for one that is no enumeration."""
     result = BOTTOM
     for name in _names(engine, frame, cls):
@@ -46,13 +46,13 @@ def members_of(engine: HeapAccess, frame: Frame, cls: Class, pos: int) -> Value:
     return result
 
 
-def item_of(engine: HeapAccess, frame: Frame, cls: Class, name: str, pos: int) -> Value:
+def item_of(engine: Attributes, frame: Frame, cls: Class, name: str, pos: int) -> Value:
     """What `C["NAME"]` is; nothing where the class has no such member."""
     value = engine.class_lookup(frame, cls, name)
     return member_of(engine, frame, cls, name, value, pos) if _is_member(name, value) else BOTTOM
 
 
-def by_value(engine: HeapAccess, frame: Frame, cls: Class, given: Value, pos: int) -> Value:
+def by_value(engine: Attributes, frame: Frame, cls: Class, given: Value, pos: int) -> Value:
     """What `C(value)` is, if the value is one constant and a member has it."""
     (asked,) = given if len(given) == 1 else (None,)
     result = BOTTOM
@@ -69,7 +69,7 @@ def named(index: Value) -> list[str] | None:
     return names if names and len(names) == len(index) else None
 
 
-def _names(engine: HeapAccess, frame: Frame, cls: Class) -> list[str]:
+def _names(engine: Attributes, frame: Frame, cls: Class) -> list[str]:
     for base in cls.line:
         engine.read(frame, base.absent(EVERY))
     return [name for base in reversed(cls.line) for name in list(base.fields)]

@@ -26,8 +26,8 @@ from hybridize.facts.extents import Extents
 from hybridize.facts.model import FunctionFacts
 from hybridize.facts.origins import callees_at
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
+from hybridize.flow.cells import registry_class
 from hybridize.flow.frames import Frame
-from hybridize.flow.heap import registry_class
 from hybridize.flow.solve import Solution
 from hybridize.library import registry
 from hybridize.program.index import index_of

@@ -1,0 +1,206 @@
+"""Cells and the objects that have them: every read subscribes the reading frame, every growth wakes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hybridize.domain.lattice import collapse, join, widen
+from hybridize.domain.objects import (
+    EVERY,
+    Cell,
+    Class,
+    Container,
+    Heap,
+    Inst,
+    LibInst,
+    Lit,
+    Obj,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+    Wrapper,
+)
+from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, Frame, Step
+from hybridize.library.lengths import LOST
+
+if TYPE_CHECKING:
+    from hybridize.flow.world import World
+
+
+_CONTAINERS = {
+    "builtins.dict": "dict",
+    "builtins.list": "list",
+    "builtins.set": "set",
+    "collections.OrderedDict": "dict",
+    "collections.deque": "deque",
+}
+
+
+class Cells:
+    """The part of the engine that reads and writes cells, and makes the objects that have them."""
+
+    if TYPE_CHECKING:
+        world: World
+        binding: int
+        work: int
+        limit: int
+
+        def enqueue(self, frame: Frame) -> None: ...
+        def wake(self, readers: Mapping[Step, int]) -> None: ...
+        def call_value(
+            self,
+            frame: Frame,
+            pos: int,
+            func: Value,
+            args: list[Value],
+            kwargs: Mapping[str, Value] = ...,
+            how: str = ...,
+            rest: Value = ...,
+        ) -> Value: ...
+        def symbolic_call(self, frame: Frame) -> None: ...
+        def note_hybrid(self, frame: Frame, pos: int, func: Value, options: Mapping[str, Value]) -> None: ...
+        def import_named(self, frame: Frame, name: str) -> Value: ...
+        def note_cached(self, func: Value) -> None: ...
+        def note_fixture(self, func: Value, options: Mapping[str, Value]) -> None: ...
+        def note_parameters(self, target: Value, pos: int, names: Value, values: Value) -> None: ...
+        def mark_dataclass(self, cls: Class) -> None: ...
+        def narrow(self, frame: Frame, value: Value, kinds: Value, polarity: bool) -> Value: ...
+        def mro_names(self, obj: Obj) -> tuple[str, ...]: ...
+
+    def read(self, frame: Frame, cell: Cell) -> Value:
+        """The value of a cell; the frame runs again when it grows."""
+        step = frame.step
+        cell.readers[step] = step.runs
+        return cell.value
+
+    def items(self, frame: Frame, obj: Heap) -> list[tuple[Any, Value]]:
+        """The fields of an object or constant keys of a container, with their values; the frame runs again when there
+        are more."""
+        self.read(frame, obj.absent(EVERY))
+        return [(name, self.read(frame, cell)) for name, cell in obj.fields.items()]
+
+    def write(self, frame: Frame, cell: Cell, value: Value, pos: int) -> None:
+        """Adds a value to a cell."""
+        cell.writes[frame.code, pos] = None
+        old = cell.value
+        if value is old or not value:
+            return
+        new = join(old, value)
+        if new is not old and new != old:
+            growth = self.world.count_growth(cell)
+            if growth > PATIENCE:
+                new = widen(old, new)
+                if growth > 4 * PATIENCE:
+                    new = collapse(new, 0) if growth > 16 * PATIENCE else collapse(new)
+                if new == old:
+                    return
+            cell.value = new
+            if cell.readers:
+                self.wake(cell.readers)
+
+    def container(self, frame: Frame, pos: int, kind: str, tag: str = "") -> Container:
+        """The container that a site allocates in a frame."""
+        key = self.world.site(kind, frame, pos, tag)
+        found = self.world.allocated.get(key)
+        if found is None:
+            found = self.world.allocated[key] = Container(kind, (frame.code, pos), uid_of(key, frame))
+        assert isinstance(found, Container)
+        return found
+
+    def backing(self, obj: Obj, method: str) -> Container:
+        """The container behind an instance of a class that derives from a built-in one (`class C(dict)`)."""
+        key = (obj, "backing")
+        found = self.world.allocated.get(key)
+        if found is None:
+            kind = next((_CONTAINERS[n] for n in self.mro_names(obj) if n in _CONTAINERS), method)
+            site = obj.site if isinstance(obj, Heap) else (None, 0)
+            found = self.world.allocated[key] = Container(kind.partition(".")[0], site, 0)
+            found.exact = False
+        assert isinstance(found, Container)
+        return found
+
+    def container_behind(self, obj: Inst) -> Container | None:
+        """The container behind an instance, if its class derives from a built-in one."""
+        if obj.cls.derives_container is None:
+            obj.cls.derives_container = any(n in _CONTAINERS for n in self.mro_names(obj))
+        return self.backing(obj, "dict") if obj.cls.derives_container else None
+
+    def twin(self, frame: Frame, pos: int, source: Inst, tag: str) -> Inst:
+        """The instance that copying another makes at a site; its fields are left to the caller."""
+        key = self.world.site(source.cls, frame, pos, tag)
+        found = self.world.allocated.get(key)
+        if found is None:
+            found = self.world.allocated[key] = Inst(source.cls, (frame.code, pos), uid_of(key, frame))
+            self.note_instance(source.cls, found)
+        assert isinstance(found, Inst)
+        return found
+
+    def note_instance(self, cls: Class, inst: Inst) -> None:
+        """Remembers that a class has an instance."""
+        self.world.instances.setdefault(cls, []).append(inst)
+        self.wake(cls.absent(INSTANCES).readers)
+
+    def made_instance(self, frame: Frame, pos: int, cls: Class) -> Inst:
+        """The instance of a project class that a site allocates in a frame, not initialized."""
+        key = self.world.site(cls, frame, pos, "instance")
+        found = self.world.allocated.get(key)
+        if found is None:
+            found = self.world.allocated[key] = Inst(cls, (frame.code, pos), uid_of(key, frame))
+            self.note_instance(cls, found)
+        assert isinstance(found, Inst)
+        return found
+
+    def library_instance(self, frame: Frame, pos: int, cls: str) -> LibInst:
+        """The instance of a library class that a site allocates in a frame."""
+        key = self.world.site(cls, frame, pos, "instance")
+        found = self.world.allocated.get(key)
+        if found is None:
+            found = self.world.allocated[key] = LibInst(cls, (frame.code, pos), uid_of(key, frame))
+        assert isinstance(found, LibInst)
+        return found
+
+    def is_exact(self, frame: Frame, container: Container) -> bool:
+        """Whether the constant keys of a container are all it has; the frame runs again when that ends."""
+        if container.exact:
+            container.reshaped[frame.step] = frame.step.runs
+        else:
+            self.read(frame, container.absent(EVERY))
+        return container.exact
+
+    def lose_exactness(self, container: Container) -> None:
+        """Notes that a container may hold more than its constant keys."""
+        if container.exact or container.count not in (None, LOST):
+            container.exact = False
+            container.count = LOST
+            self.wake(container.reshaped)
+
+
+def uid_of(key: tuple[Any, ...], frame: Frame) -> int:
+    """The frame number of an object that is allocated under a site's name."""
+    return SHARED if key[-1] is None else frame.uid
+
+
+def registry_class(obj: Obj) -> str:
+    """The library class that models a built-in value."""
+    match obj:
+        case Tensor():
+            return f"tensor.{obj.kind}"
+        case Lit() | Prim():
+            return f"builtins.{obj.kind}"
+        case Tup():
+            return "tensor.TensorShape" if obj.kind == "TensorShape" else "builtins.tuple"
+        case Container():
+            return f"builtins.{obj.kind}" if "." not in obj.kind else obj.kind
+        case Stream():
+            if obj.kind == "TensorShape":
+                return "tensor.TensorShape"
+            return obj.kind if "." in obj.kind else f"builtins.{obj.kind}"
+        case LibInst():
+            return obj.cls
+        case Wrapper():
+            return f"wrapper.{obj.kind}"
+        case _:
+            return "builtins.object"

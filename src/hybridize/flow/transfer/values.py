@@ -1,0 +1,364 @@
+"""Steps that compute: operators, calls, displays, formats, unpacking, patterns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import (
+    BOOL_V,
+    BOTTOM,
+    STR_V,
+    Container,
+    Lit,
+    Tensor,
+    Tup,
+    Value,
+    counter,
+    literal,
+    stream,
+    tup,
+    unknown,
+)
+from hybridize.domain.tensors import NDARRAY
+from hybridize.flow import steps
+from hybridize.flow.frames import Frame
+from hybridize.flow.heap import ONE_SHOT, join_items
+from hybridize.flow.narrowing import fits_shape
+from hybridize.flow.steps import Handler, kept
+from hybridize.flow.transfer.names import missing_value
+from hybridize.flow.truth import MAYBE, truth
+from hybridize.library.lengths import hold_alike, length_of, note_length
+from hybridize.library.operators import binary, compare, inplace, unary
+from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, look_up, show
+from hybridize.program.ir import NO_SLOT, Instr, Op
+
+if TYPE_CHECKING:
+    from hybridize.flow.engine import Engine
+
+
+#: `f(*xs)` passes so many elements at most that are not told apart.
+MAX_SPREAD: Final = 64
+
+
+#: Longer texts are not spelled out.
+MAX_TEXT = 80
+
+
+#: The special methods that a value of an f-string is asked for, by its conversion.
+_ASKED: Final = {"": FORMATTED, "s": SHOWN, "r": SHOWN[1:], "a": SHOWN[1:]}
+
+
+def _binary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, op, left, right, pos = instr
+    a, b = vals[left], vals[right]
+    vals[dst] = binary(engine, frame, op, a, b, pos) if a and b else missing_value(frame)
+
+
+def _inplace(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, op, left, right, pos = instr
+    a, b = vals[left], vals[right]
+    vals[dst] = inplace(engine, frame, op, a, b, pos) if a and b else missing_value(frame)
+    for obj in a or BOTTOM:
+        if isinstance(obj, Tensor) and obj.kind == NDARRAY and obj.shape != ():
+            frame.effect("item", obj, "array", pos).slot = left
+
+
+def _unary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, op, src, pos = instr
+    value = vals[src]
+    if op == "not":
+        may, may_not = engine.condition(frame, value, pos)
+        vals[dst] = BOOL_V if may == may_not and may else literal(may_not).value if may or may_not else BOTTOM
+    else:
+        vals[dst] = unary(engine, frame, op, value, pos) if value else missing_value(frame)
+
+
+def _compare(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, op, left, right, pos = instr
+    a, b = vals[left], vals[right]
+    vals[dst] = compare(engine, frame, op, a, b, pos) if a and b else missing_value(frame)
+
+
+def _boolop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, parts, op, pos = instr
+    result = BOTTOM
+    decided = True
+    for slot in parts:
+        value = vals[slot] or BOTTOM
+        may, may_not = truth(engine, frame, value) if value else MAYBE
+        if slot != parts[-1]:
+            ask(engine, frame, value, TRUTH, pos)
+        if (op == "and" and not may) or (op == "or" and not may_not):
+            vals[dst] = value
+            return
+        decided = decided and may != may_not
+        result = join(result, value)
+    vals[dst] = (vals[parts[-1]] if decided else result) or missing_value(frame)
+
+
+def _call(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, func, args, keywords, pos = instr
+    target = vals[func]
+    if not target:
+        vals[dst] = missing_value(frame)
+        return
+    values: list[Value] = []
+    rest = BOTTOM
+    for slot, starred in args:
+        value = vals[slot]
+        if not value:
+            value = missing_value(frame)
+            if not value:
+                vals[dst] = BOTTOM
+                return
+        if not starred:
+            if rest:
+                rest = join(rest, value)
+            else:
+                values.append(value)
+            continue
+        items = None if rest else engine.spread(frame, value, pos)
+        if items is None and not rest:
+            items = _alike(engine, frame, value, pos)
+        if items is not None:
+            values += items
+        else:
+            rest = join(rest, engine.elements(frame, value, pos) or unknown("an unpacked argument").value)
+    named: dict[str, Value] = {}
+    for name, slot in keywords:
+        value = vals[slot]
+        if not value:
+            value = missing_value(frame)
+            if not value:
+                vals[dst] = BOTTOM
+                return
+        if name is None:
+            engine.spread_mapping(frame, value, named, pos)
+        else:
+            named[name] = value
+    vals[dst] = engine.call_value(frame, pos, target, values, named, "call", rest)
+
+
+def _alike(engine: Engine, frame: Frame, value: Value, pos: int) -> list[Value] | None:
+    """The elements of a sequence of known length that are not told apart."""
+    length = length_of(engine, frame, value)
+    if length is None or not 0 < length <= MAX_SPREAD:
+        return None
+    element = engine.elements(frame, value, pos)
+    return [element] * length if element else None
+
+
+def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, parts, pos = instr
+    items: list[Value] = []
+    for slot, starred in parts:
+        value = vals[slot] or missing_value(frame)
+        if not value:
+            vals[dst] = BOTTOM
+            return
+        if not starred:
+            items.append(value)
+            continue
+        more = engine.spread(frame, value, pos)
+        if more is None:
+            element = engine.elements(frame, value, pos)
+            vals[dst] = stream("tuple", join(join_items(tuple(items)), element)).value
+            return
+        items += more
+    vals[dst] = tup(items).value
+
+
+def _sequence(kind: str) -> Handler:
+    def handler(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+        _, dst, parts, pos = instr
+        made = engine.container(frame, pos, kind)
+        if len(parts) > 64:
+            engine.lose_exactness(made)
+        index = 0
+        for slot, starred in parts:
+            value = vals[slot] or BOTTOM
+            if starred:
+                more = engine.spread(frame, value, pos)
+                if more is not None and made.exact and kind == "list" and len(more) <= 64:
+                    for item in more:
+                        engine.write(frame, made.cell(index), item, pos)
+                        index += 1
+                    continue
+                engine.lose_exactness(made)
+                engine.write(frame, made.rest_cell(), engine.elements(frame, value, pos), pos)
+            elif made.exact and kind == "list":
+                engine.write(frame, made.cell(index), value, pos)
+                index += 1
+            else:
+                engine.write(frame, made.rest_cell(), value, pos)
+            if kind == "set":
+                look_up(engine, frame, value, pos)
+        if kind != "list" and parts:
+            engine.lose_exactness(made)
+        vals[dst] = made.value
+
+    return handler
+
+
+def _generator(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    vals[instr[1]] = engine.container(frame, instr[2], "generator").value
+
+
+def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, pairs, pos = instr
+    made = engine.container(frame, pos, "dict")
+    for key, slot in pairs:
+        value = vals[slot] or BOTTOM
+        if key != NO_SLOT:
+            look_up(engine, frame, vals[key] or BOTTOM, pos)
+            engine.set_item_quietly(frame, made, vals[key] or BOTTOM, value, made.site[1])
+            continue
+        named: dict[str, Value] = {}
+        engine.spread_mapping(frame, value, named, pos)
+        for name, item in named.items():
+            if name == "**":
+                engine.lose_exactness(made)
+                engine.write(frame, made.rest_cell(), item, pos)
+            else:
+                engine.write(frame, made.cell(name), item, pos)
+    vals[dst] = made.value
+
+
+def _format(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, parts, conversions, texts, pos = instr
+    for slot, conversion in zip(parts, conversions, strict=True):
+        show(engine, frame, vals[slot] or BOTTOM, _ASKED[conversion], pos)
+    vals[dst] = (_spelled(vals, parts, texts) if texts and engine.world.is_small else None) or STR_V
+
+
+def _spelled(vals: list[Any], parts: tuple[int, ...], texts: tuple[str | None, ...]) -> Value | None:
+    """The text of an f-string whose values are all constants."""
+    shown: list[str] = []
+    varies = False
+    for slot in parts:
+        obj = next(iter(vals[slot] or (None,)))
+        if not isinstance(obj, Lit) or len(vals[slot]) != 1 or not isinstance(obj.const, int | str):
+            return None
+        varies = varies or obj.varies
+        shown.append(str(obj.const))
+    values = iter(shown)
+    text = "".join(next(values) if piece is None else piece for piece in texts)
+    if len(text) > MAX_TEXT:
+        return None
+    return counter(text).value if varies else literal(text).value
+
+
+def _append(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, src, pos = instr
+    for obj in vals[owner] or BOTTOM:
+        if isinstance(obj, Container):
+            hold_alike(engine, obj)
+            engine.write(frame, obj.rest_cell(), vals[src] or BOTTOM, pos)
+
+
+def _sized(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, source, _ = instr
+    for obj in vals[owner] or BOTTOM:
+        if isinstance(obj, Container) and vals[source]:
+            note_length(engine, obj, length_of(engine, frame, vals[source]))
+
+
+def _put(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, _, owner, key, src, pos = instr
+    for obj in vals[owner] or BOTTOM:
+        if isinstance(obj, Container):
+            look_up(engine, frame, vals[key] or BOTTOM, pos)
+            engine.set_item_quietly(frame, obj, vals[key] or BOTTOM, vals[src] or BOTTOM, pos)
+
+
+def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, slots, src, star, pos = instr
+    value = vals[src]
+    if not value:
+        value = missing_value(frame)
+    count = len(slots)
+    results: list[Value] = [BOTTOM] * count
+    for obj in value:
+        items = engine.unpackable(frame, obj, pos)
+        if items is not None and isinstance(obj, Tup | Container) and obj.kind in ONE_SHOT:
+            frame.effect("iterator", obj, obj.kind, pos)
+        if items is not None and (len(items) == count if star < 0 else len(items) >= count - 1):
+            after = count - star - 1 if star >= 0 else 0
+            for i in range(count):
+                if star < 0 or i < star:
+                    part = items[i]
+                elif i == star:
+                    part = _starred(engine, frame, items[star : len(items) - after], f"star{star}", pos)
+                else:
+                    part = items[len(items) - (count - i)]
+                results[i] = join(results[i], part)
+            continue
+        if items is not None and len(value) > 1:
+            continue  # of another length: that alternative raises here
+        element = engine.elements(frame, obj.value, pos)
+        for i in range(count):
+            part = element
+            if i == star:
+                made = engine.container(frame, pos, "list", f"star{star}")
+                engine.lose_exactness(made)
+                engine.write(frame, made.rest_cell(), element, pos)
+                part = made.value
+            results[i] = join(results[i], part)
+    for slot, part in zip(slots, results, strict=True):
+        vals[slot] = part
+
+
+def _starred(engine: Engine, frame: Frame, items: list[Value], tag: str, pos: int) -> Value:
+    """The list of what a star takes, by position while all alternatives have the same length."""
+    made = engine.container(frame, pos, "list", tag)
+    if made.exact and made.fields and len(made.fields) != len(items):
+        engine.lose_exactness(made)
+    for i, item in enumerate(items):
+        engine.write(frame, made.cell(i), item, pos)
+    return made.value
+
+
+def _iter(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, src, pos = instr
+    value = vals[src]
+    vals[dst] = engine.elements(frame, value, pos) if value else missing_value(frame)
+
+
+def _match(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+    _, dst, src, kind, argument, pos = instr
+    value = vals[src] or BOTTOM
+    if kind == "class":
+        inside = engine.narrow(frame, value, vals[argument] or BOTTOM, True)
+        outside = engine.narrow(frame, value, vals[argument] or BOTTOM, False)
+        vals[dst] = BOOL_V if inside and outside else literal(bool(inside)).value if value else BOTTOM
+    elif kind == "shape":
+        answers = [fits_shape(o, argument) for o in value]
+        may, may_not = any(a[0] for a in answers), any(a[1] for a in answers)
+        vals[dst] = BOOL_V if may and may_not else literal(may).value if value else BOTTOM
+    elif kind == "position":
+        vals[dst] = engine.match_position(frame, value, argument, pos)
+    else:
+        vals[dst] = BOOL_V
+
+
+STEPS: Final[dict[Op, Handler]] = {
+    Op.BINARY: kept(_binary, steps.operands),
+    Op.INPLACE: kept(_inplace, steps.operands),
+    Op.UNARY: kept(_unary, steps.operand),
+    Op.COMPARE: kept(_compare, steps.operands),
+    Op.BOOLOP: _boolop,
+    Op.CALL: kept(_call, steps.called),
+    Op.TUPLE: _tuple,
+    Op.LIST: _sequence("list"),
+    Op.SET: _sequence("set"),
+    Op.GENERATOR: _generator,
+    Op.DICT: _dict,
+    Op.FORMAT: kept(_format, steps.several),
+    Op.APPEND: _append,
+    Op.SIZED: _sized,
+    Op.PUT: _put,
+    Op.UNPACK: _unpack,
+    Op.ITER: kept(_iter, steps.second),
+    Op.MATCH: _match,
+}
