@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from hybridize.config import Config
 from hybridize.decide.model import Assumption, FileError, Finding, FunctionReport, ProjectInfo, Report
 from hybridize.facts.model import Mode, Ternary
-from hybridize.source import ImportTable, discover, find_src_roots, project_versions
+from hybridize.source import ImportTable, discover, find_src_roots, package_name, project_versions
 
 if TYPE_CHECKING:
     from hybridize.flow.solve import Solution
@@ -91,7 +91,8 @@ def _load(
     from hybridize.program.build import build_program
 
     found = discover(paths, exclude=config.exclude, exclude_base=config.directory)
-    table = ImportTable(found.files, find_src_roots(found.root, config.src), external=_external())
+    sources = find_src_roots(found.root, config.src)
+    table = ImportTable(found.files, sources, root_name=package_name(found.root), external=_external())
     total = len(found.files)
     program = build_program(
         found.files, table, None if progress is None else lambda done: progress("reading", done, total), contents

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hybridize.source import find_src_roots
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.source import find_src_roots, package_name
 
 
 @pytest.mark.parametrize(
@@ -48,3 +50,28 @@ def test_declared_folders_come_first(tmp_path: Path) -> None:
 def test_broken_files_say_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
     assert find_src_roots(tmp_path) == ()
+
+
+def test_the_name_of_a_package_counts_from_the_outermost_folder_with_an_init(tmp_path: Path) -> None:
+    models = tmp_path / "src" / "shop" / "models"
+    models.mkdir(parents=True)
+    assert package_name(models) == ""
+    for folder in (models, models.parent):
+        (folder / "__init__.py").touch()
+    assert package_name(models) == "shop.models"
+    assert package_name(models.parent) == "shop"
+    assert package_name(tmp_path) == ""
+
+
+def test_a_package_by_itself_is_read_as_it_imports_itself(tmp_path: Path) -> None:
+    """`hybridize check shop` decides as `hybridize check .` does, though the files import `shop.steps`."""
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (shop / "__init__.py").touch()
+    (shop / "steps.py").write_text("import tensorflow as tf\ndef step(x):\n    return tf.tanh(x @ x)\n", "utf-8")
+    (shop / "main.py").write_text(
+        "import tensorflow as tf\nfrom shop.steps import step\nstep(tf.ones((2, 2)))\n", "utf-8"
+    )
+    for root in (tmp_path, shop):
+        found = {f.facts.qualname: f for f in analyze([root], Config()).functions}
+        assert found["step"].facts.reached, root

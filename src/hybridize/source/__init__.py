@@ -5,7 +5,7 @@ Nothing here runs or imports the code it reads, and no file can stop the others:
 """
 
 from hybridize.source.discovery import DEFAULT_EXCLUDES, discover
-from hybridize.source.layout import find_src_roots
+from hybridize.source.layout import find_src_roots, package_name
 from hybridize.source.model import Cell, CellMap, Discovery, FileRef, SourceError, SourceText
 from hybridize.source.names import ImportTable, ModuleInfo, module_name
 from hybridize.source.reading import decode_source, parse, read_source, split_lines
@@ -29,6 +29,7 @@ __all__ = [
     "find_src_roots",
     "find_suppressions",
     "module_name",
+    "package_name",
     "parse",
     "project_versions",
     "read_source",

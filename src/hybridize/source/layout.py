@@ -29,6 +29,19 @@ def find_src_roots(root: Path, declared: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple(found)
 
 
+def package_name(root: Path) -> str:
+    """The dotted name that the files of a package import it by, if `root` is one (`src/models` in `src`); else empty.
+
+    As Python sees it when the folder above the outermost `__init__.py` is on its path.
+    """
+    parts: list[str] = []
+    folder = Path(os.path.abspath(root))
+    while folder.name and (folder / "__init__.py").is_file():
+        parts.append(folder.name)
+        folder = folder.parent
+    return ".".join(reversed(parts))
+
+
 def _inside(root: Path, folder: str) -> str | None:
     path = os.path.normpath(os.path.join(root, folder))
     relative = os.path.relpath(path, root).replace(os.sep, "/")

@@ -184,12 +184,13 @@ class ImportTable:
             found = self._by_path.get(_join(place, tail))
             if found is not None and (found is not origin or self._may_mean_itself(origin, place, tail)):
                 return found
-        if top == self._root_name and "/" in tail:  # the root itself is the package
-            found = self._by_path.get(tail.partition("/")[2])
+        package = self._root_name.replace(".", "/")
+        if package and tail == package:  # the root itself is the package
+            return self._by_path.get("")
+        if package and tail.startswith(f"{package}/"):
+            found = self._by_path.get(tail[len(package) + 1 :])
             if found is not None:
                 return found
-        elif tail == self._root_name:
-            return self._by_path.get("")
         return self._closest(origin, tail)
 
     def _resolve_shadowing(self, origin: ModuleInfo, tail: str, top: str) -> ModuleInfo | None:
