@@ -12,6 +12,7 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions, instructions
 from hybridize.facts.symbolic import Symbolic
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 
 #: Calls that are not traced with their caller.
@@ -164,10 +165,10 @@ def _expects_none(frame: Frame, shape: int, axis: int) -> bool:
     made = definitions(frame.code).get(shape)
     if made is None or made[0] != Op.ATTR:
         return False
-    flat = instructions(frame.code.body)
-    shapes = {i[1] for i in flat if i[0] == Op.ATTR and i[2:4] == made[2:4]}
-    for instr in instructions(frame.code.body):
-        if instr[0] == Op.COMPARE and instr[2] in ("is", "is not"):
+    index = index_of(frame.code)
+    shapes = {i[1] for i in index.of(Op.ATTR) if i[2:4] == made[2:4]}
+    for instr in index.of(Op.COMPARE):
+        if instr[2] in ("is", "is not"):
             asked = definitions(frame.code).get(instr[3])
             of_it = asked is not None and asked[0] == Op.ITEM and asked[2] in shapes
             if of_it and asked is not None and axis in (_indexed(frame, asked[3], -1) or ()):

@@ -32,12 +32,17 @@ class Index:
                 found[dst] = instr
         return found
 
-    def source(self, slot: int) -> Instr | None:
-        """The instruction that makes the value in a slot, copies of it passed over."""
+    def original(self, slot: int) -> int:
+        """The slot that the value in a slot was first in, copies of it passed over."""
         made = self.definitions.get(slot)
         while made is not None and made[0] in (Op.COPY, Op.REFINE):
-            made = self.definitions.get(made[2])
-        return made
+            slot = made[2]
+            made = self.definitions.get(slot)
+        return slot
+
+    def source(self, slot: int) -> Instr | None:
+        """The instruction that makes the value in a slot, copies of it passed over."""
+        return self.definitions.get(self.original(slot))
 
     @cached_property
     def by_op(self) -> dict[Op, list[Instr]]:

@@ -6,10 +6,6 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.domain.objects import BOTTOM, Lit, Value
-from hybridize.library.tensorflow.specs import is_spec as is_spec
-from hybridize.library.tensorflow.specs import signature_items as signature_items
-from hybridize.library.tensorflow.specs import spec_dtype as spec_dtype
-from hybridize.library.tensorflow.specs import spec_shape as spec_shape
 from hybridize.program.ir import Code
 from hybridize.rules.views import FunctionView
 

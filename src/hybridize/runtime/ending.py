@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hybridize.runtime.compare import LEAVES, MISSING
+from hybridize.runtime.compare import MISSING
 from hybridize.runtime.launch import Ended
 
 Leaf = list[Any]  # the first item is its kind
@@ -57,7 +57,7 @@ def told(ended: Ended) -> bool:
 
 def _flat(where: str, value: Any) -> Iterator[tuple[str, Leaf]]:
     kind = value[0]
-    if kind in LEAVES or kind not in ("list", "tuple", "set", "dict", "object", "composite"):
+    if kind not in ("list", "tuple", "set", "dict", "object", "composite"):
         yield where, value
     elif kind in ("list", "tuple", "set"):
         yield f"type({where})", ["type", value[2]]

@@ -177,23 +177,22 @@ class ImportTable:
 
     def _resolve_absolute(self, origin: ModuleInfo, dotted: str) -> ModuleInfo | None:
         tail = dotted.replace(".", "/")
-        top = dotted.partition(".")[0]
-        if top in self._external:
-            return self._resolve_shadowing(origin, tail, top)
+        if dotted.partition(".")[0] in self._external:
+            return self._resolve_shadowing(origin, tail)
         for place in self._search_path(origin.directory):
             found = self._by_path.get(_join(place, tail))
             if found is not None and (found is not origin or self._may_mean_itself(origin, place, tail)):
                 return found
-        package = self._root_name.replace(".", "/")
-        if package and tail == package:  # the root itself is the package
-            return self._by_path.get("")
-        if package and tail.startswith(f"{package}/"):
-            found = self._by_path.get(tail[len(package) + 1 :])
-            if found is not None:
-                return found
-        return self._closest(origin, tail)
+        return self._within_root(tail) or self._closest(origin, tail)
 
-    def _resolve_shadowing(self, origin: ModuleInfo, tail: str, top: str) -> ModuleInfo | None:
+    def _within_root(self, tail: str) -> ModuleInfo | None:
+        """What a name means where the root itself is the package that the name begins with."""
+        package = self._root_name.replace(".", "/")
+        if package and f"{tail}/".startswith(f"{package}/"):
+            return self._by_path.get(tail[len(package) + 1 :])
+        return None
+
+    def _resolve_shadowing(self, origin: ModuleInfo, tail: str) -> ModuleInfo | None:
         root = self._by_path.get("")
         root_is_package = root is not None and root.file is not None
         for place in (*self._src_roots, "") if not root_is_package else self._src_roots:
@@ -202,9 +201,7 @@ class ImportTable:
                 continue
             if found is not origin or self._may_mean_itself(origin, place, tail):
                 return found
-        if root_is_package and top == self._root_name:
-            return self._by_path.get(tail.partition("/")[2])
-        return None
+        return self._within_root(tail) if root_is_package else None
 
     def _may_mean_itself(self, origin: ModuleInfo, place: str, tail: str) -> bool:
         """Whether a module may import itself by this name: `loggers/wandb.py` with `import wandb` means a library."""

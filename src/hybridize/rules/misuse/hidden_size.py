@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import LibInst
 from hybridize.facts.static_reads import StaticReads
+from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_shape
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
-from hybridize.rules.hybridized import is_spec, is_true, option, signature_items, spec_shape
+from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.rules.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -44,21 +45,13 @@ def _built(function: FunctionView) -> Iterator[Hit]:
     named = zip(params, shapes, strict=False)
     slots = {param.slot for param, found in named if any(shape and shape[-1] < 0 for shape in found)}
     for view in function.views() if slots else ():
-        for instr in index_of(view.code).of(Op.CALL):
+        index = index_of(view.code)
+        for instr in index.of(Op.CALL):
             given = instr[3][0][0] if instr[3] and not instr[3][0][1] else -1
-            if _same(view, given) in slots and any(is_made(function.project, o) for o in view.value(instr[2])):
+            if index.original(given) in slots and any(is_made(function.project, o) for o in view.value(instr[2])):
                 yield Hit(
                     instr[-1], "builds a layer for the last axis, which the signature leaves open", level=Level.ERROR
                 )
-
-
-def _same(view: FrameView, slot: int) -> int:
-    """The slot that a value was first in, copies left out."""
-    made = view.definition(slot)
-    while made is not None and made[0] in (Op.COPY, Op.REFINE):
-        slot = int(made[2])
-        made = view.definition(slot)
-    return slot
 
 
 def _open_shapes(function: FunctionView) -> list[tuple[int, ...] | None]:

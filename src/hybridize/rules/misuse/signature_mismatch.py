@@ -9,8 +9,9 @@ from hybridize.domain.objects import NONE, Container, Func, LibInst, Lit, Obj, P
 from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, VARIABLE, Shape
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
+from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_dtype, spec_shape
 from hybridize.program.ir import Op, Param
-from hybridize.rules.hybridized import decorator_position, is_spec, option, signature_items, spec_dtype, spec_shape
+from hybridize.rules.hybridized import decorator_position, option
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import gc
 import io
@@ -117,7 +118,6 @@ class Snapshot:
     Attributes:
         variables: (path, variable) by identity.
         singles: (path, object): what can be read only once, and not be put back.
-        broken: the path of something that could not be read or put back.
         meeting: the path of something that threads wait for each other with.
         truncated: whether there was more than is remembered.
     """
@@ -139,7 +139,7 @@ class Snapshot:
         self.traces: list[Traces] = []
         self._caches: list[Cache] = []
         self.truncated = False
-        self.broken = self.meeting = ""
+        self.meeting = ""
         for path, value in roots:
             self._later(path, value, True)
         for value in heap.handlers():
@@ -155,10 +155,8 @@ class Snapshot:
         """Puts everything back; without `caches` these keep what was put there."""
         for holder in self._holders:
             if caches or holder not in self._caches:
-                try:
+                with contextlib.suppress(Exception):  # an object of the program's that can't be written
                     holder.restore()
-                except Exception:  # an object of the program's that can't be written
-                    self.broken = self.broken or holder.path
 
     def cached(self) -> bool:
         """Whether something was put into caches of `functools`."""
@@ -167,10 +165,8 @@ class Snapshot:
     def changes(self) -> Iterator[Change]:
         """What is not as it was and is compared between runs: path, before, now."""
         for holder in self._holders:
-            try:
+            with contextlib.suppress(Exception):  # an object of the program's that can't be read
                 yield from [change for change in holder.changes() if not isinstance(change[2], Wire)]
-            except Exception:
-                self.broken = self.broken or holder.path
 
     def atoms(self) -> Iterator[Any]:
         """The numbers, texts and identities that are compared, by holder."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -28,18 +29,20 @@ class Results:
         self._kept: dict[int, list[Any]] = {}
         self._spent, self._started = 0.0, perf_counter()
 
-    def enter(self) -> bool:
-        """A call begins; whether it is an outer one."""
+    def around(self, number: int, call: Callable[[], Any]) -> Any:
+        """Runs a call of the function with a number, and keeps what it gave if it is an outer one."""
         depth = getattr(self._inside, "depth", 0)
         self._inside.depth = depth + 1
-        return depth == 0
+        try:
+            value = call()
+            if not depth:
+                self._note(number, value)
+            return value
+        finally:
+            self._inside.depth -= 1
 
-    def leave(self) -> None:
-        """It ends."""
-        self._inside.depth -= 1
-
-    def note(self, number: int, value: Any) -> None:
-        """What an outer call gave. Never raises."""
+    def _note(self, number: int, value: Any) -> None:
+        """Never raises."""
         kept = self._kept.setdefault(number, [])
         started = perf_counter()
         if len(kept) >= CALLS or self._spent > SHARE * (started - self._started) + ALLOWANCE:

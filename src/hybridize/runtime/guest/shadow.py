@@ -25,6 +25,7 @@ from .resources import taped
 from .results import Results
 from .subject import Call, Shadow, Subject
 from .suspended import suspends, watched
+from .timer import converted
 from .trial import Outcome, State, TooLong, Trials, said, same_kind
 from .values import Describer
 
@@ -118,15 +119,7 @@ class Watcher:
         """Runs a call of a watched function."""
         if not self.tf.executing_eagerly() or self._plain or self._tracing:
             return self._called(call)
-        number = call.subject.record.number
-        outer = self.results.enter()
-        try:
-            value = self._called(call)
-            if outer:
-                self.results.note(number, value)
-            return value
-        finally:
-            self.results.leave()
+        return self.results.around(call.subject.record.number, lambda: self._called(call))
 
     def _called(self, call: Call) -> Any:
         record = call.subject.record
@@ -267,9 +260,7 @@ class Watcher:
 
     def _inlined(self, call: Call) -> Any:
         """The plain function as part of the graph that is being traced, converted by AutoGraph if the rest is."""
-        internal = self.tf.__internal__.autograph
-        converted = internal.tf_convert(call.reference(), internal.control_status_ctx())
-        return converted(*call.arguments[0], **call.arguments[1])
+        return converted(call.reference())(*call.arguments[0], **call.arguments[1])
 
     @contextlib.contextmanager
     def _graph_runs(self, record: Record) -> Iterator[None]:

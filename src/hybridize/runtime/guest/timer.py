@@ -100,7 +100,7 @@ class Watcher:
         if not eager():
             record.inner += 1
             return (
-                _converted(function)(*args, **keywords) if inspect.isfunction(function) else function(*args, **keywords)
+                converted(function)(*args, **keywords) if inspect.isfunction(function) else function(*args, **keywords)
             )
         before = _traces(function)
         started = time.perf_counter()
@@ -177,7 +177,7 @@ def eager() -> bool:
     return tensorflow is None or bool(tensorflow.executing_eagerly())
 
 
-def _converted(function: Any) -> Any:
+def converted(function: Any) -> Any:
     """As AutoGraph would run it at this place."""
     import tensorflow
 

@@ -15,7 +15,7 @@ from .own import Own
 from .resources import untaped
 from .results import Results
 from .suspended import suspends
-from .timer import Timed, disguised, eager
+from .timer import Timed, converted, disguised, eager
 from .values import Describer
 
 #: How many times as fast clocks run, by the seed of the nudge.
@@ -62,15 +62,7 @@ class Watcher:
         """A call of a hybrid function."""
         if not eager():
             return function(*args, **keywords)
-        results = self._begun()
-        outer = results.enter()
-        try:
-            value = function(*args, **keywords)
-            if outer:
-                results.note(number, value)
-            return value
-        finally:
-            results.leave()
+        return self._begun().around(number, lambda: function(*args, **keywords))
 
     def _begun(self) -> Any:
         if self.results is None:
@@ -85,7 +77,7 @@ class Watcher:
         @functools.wraps(function)
         def plain(*args: Any, **keywords: Any) -> Any:
             if not eager():
-                return converted(self._tf or importlib.import_module("tensorflow"), function)(*args, **keywords)
+                return converted(function)(*args, **keywords)
             self._begun()
             if self._nudge and number not in self._reverse:
                 args = self._moved(number, function, args, keywords)
@@ -123,9 +115,3 @@ def _nudged(tf: Any, np: Any, random: Any, value: Any) -> Any:
         return value
     steps = 1 + STEPS * np.finfo(array.dtype).eps * random.uniform(-1, 1, array.shape)
     return value * tf.constant(steps.astype(array.dtype))
-
-
-def converted(tf: Any, function: Any) -> Any:
-    """As AutoGraph would run it at this place."""
-    internal = tf.__internal__.autograph
-    return internal.tf_convert(function, internal.control_status_ctx())
