@@ -81,7 +81,9 @@ def value_rule(rule: ValueRule, fallback: str = "tensor") -> Rule:
         args = Args(call)
         try:
             return rule(args)
-        except (Unsure, Impossible):
+        except (Unsure, Impossible) as error:
+            if isinstance(error, Impossible):
+                call.refuse()
             if fallback == "tensor":
                 return tensor(args.kind()).value
             return unknown_object(f"the result of `{call.name}`").value
@@ -98,6 +100,7 @@ def tensor_rule(dtype: DtypeRule, shape: ShapeRule, ragged: bool = False, kind: 
             found_dtype = sure(dtype, args)
             found_shape = sure(shape, args)
         except Impossible:
+            call.refuse()
             return tensor(kind or args.kind()).value
         if found_shape is not None and INFER in found_shape:
             found_shape = tuple(UNRESOLVED if d == INFER else d for d in found_shape)

@@ -188,6 +188,9 @@ class Call:
         """Notes an effect."""
         self.frame.effect(kind, target, detail or self.name, self.pos)
 
+    def refuse(self) -> None:
+        """Notes that the library raises for these operands, whatever they hold; only `failing` wants to know."""
+
     def new(self, kind: str, tag: str = "") -> Container:
         """A fresh container of this call's site."""
         return self.engine.container(self.frame, self.pos, kind, tag)

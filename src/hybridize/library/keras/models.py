@@ -85,7 +85,9 @@ def layer_value(value: LayerValue, weights: WeightRule | None = None, **more: An
         it = LayerCall(call, layer_class(call, call.receiver))
         try:
             return value(it)
-        except (Unsure, Impossible):
+        except (Unsure, Impossible) as error:
+            if isinstance(error, Impossible):
+                call.refuse()
             kinds = {o.kind for v in (*call.args, *call.kwargs.values()) for o in v if isinstance(o, Tensor)}
             return tensor(SYMBOLIC if SYMBOLIC in kinds or SYMBOLIC in it.args.kinds else DENSE).value
 
