@@ -256,9 +256,11 @@ class Scanner:
 
 def _nearest(gathered: list[Carried]) -> tuple[Carried, ...]:
     """The nearest hits of each rule, one for each place; what each needs is joined over the ways that lead there."""
-    merged: dict[tuple[str, str, int], Carried] = {}
+    merged: dict[tuple[str, str, int, object], Carried] = {}
     for carried in gathered:
-        key = (carried.rule.code, carried.hit.path or carried.frame.code.path, carried.hit.position)
+        hit = carried.hit
+        # What is to be confirmed of one subject says nothing of another at the same place: `model` and its attribute.
+        key = (carried.rule.code, hit.path or carried.frame.code.path, hit.position, hit.subject)
         old = merged.get(key)
         if old is None:
             merged[key] = carried

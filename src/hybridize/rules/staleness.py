@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Container, Inst, Obj
+from hybridize.domain.objects import Cell, Container, Inst, LibInst, Obj
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
@@ -149,7 +149,7 @@ def _open(project: ProjectView, question: _Question) -> int:
     found = 0
     for place, bit in question.places.items():
         for frame, _ in known.at(place):
-            if _makes_both(frame, place, question.function.code):
+            if _makes_both(frame, place, question.function.code) or _makes_owner(frame, known.owners.get(place)):
                 continue
             if counts(project, question.extent, frame) and _may_come_between(frame.code):
                 found |= bit
@@ -165,6 +165,11 @@ def _makes_both(frame: Frame, place: Place, code: Code) -> bool:
     while outer is not None and outer is not frame.code:
         outer = outer.parent
     return outer is not None
+
+
+def _makes_owner(frame: Frame, owner: Obj | None) -> bool:
+    """Whether the call that writes a field of a library's object makes the object: it is still being set up."""
+    return isinstance(owner, LibInst) and owner.site[0] is frame.code
 
 
 def _may_come_between(code: Code) -> bool:
@@ -185,7 +190,7 @@ class _Makers:
         known = writes_of(function.project)
         for place, bit in question.places.items():
             owner: Obj | None = known.owners.get(place)
-            if isinstance(owner, Inst | Container):
+            if isinstance(owner, Inst | LibInst | Container):
                 self._site(owner, bit)
             elif isinstance(place, Cell):
                 self.owned[place] = self.owned.get(place, 0) | bit
@@ -196,7 +201,7 @@ class _Makers:
         if parent is not None and parent.kind not in ("module", "class"):
             self.nested[parent] = self.nested.get(parent, 0) | question.asked
 
-    def _site(self, owner: Inst | Container, bits: int) -> None:
+    def _site(self, owner: Inst | LibInst | Container, bits: int) -> None:
         code, pos = owner.site
         row = self.sites.setdefault(code, {})
         row[pos] = row.get(pos, 0) | bits

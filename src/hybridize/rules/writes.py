@@ -38,6 +38,8 @@ _FILE_WRITES: Final = frozenset(
     "touch mkdir makedirs unlink remove rmdir rmtree removedirs symlink_to symlink link to_csv to_json".split()
 )
 #: Library objects whose state other methods of theirs tell.
+#: Methods of Keras' objects that change what these consist of, or what they look up.
+_REBUILDS: Final = frozenset({"add", "pop", "adapt", "set_vocabulary"})
 _STATEFUL: Final = ("contextvars.ContextVar", "threading.Event", "multiprocessing.Event", "asyncio.Event", "queue.")
 
 
@@ -47,7 +49,7 @@ class Writes:
 
     every: dict[Place, dict[tuple[Frame, int], None]] = field(default_factory=dict)
     owners: dict[Place, Heap | None] = field(default_factory=dict)  # whose field it is; None: a variable
-    states: dict[LibInst, Cell] = field(default_factory=dict)  # what stands for the state of library objects
+    states: dict[Obj, Cell] = field(default_factory=dict)  # what stands for the state of library objects
     behind: dict[Obj, Container] = field(default_factory=dict)  # of objects whose classes derive from `dict` or `list`
     _late: dict[Place, bool] = field(default_factory=dict)
     _writers: dict[Place, int] = field(default_factory=dict)
@@ -108,7 +110,7 @@ def writes_of(project: ProjectView) -> Writes:
 def _gather(solution: Solution) -> Writes:
     every: dict[Place, dict[tuple[Frame, int], None]] = {}
     owners: dict[Place, Heap | None] = {}
-    states: dict[LibInst, Cell] = {}
+    states: dict[Obj, Cell] = {}
     behind = _behind(solution)
     for frames in solution.frames.values():
         for frame in frames:
@@ -142,11 +144,15 @@ def _variable(frame: Frame, instr: Instr) -> Cell | None:
 
 
 def _places(
-    frame: Frame, effect: Effect, states: dict[LibInst, Cell], behind: dict[Obj, Container]
+    frame: Frame, effect: Effect, states: dict[Obj, Cell], behind: dict[Obj, Container]
 ) -> list[tuple[Place, Heap | None]]:
     target = effect.target
-    if isinstance(target, LibInst) and effect.kind == "mutate":
-        return [(states.setdefault(target, Cell()), target)] if target.cls.startswith(_STATEFUL) else []
+    if isinstance(target, Inst | LibInst) and effect.kind == "mutate":
+        rebuilds = effect.detail.rpartition(".")[2] in _REBUILDS and effect.detail.startswith(("keras.", "Sequential."))
+        if rebuilds or (isinstance(target, LibInst) and target.cls.startswith(_STATEFUL)):
+            return [(states.setdefault(target, Cell()), target)]
+        if isinstance(target, LibInst):
+            return []
     if effect.detail in SETTING:
         return [(SETTING[effect.detail], None)]
     if effect.kind == "state":

@@ -153,8 +153,8 @@ def _vocabulary(call: Call) -> Value:
 
 
 _ADAPT: Final[dict[str, Spec]] = {
-    "adapt": Spec(_nothing, effects=("eager_only",)),
-    "set_vocabulary": Spec(_nothing, effects=("eager_only",)),
+    "adapt": Spec(_nothing, effects=("eager_only", "mutate")),
+    "set_vocabulary": Spec(_nothing, effects=("eager_only", "mutate")),
     "get_vocabulary": Spec(_vocabulary, effects=("eager_only",)),
     "vocabulary_size": Spec(lambda call: INT_V),
     "reset_state": Spec(_nothing),
@@ -183,7 +183,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "keras.layers.StringLookup": layer_value(_lookup, methods=_ADAPT),
     "keras.layers.IntegerLookup": layer_value(_lookup, methods=_ADAPT),
     "keras.layers.TextVectorization": layer_value(
-        _vectorized, methods={**_ADAPT, "adapt": Spec(_adapted, effects=("eager_only",))}
+        _vectorized, methods={**_ADAPT, "adapt": Spec(_adapted, effects=("eager_only", "mutate"))}
     ),
     "keras.layers.Hashing": layer_value(_hashed),
     "keras.layers.Discretization": layer_value(_binned, methods=_ADAPT),

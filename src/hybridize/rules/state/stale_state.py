@@ -15,6 +15,7 @@ from hybridize.rules.asked import GETATTR, READ_FILE, SAID, TELLS, WORLD
 from hybridize.rules.effects import within
 from hybridize.rules.globals import TELLING
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule
+from hybridize.rules.settings import Settings
 from hybridize.rules.staleness import counts, extent_of, stale
 from hybridize.rules.views import FrameView, ProjectView
 from hybridize.rules.writes import (
@@ -33,12 +34,15 @@ def scan(view: FrameView) -> Iterator[Hit]:
     """The reads of variables, fields and containers that the program writes after they were made."""
     known = writes_of(view.project)
     environment = known.is_late(ENVIRONMENT)
+    settings = view.project.shared("settings", lambda: Settings(known))
     frame = view.frame
     for instr in view.project.shared(("reads", view.code), lambda: _reads(view.code)):
         value = frame.vals[instr[1]]
         if value is None:
             continue  # control never gets there
         if instr[0] == Op.CALL:
+            if settings:
+                yield from settings.hits(view, instr)
             if _asks(view, instr[2]):
                 yield from _of_call(view, instr, known)
             continue

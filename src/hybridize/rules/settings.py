@@ -1,0 +1,143 @@
+"""What a call of a library's object reads: the settings of the object and of those inside it, which Python keeps.
+
+`dense(x)` uses `dense.activation` while it is traced, `optimizer.apply_gradients` the optimizer's `clipnorm`, a
+`Sequential` the list of its layers. What Keras keeps in variables (weights, the learning rate) each call reads, and
+what only building a layer reads is of no account afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Bound, Cell, Class, Container, Heap, Inst, Lib, LibInst, Lit, Obj, Tup, Value
+from hybridize.facts.guards import parts
+from hybridize.library import registry
+from hybridize.library.arguments import positions
+from hybridize.program.ir import Instr
+from hybridize.records import dataclass
+from hybridize.rules.model import Hit
+from hybridize.rules.values import arguments
+from hybridize.rules.views import FrameView
+from hybridize.rules.writes import Writes
+
+_PARTS: Final = 200  # objects that are looked into
+#: Settings that only building a layer, the regularization of its weights or a report reads.
+_UNREAD: Final = ("_initializer", "_regularizer", "_constraint")
+_UNREAD_NAMES: Final = frozenset({"name", "units", "filters", "input_dim", "output_dim", "trainable", "dynamic"})
+#: What setters of optimizers assign to a variable.
+_ASSIGNED: Final = frozenset({"learning_rate", "lr", "iterations"})
+#: Attributes that layers read besides their settings.
+_READ: Final = frozenset("kernel bias gamma beta embeddings moving_mean moving_variance layer cell".split())
+#: The layers whose call depends on `trainable`.
+_SWITCHED: Final = ("keras.layers.BatchNormalization", "keras.layers.SyncBatchNormalization")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A place that a call reads, the object whose it is, and the name of the field; empty for the object's parts."""
+
+    place: Cell
+    owner: Heap
+    name: str
+
+    @property
+    def said(self) -> str:
+        """What it is, for people."""
+        cls = self.owner.cls if isinstance(self.owner, LibInst) else getattr(self.owner, "cls", None)
+        name = cls.name if isinstance(cls, Class) else str(cls).rpartition(".")[2]
+        return f"uses `{self.name}` of a `{name}`" if self.name else f"uses what a `{name}` consists of"
+
+
+class Settings:
+    """The settings that a program writes late, by the objects that calls reach."""
+
+    def __init__(self, known: Writes) -> None:
+        self._of: dict[Obj, list[Setting]] = {}
+        self._calls: dict[Value, tuple[Setting, ...]] = {}
+        states = {cell: obj for obj, cell in known.states.items()}
+        for place, owner in known.owners.items():
+            if not isinstance(place, Cell) or not isinstance(owner, Inst | LibInst) or not known.is_late(place):
+                continue
+            name = "" if place in states else next((n for n, c in owner.fields.items() if c is place), "")
+            if (place in states and _is_model(owner)) or (name and _is_read(owner, name)):
+                self._of.setdefault(owner, []).append(Setting(place, owner, name))
+
+    def __bool__(self) -> bool:
+        return bool(self._of)
+
+    def hits(self, view: FrameView, instr: Instr) -> Iterator[Hit]:
+        """What a call reads that changes between calls."""
+        for each in self.read_by(view, instr):
+            (only,) = each.place.value if len(each.place.value) == 1 else (None,)
+            # One value for ever, unless the object has been made without it: with the default.
+            if only is None or not isinstance(only, Lit | Lib) or each.owner.site not in each.place.writes:
+                yield Hit(instr[-1], f"{each.said}, which changes between calls", subject=each.place)
+
+    def read_by(self, view: FrameView, instr: Instr) -> tuple[Setting, ...]:
+        """The settings that a call reads."""
+        value = view.value(instr[2])
+        found = self._calls.get(value)
+        if found is None:
+            found = self._calls[value] = self._reached([root for obj in value for root in _roots(obj)])
+        if any(isinstance(o, Lib) and o.name.startswith(("tf.", "keras.")) for o in value):
+            given = [o for slot in arguments(instr) for o in view.value(slot) if isinstance(o, LibInst)]
+            found = (*found, *self._reached([o for o in given if not o.cls.startswith("keras.optimizers.")]))
+        return found
+
+    def _reached(self, roots: list[Obj]) -> tuple[Setting, ...]:
+        found: list[Setting] = []
+        todo = [obj for obj in roots if _runs_library(obj)]
+        seen: set[Obj] = set(todo)
+        while todo and len(seen) < _PARTS:
+            obj = todo.pop()
+            found += self._of.get(obj, ())
+            fields = [cell.value for cell in obj.fields.values()] if isinstance(obj, Inst | LibInst) else parts(obj)
+            for value in fields:
+                for inner in value:
+                    if inner not in seen and (isinstance(inner, Container | Tup) or _runs_library(inner)):
+                        seen.add(inner)
+                        todo.append(inner)
+        return tuple(found)
+
+
+def _roots(obj: Obj) -> list[Obj]:
+    """The objects that a call runs the code of."""
+    if isinstance(obj, Bound):
+        return [obj.receiver] if isinstance(obj.func, str) and isinstance(obj.receiver, Inst | LibInst) else []
+    return [obj] if isinstance(obj, Inst | LibInst) else []
+
+
+def _runs_library(obj: Obj) -> bool:
+    """Whether a call of an object runs code of the library, which reads its fields unseen."""
+    if isinstance(obj, LibInst):
+        return obj.cls.startswith(("keras.", "tf."))
+    if not isinstance(obj, Inst):
+        return False
+    own = any(isinstance(base, Class) and "call" in base.fields for base in obj.cls.mro)
+    return not own and any(isinstance(base, Lib) and base.name.startswith("keras.") for base in obj.cls.mro)
+
+
+def _classes(owner: Heap) -> list[str]:
+    if isinstance(owner, LibInst):
+        return list(registry.class_chain(owner.cls))
+    mro = owner.cls.mro if isinstance(owner, Inst) else ()
+    return [name for base in mro if isinstance(base, Lib) for name in registry.class_chain(base.name)]
+
+
+def _is_model(owner: Heap) -> bool:
+    return any(name.startswith("keras.") for name in _classes(owner))
+
+
+def _is_read(owner: Heap, name: str) -> bool:
+    """Whether Python reads a field of a library object when it is called."""
+    classes = [each for each in _classes(owner) if each.startswith(("keras.", "tf."))]
+    if not classes:
+        return False
+    if name == "trainable":
+        return any(each in _SWITCHED for each in classes)
+    if name in _UNREAD_NAMES or name.endswith(_UNREAD):
+        return False
+    if any(each.startswith("keras.optimizers.") for each in classes) and name in _ASSIGNED:
+        return False
+    return name in _READ or any(name in positions(each) for each in classes)
