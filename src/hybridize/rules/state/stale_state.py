@@ -186,9 +186,10 @@ RULE = Rule(
     outcome=Outcome.DIFFERS,
     summary="Reads Python state that the program changes between calls: the graph keeps its first value.",
     details="""A field, a global, a captured variable or what is in a list or dictionary becomes a constant of the
-graph when the function is traced; so does the list of a model's `trainable_variables`. Where the program writes it
-between two calls, the later call still uses what the first one saw; so does a `tf.Variable` that is bound anew. Pass
-the value as a tensor, or keep it in one `tf.Variable` and `assign` to it.""",
+graph when the function is traced; so do the list of a model's `trainable_variables`, the settings of a layer that is
+called (`dense.activation`, `bn.momentum`) and the layers of a `Sequential`. Where the program writes it between two
+calls, the later call still uses what the first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a
+tensor, or keep it in one `tf.Variable` and `assign` to it.""",
     frame=scan,
     confirm=confirm,
     bad=(
