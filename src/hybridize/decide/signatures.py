@@ -17,6 +17,7 @@ from hybridize.flow.testing import is_test_path
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.rules.views import ProjectView
+from hybridize.source.syntax import walk
 
 #: Arguments that speak of shapes already.
 _CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
@@ -154,7 +155,7 @@ def _in_class(code: Code) -> bool:
 
 def _raising_lines(tree: ast.Module | None) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in walk(tree) if tree is not None else ():
         if not isinstance(node, ast.With | ast.Call):
             continue
         for call in [item.context_expr for item in node.items] if isinstance(node, ast.With) else [node]:

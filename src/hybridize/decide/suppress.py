@@ -15,6 +15,7 @@ from hybridize.facts.model import FunctionFacts
 from hybridize.records import replace
 from hybridize.rules.model import RuleHit
 from hybridize.source.suppressions import Suppression, find_suppressions, spread
+from hybridize.source.syntax import walk
 
 
 class Suppressions:
@@ -92,7 +93,7 @@ def _definitions(text: str) -> Iterable[tuple[int, int, int]]:
     except (SyntaxError, ValueError):
         return []
     spans = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             header = max(node.lineno, node.body[0].lineno - 1)

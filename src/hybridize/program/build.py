@@ -23,6 +23,8 @@ from hybridize.source import (
 
 #: Syntax trees that Python accepts may nest deeper than a recursive walk of default depth.
 _RECURSION_LIMIT = 12_000
+#: So many lines of a program keep their syntax trees (some 1.5 MB per thousand); others are parsed again where asked.
+_KEPT_LINES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def build_program(
             errors += text.problems
             lines += text.text.count("\n") + (not text.text.endswith("\n"))
             info = imports.module_of(ref)
-            module = _lower(text, info)
+            module = _lower(text, info, keep=lines <= _KEPT_LINES)
             if isinstance(module, SourceError):
                 errors.append(module)
             else:
@@ -104,7 +106,7 @@ def build_program(
     return Program(modules, imports, tuple(errors), lines)
 
 
-def _lower(text: SourceText, info: ModuleInfo) -> ModuleSource | SourceError:
+def _lower(text: SourceText, info: ModuleInfo, keep: bool) -> ModuleSource | SourceError:
     tree = parse(text)
     if isinstance(tree, SourceError):
         return tree
@@ -112,4 +114,7 @@ def _lower(text: SourceText, info: ModuleInfo) -> ModuleSource | SourceError:
         code = lower_module(tree, text.ref.relative, info.id)
     except RecursionError:
         return SourceError(text.ref.relative, 1, "nests too deeply to be analyzed")
+    if not keep:
+        for each in walk_codes(code):
+            each.node = None
     return ModuleSource(info, text, code)

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 from hybridize.program.builder import Builder, position
 from hybridize.program.ir import NO_SLOT, Block, Loop, Op, Param
 from hybridize.program.scopes import FunctionNode
+from hybridize.source.syntax import walk
 
 Refinement: TypeAlias = tuple[str, str, Any, bool]  # variable, kind, argument slot, polarity
 
@@ -304,7 +305,7 @@ class ExpressionLowering(Builder):
             self.emit(Op.GENERATOR, result, pos)
         else:
             self.emit(op, result, (), pos)
-        hidden = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        hidden = {n.id for g in node.generators for n in walk(g.target) if isinstance(n, ast.Name)}
         saved = {name: self.env.get(name) for name in hidden}
 
         def element() -> None:

@@ -422,6 +422,7 @@ class Lowering(PatternLowering, GrowthLowering):
         qualname = name if parent.kind == "module" else f"{parent.qualname}.{name}"
         code = Code(name, qualname, kind, parent.path, position(node), node.end_lineno or node.lineno, parent=parent)
         decorators = getattr(node, "decorator_list", ())
+        code.node = node
         code.first_line = decorators[0].lineno if decorators else node.lineno
         code.occurrence = self.counts[qualname] = self.counts.get(qualname, 0) + 1
         parent.children.append(code)
@@ -475,6 +476,7 @@ def lower_module(tree: ast.Module, path: str, name: str) -> Code:
     """
     scopes = collect_scopes(tree)
     code = Code("<module>", "<module>", "module", path, 1 << 16, max((s.end_lineno or 1 for s in tree.body), default=1))
+    code.node = tree
     code.bound = frozenset(scopes.of[tree].bound | scopes.global_writes)
     lowering = Lowering(code, scopes.of[tree], scopes, {})
     lowering.block(tree.body)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from hybridize.records import dataclass, field
+from hybridize.source.syntax import fields_of
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -53,29 +54,29 @@ class _Collector:
             names.add(name)
 
     def visit(self, node: ast.AST) -> None:
-        handler = _HANDLERS.get(type(node))
-        if handler is not None:
-            handler(self, node)
-        else:
-            self.generic(node)
+        _HANDLERS.get(node.__class__, _Collector.generic)(self, node)
 
     def generic(self, node: ast.AST) -> None:
-        for name in node._fields:
+        handlers, generic, tree = _HANDLERS, _Collector.generic, ast.AST
+        for name in fields_of(node.__class__):
             child = getattr(node, name, None)
             if child.__class__ is list:
                 for item in child:
-                    if isinstance(item, ast.AST):
-                        self.visit(item)
-            elif isinstance(child, ast.AST):
-                self.visit(child)
+                    if isinstance(item, tree):
+                        handlers.get(item.__class__, generic)(self, item)
+            elif isinstance(child, tree):
+                handlers.get(child.__class__, generic)(self, child)
 
     def visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
         for node in nodes:
             if node is not None:
                 self.visit(node)
 
+    def nothing(self, node: ast.AST) -> None:
+        """Nothing below it binds or reads a name."""
+
     def name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Load):
+        if node.ctx.__class__ is ast.Load:
             self.scope.used.add(node.id)
             if node.id == "locals":
                 self.scope.uses_locals = True
@@ -203,7 +204,8 @@ _HANDLERS: dict[type[ast.AST], Callable[[_Collector, Any], None]] = {
     ast.Yield: _Collector.yield_,
     ast.YieldFrom: _Collector.yield_,
     ast.AnnAssign: _Collector.annotated,
-    ast.Constant: lambda self, node: None,
+    ast.Attribute: lambda self, node: self.visit(node.value),
+    **dict.fromkeys((ast.Constant, *ast.operator.__subclasses__(), *ast.cmpop.__subclasses__()), _Collector.nothing),
 }
 
 

@@ -15,6 +15,7 @@ from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass, field
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.rules.views import FrameView, ProjectView, position_of
+from hybridize.source.syntax import walk
 from hybridize.source.versions import Versions
 
 NOTHING: Value = frozenset()
@@ -159,7 +160,7 @@ class Bench:
             for instr in index_of(code).at(position_of(statement)):
                 if instr[0] == Op.INPLACE:
                     return self.values(code, instr[4])
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Store):
                 for instr in index_of(code).at(position_of(node)):
                     if instr[0] in (Op.SET_ATTR,):

@@ -14,6 +14,7 @@ from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.fields import Use, field_of, field_uses, global_uses, is_constructor
 from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import SourceFile, end, start
+from hybridize.source.syntax import walk
 
 #: The kinds of Python numbers as dtypes that hold all that Python does in practice, and how to get them back.
 _DTYPES: Final = {"int": "int64", "float": "float64", "bool": "bool"}
@@ -160,7 +161,7 @@ def _assignment(bench: Bench, file: SourceFile, use: Use, kind: _Kind) -> TextEd
         _fits(bench, file, value.right, kind)
         text = f"{name}.{_METHODS[type(value.op)]}({file.source(value.right)})"
         return TextEdit(file.path, start(statement), end(statement), text)
-    if any(_same(file, n, use.node) for n in ast.walk(value)):
+    if any(_same(file, n, use.node) for n in walk(value)):
         raise NotOffered(_OTHERWISE)  # it is read and written at once: both would be edited
     text = file.source(value)
     if isinstance(statement, ast.AugAssign):

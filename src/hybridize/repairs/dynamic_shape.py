@@ -10,6 +10,7 @@ from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.source.syntax import walk
 
 _WHOLE: Final = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 _DIVIDES: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -127,9 +128,9 @@ class _Dynamic:
         own = self.file.function(statement)
         if not isinstance(own, FunctionNode):
             raise NotOffered(said)
-        uses = [n for n in ast.walk(own) if isinstance(n, ast.Name) and n.id == name]
+        uses = [n for n in walk(own) if isinstance(n, ast.Name) and n.id == name]
         if sum(isinstance(n.ctx, ast.Store) for n in uses) != 1 or name in {
-            a.arg for a in ast.walk(own.args) if isinstance(a, ast.arg)
+            a.arg for a in walk(own.args) if isinstance(a, ast.arg)
         }:
             raise NotOffered(f"`{name}` is bound more than once")
         for use in uses:
@@ -146,7 +147,7 @@ _FILLS: Final = ("append", "extend", "insert", "add", "update", "pop", "write")
 
 def _keeps(loop: ast.For) -> bool:
     """Whether a loop does what only one of Python can: it fills a container, or is left early."""
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if isinstance(node, ast.Attribute) and node.attr in _FILLS:
             return True
         if isinstance(node, ast.Return | ast.Break | ast.Yield) or (node is loop and loop.orelse):
@@ -156,7 +157,7 @@ def _keeps(loop: ast.For) -> bool:
 
 def _leaves(node: ast.AST) -> bool:
     """Whether a branch returns or raises: a condition of the graph would decide that otherwise."""
-    return any(isinstance(n, ast.Return | ast.Raise | ast.Break | ast.Continue) for n in ast.walk(node))
+    return any(isinstance(n, ast.Return | ast.Raise | ast.Break | ast.Continue) for n in walk(node))
 
 
 REPAIR = Repair(

@@ -11,6 +11,7 @@ from hybridize.repairs.model import NotOffered, TextEdit
 from hybridize.repairs.names import bound_in, scopes_around
 from hybridize.repairs.printing import laid_out
 from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start
+from hybridize.source.syntax import walk
 
 _MOST = 12  # parameters
 
@@ -100,7 +101,7 @@ def extract(part: Part, name: str, docstring: str = "") -> Extracted:
         raise NotOffered(f"line {getattr(odd, 'lineno', 0)} cannot move into another function")
     own = bound_in(part.scope)
     if isinstance(part.scope, FunctionNode):
-        freed = {n for each in ast.walk(part.scope) if isinstance(each, ast.Global | ast.Nonlocal) for n in each.names}
+        freed = {n for each in walk(part.scope) if isinstance(each, ast.Global | ast.Nonlocal) for n in each.names}
         if freed & bound_by(block):
             raise NotOffered(f"it writes `{min(freed & bound_by(block))}` from outside")
     stored = bound_by(block)
@@ -122,7 +123,7 @@ def extract(part: Part, name: str, docstring: str = "") -> Extracted:
 def _is_bound_before(part: Part, name: str) -> bool:
     """Whether a variable is bound above the part, or is a parameter; a missing one fails at the call, not within."""
     scope, first = part.scope, start(part.block[0])
-    if isinstance(scope, FunctionNode) and any(a.arg == name for a in ast.walk(scope.args) if isinstance(a, ast.arg)):
+    if isinstance(scope, FunctionNode) and any(a.arg == name for a in walk(scope.args) if isinstance(a, ast.arg)):
         return True
     return any(start(node) < first and start(node) >= start(scope) for node in part.file.bound.get(name, ()))
 
@@ -130,14 +131,14 @@ def _is_bound_before(part: Part, name: str) -> bool:
 def _ordered(part: Part, names: Collection[str]) -> tuple[str, ...]:
     """Parameters of the function first, in its order, then as they are used."""
     args = part.scope.args if isinstance(part.scope, FunctionNode) else None
-    first = [a.arg for a in ast.walk(args) if isinstance(a, ast.arg) and a.arg in names] if args is not None else []
+    first = [a.arg for a in walk(args) if isinstance(a, ast.arg) and a.arg in names] if args is not None else []
     return (*first, *(n for n in _in_order(part.block, names) if n not in first))
 
 
 def _in_order(block: Sequence[ast.stmt], names: Collection[str]) -> list[str]:
     places: dict[str, tuple[int, int]] = {}
     for statement in block:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Name) and node.id in names:
                 places[node.id] = min(places.get(node.id, start(node)), start(node))
     return sorted(names, key=lambda name: (places.get(name, (0, 0)), name))
@@ -179,7 +180,7 @@ def _first_with_comments(file: SourceFile, block: Sequence[ast.stmt]) -> int:
 
 
 def _moved(file: SourceFile, block: Sequence[ast.stmt], first: int, last: int) -> list[bytes]:
-    for node in (n for statement in block for n in ast.walk(statement)):
+    for node in (n for statement in block for n in walk(statement)):
         if isinstance(node, ast.JoinedStr | ast.Constant) and node.lineno != node.end_lineno:
             raise NotOffered("a text over several lines would change")
     return file.lines[first - 1 : last]

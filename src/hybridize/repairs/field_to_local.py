@@ -11,6 +11,7 @@ from hybridize.repairs.bench import Bench
 from hybridize.repairs.fields import Use, field_of, field_uses, is_constructor, is_preceded
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.source.syntax import walk
 
 _WRITES = ("write", "unpack")
 
@@ -106,7 +107,7 @@ def _only_skips(file: SourceFile, own: FunctionNode, writes: list[ast.stmt], use
     """Whether a read comes behind all writes, which stand under conditions that say nothing of the object itself."""
     receiver = own.args.args[0].arg
     conditions = [n.test for w in writes for n in file.around(w) if isinstance(n, ast.If)]
-    names = {n.id for test in conditions for n in ast.walk(test) if isinstance(n, ast.Name)}
+    names = {n.id for test in conditions for n in walk(test) if isinstance(n, ast.Name)}
     behind = all(start(use.node) > end(write) for write in writes)
     looped = any(isinstance(n, ast.For | ast.While) for w in writes for n in file.around(w) if n is not own)
     return use.kind == "read" and behind and not looped and bool(conditions) and receiver not in names
@@ -118,9 +119,9 @@ def _within_nested(use: Use, own: FunctionNode) -> bool:
 
 def _local_name(file: SourceFile, own: FunctionNode, name: str) -> str:
     """A name for the variable that nothing in the function is called."""
-    taken = {n.id for n in ast.walk(own) if isinstance(n, ast.Name)}
-    taken |= {n.arg for n in ast.walk(own) if isinstance(n, ast.arg)}
-    taken |= {n.name for n in ast.walk(own) if isinstance(n, FunctionNode | ast.ClassDef)} | set(dir(builtins))
+    taken = {n.id for n in walk(own) if isinstance(n, ast.Name)}
+    taken |= {n.arg for n in walk(own) if isinstance(n, ast.arg)}
+    taken |= {n.name for n in walk(own) if isinstance(n, FunctionNode | ast.ClassDef)} | set(dir(builtins))
     wanted = name.strip("_") or "value"
     while wanted in taken or keyword.iskeyword(wanted):
         wanted += "_"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from hybridize.domain.objects import Class, Heap, Inst, Unknown, Value
 from hybridize.program.index import index_of
@@ -14,6 +14,9 @@ from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.model import Cause
 from hybridize.repairs.text import FunctionNode, SourceFile
 from hybridize.rules.views import position_of
+from hybridize.source.syntax import walk
+
+_QUOTES: Final = "\"'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,8 @@ def _field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
     found: list[Use] = []
     classes = set(_classes(owners))
     homes = {cls.path for cls in classes}
-    word = re.escape(name)
     # An attribute or a string: a file that has the word otherwise need not be parsed.
-    for file in _files(bench, name, rf"\.[\s\\]*{word}\b|[\"']{word}[\"']"):
+    for file in _files(bench, name, _may_be_field):
         if name in file.named_in_calls:
             return None
         for node in file.attributes.get(name, ()):
@@ -95,12 +97,35 @@ def _of_another_class(bench: Bench, file: SourceFile, node: ast.Attribute, class
     return code is not None and code not in classes
 
 
-def _files(bench: Bench, name: str, form: str = "") -> Iterator[SourceFile]:
-    """The files whose text has a name, as a word or in the `form` of a regular expression."""
-    word = re.compile(form or rf"\b{re.escape(name)}\b")
+def _is_word(text: str, first: int, last: int) -> bool:
+    """Whether what stands between two places of a text is a word of its own."""
+    return not (_in_words(text[last : last + 1]) or _in_words(text[max(first - 1, 0) : first]))
+
+
+def _may_be_field(text: str, first: int, last: int) -> bool:
+    """Whether the name between two places of a text may be that of an attribute, or is a string."""
+    before, behind = text[max(first - 1, 0) : first], text[last : last + 1]
+    if behind and before and before in _QUOTES and behind in _QUOTES:
+        return True
+    if _in_words(behind) or not before or not (before == "." or before == "\\" or before.isspace()):
+        return False
+    while first and (text[first - 1] == "\\" or text[first - 1].isspace()):
+        first -= 1
+    return text[max(first - 1, 0) : first] == "."
+
+
+def _in_words(character: str) -> bool:
+    return character == "_" or character.isalnum()
+
+
+def _files(bench: Bench, name: str, may_be: Callable[[str, int, int], bool] = _is_word) -> Iterator[SourceFile]:
+    """The files whose text has a name where it may be (of text, first and last place); as a word, unless told."""
     for module in bench.project.solution.program.modules.values():
         text = module.text.text if module.text is not None else ""
-        if name in text and word.search(text):
+        first = text.find(name)
+        while first >= 0 and not may_be(text, first, first + len(name)):
+            first = text.find(name, first + 1)
+        if first >= 0:
             file = bench.file(module.code.path)
             if file is not None:
                 yield file
@@ -173,10 +198,10 @@ def _is_local(file: SourceFile, node: ast.AST, name: str) -> bool:
     for scope in file.around(node):
         if not isinstance(scope, FunctionNode | ast.Lambda):
             continue
-        inner = [n for n in ast.walk(scope) if file.function(n) is scope]
+        inner = [n for n in walk(scope) if file.function(n) is scope]
         if any(isinstance(n, ast.Global) and name in n.names for n in inner):
             return False
-        arguments = [a.arg for a in ast.walk(scope.args) if isinstance(a, ast.arg)]
+        arguments = [a.arg for a in walk(scope.args) if isinstance(a, ast.arg)]
         stored = any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in inner)
         if stored or name in arguments:
             return True

@@ -9,6 +9,7 @@ from hybridize.records import dataclass
 from hybridize.repairs.fields import is_preceded
 from hybridize.repairs.names import bound_in, scopes_around
 from hybridize.repairs.text import FunctionNode, SourceFile, binds, end, start
+from hybridize.source.syntax import children, walk
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -82,13 +83,13 @@ def _loads(node: ast.AST) -> frozenset[str]:
     if isinstance(node, ast.Name):
         return frozenset({node.id}) if isinstance(node.ctx, ast.Load) else frozenset()
     own = frozenset(bound_in(node)) if isinstance(node, (*_SCOPES, *_COMPREHENSIONS)) else frozenset()
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         found |= _loads(child)
     return frozenset(found) - own
 
 
 def _stores(node: ast.AST) -> frozenset[str]:
-    return frozenset(name for each in ast.walk(node) for name in binds(each))
+    return frozenset(name for each in walk(node) for name in binds(each))
 
 
 def walrus(node: ast.AST) -> frozenset[str]:
@@ -100,13 +101,13 @@ def walrus(node: ast.AST) -> frozenset[str]:
         node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
     ):
         return frozenset(found)
-    return frozenset(found).union(*map(walrus, ast.iter_child_nodes(node)))
+    return frozenset(found).union(*map(walrus, children(node)))
 
 
 def _own_stores(node: ast.AST) -> set[str]:
     """The names that code binds in its own scope."""
     found: set[str] = set(binds(node))
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if isinstance(child, _SCOPES):
             found |= set(binds(child))
         elif not isinstance(child, _COMPREHENSIONS):
@@ -129,7 +130,7 @@ def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], name
         loop = each if isinstance(each, ast.For | ast.While) else loop
     early = start(loop) if loop is not None else first
     found: dict[str, None] = {}
-    for node in ast.walk(scope):
+    for node in walk(scope):
         if not isinstance(node, ast.Name) or node.id not in names:
             continue
         if isinstance(node.ctx, ast.Store) and not _is_updated(file, node):
@@ -204,5 +205,5 @@ def _forbidden(node: ast.AST, loops: int) -> Iterator[ast.AST]:
     if isinstance(node, FunctionNode | ast.Lambda):
         return  # its returns are its own
     inner = loops + isinstance(node, ast.For | ast.While)
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         yield from _forbidden(child, inner)

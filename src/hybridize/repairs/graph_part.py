@@ -12,6 +12,7 @@ from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExa
 from hybridize.repairs.parts import lines_of_causes, runs, total_work, work_by_line
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.rules.views import FunctionView
+from hybridize.source.syntax import walk
 
 #: The share of a function's operations that its part must hold, and how many these are at least (loops counted).
 _MOST_OF_IT = 0.75
@@ -65,13 +66,13 @@ def _cuts_tape(own: FunctionNode, block: Sequence[ast.stmt]) -> bool:
     """Whether a gradient tape is opened on one side of a border and used on the other: it would record nothing."""
     tapes = {
         item.optional_vars.id
-        for node in ast.walk(own)
+        for node in walk(own)
         if isinstance(node, ast.With)
         for item in node.items
         if isinstance(item.optional_vars, ast.Name) and "GradientTape" in ast.unparse(item.context_expr)
     }
-    uses = [n for n in ast.walk(own) if isinstance(n, ast.Name) and n.id in tapes]
-    inside = {n for statement in block for n in ast.walk(statement)}
+    uses = [n for n in walk(own) if isinstance(n, ast.Name) and n.id in tapes]
+    inside = {n for statement in block for n in walk(statement)}
     within = {n.id for n in uses if n in inside}
     return bool(within & {n.id for n in uses if n not in inside})
 

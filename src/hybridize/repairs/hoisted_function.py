@@ -10,6 +10,7 @@ from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.names import bound_before, captured, free_names, is_constant, top_statement
 from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start
+from hybridize.source.syntax import walk
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -28,8 +29,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     top = top_statement(file, own)
     lead = first_line(top)
     evaluated = [*own.decorator_list, *own.args.defaults, *(d for d in own.args.kw_defaults if d is not None)]
-    evaluated += [a.annotation for a in ast.walk(own.args) if isinstance(a, ast.arg) and a.annotation is not None]
-    needed = {n.id for e in evaluated for n in ast.walk(e) if isinstance(n, ast.Name)}
+    evaluated += [a.annotation for a in walk(own.args) if isinstance(a, ast.arg) and a.annotation is not None]
+    needed = {n.id for e in evaluated for n in walk(e) if isinstance(n, ast.Name)}
     if not bound_before(file, needed, lead):
         raise NotOffered("what its decorators and defaults need is not there at the top of the module")
     edits = _edits(file, own, outer, lead)
@@ -44,7 +45,7 @@ def _check(bench: Bench, cause: Cause, file: SourceFile, own: FunctionNode) -> N
     taken = sorted(captured(file, own) - {own.name})
     if taken:
         raise NotOffered(f"`{own.name}` uses `{taken[0]}` of the function around it")
-    if any(isinstance(n, ast.Nonlocal | ast.Global) for n in ast.walk(own)):
+    if any(isinstance(n, ast.Nonlocal | ast.Global) for n in walk(own)):
         raise NotOffered(f"`{own.name}` writes variables from outside")
     effects, assumed = bench.project.effects.fact(bench.frames(cause.function), speculate=True)
     if effects.value is not Ternary.NO or assumed:
@@ -58,13 +59,13 @@ def _edits(file: SourceFile, own: FunctionNode, outer: FunctionNode, lead: int) 
         raise NotOffered(f"`{own.name}` shares its lines")
     name = own.name
     binders = [n for n in file.bound.get(name, ()) if n is not own]
-    uses = [n for n in ast.walk(outer) if isinstance(n, ast.Name) and n.id == name]
-    if any(n in set(ast.walk(outer)) for n in binders):
+    uses = [n for n in walk(outer) if isinstance(n, ast.Name) and n.id == name]
+    if any(n in set(walk(outer)) for n in binders):
         raise NotOffered(f"`{name}` is bound more than once")
     edits: list[TextEdit] = []
     if binders:
         name = file.fresh(f"{outer.name}_{name}")
-        inside = set(ast.walk(own))
+        inside = set(walk(own))
         if any(use in inside for use in uses):
             raise NotOffered(f"`{own.name}` calls itself, and its name is taken")
         edits += [file.replace(use, name) for use in uses]
@@ -83,7 +84,7 @@ def _edits(file: SourceFile, own: FunctionNode, outer: FunctionNode, lead: int) 
 def _dedented(file: SourceFile, own: FunctionNode, first: int, last: int, indent: str) -> list[str]:
     """The lines of a function as they are at the top of a module."""
     docstring = own.body[0] if ast.get_docstring(own, clean=False) is not None else None
-    for node in ast.walk(own):
+    for node in walk(own):
         if not isinstance(node, ast.JoinedStr | ast.Constant) or node.lineno == node.end_lineno:
             continue
         if file.statement(node) is not docstring:

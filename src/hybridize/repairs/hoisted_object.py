@@ -13,6 +13,7 @@ from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.names import bound_before, free_names, top_statement
 from hybridize.repairs.text import FunctionNode, SourceFile, end, first_line, start
+from hybridize.source.syntax import walk
 
 _VARIABLE: Final = regex(r"(tf|keras)\.Variable")
 _METRIC: Final = regex(r"keras\.metrics\.[A-Z]\w*")
@@ -78,7 +79,7 @@ _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 def _change(bench: Bench, made: _Made, name: str) -> Change:
     file, own, call = made.file, made.own, made.call
-    if any(isinstance(n, ast.JoinedStr | ast.Constant) and n.lineno != n.end_lineno for n in ast.walk(call)):
+    if any(isinstance(n, ast.JoinedStr | ast.Constant) and n.lineno != n.end_lineno for n in walk(call)):
         raise NotOffered("a text over several lines would change")
     wanted = made.target or _WORD.sub("_", name.rpartition(".")[2]).lower()
     parent = file.parents[own]
@@ -139,7 +140,7 @@ def _in_constructor(made: _Made, owner: ast.ClassDef, wanted: str) -> tuple[str,
     free = free_names(file, made.call) - {receiver}
     if not bound_before(file, free, owner.lineno):
         raise NotOffered("what it is made of is not there in the constructor")
-    fields = {n.attr for n in ast.walk(made.call) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == receiver}
+    fields = {n.attr for n in walk(made.call) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == receiver}
     set_there = {
         t.attr
         for s in init.body
@@ -147,7 +148,7 @@ def _in_constructor(made: _Made, owner: ast.ClassDef, wanted: str) -> tuple[str,
         for t in s.targets
         if isinstance(t, ast.Attribute) and ast.unparse(t.value) == there
     }
-    bare = [n for n in ast.walk(made.call) if isinstance(n, ast.Name) and n.id == receiver]
+    bare = [n for n in walk(made.call) if isinstance(n, ast.Name) and n.id == receiver]
     if not fields <= set_there or len(bare) > len(fields) or (fields and receiver != there):
         raise NotOffered("what it is made of is not there in the constructor")
     # A base class from elsewhere may have the field already (`optimizer` of a Keras model).
@@ -169,13 +170,11 @@ def _used(made: _Made, shown: str, reset: str) -> list[TextEdit]:
             raise NotOffered("it is made amid an expression and would have to start anew there")
         return [file.replace(made.call, shown)]
     uses = [
-        n
-        for n in ast.walk(own)
-        if isinstance(n, ast.Name) and n.id == target and file.statement(n) is not made.statement
+        n for n in walk(own) if isinstance(n, ast.Name) and n.id == target and file.statement(n) is not made.statement
     ]
-    inner = {n for n in ast.walk(own) if isinstance(n, FunctionNode | ast.Lambda) and n is not own}
-    binders = [n for n in file.bound.get(target, ()) if n in set(ast.walk(own)) or file.parents.get(n) is own.args]
-    if len(binders) != 1 or any(target in {a.arg for a in ast.walk(f.args) if isinstance(a, ast.arg)} for f in inner):
+    inner = {n for n in walk(own) if isinstance(n, FunctionNode | ast.Lambda) and n is not own}
+    binders = [n for n in file.bound.get(target, ()) if n in set(walk(own)) or file.parents.get(n) is own.args]
+    if len(binders) != 1 or any(target in {a.arg for a in walk(f.args) if isinstance(a, ast.arg)} for f in inner):
         raise NotOffered(f"`{target}` is bound more than once")
     edits = [file.replace(n, shown) for n in uses] if shown != target else []
     if reset:

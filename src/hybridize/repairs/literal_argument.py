@@ -11,6 +11,7 @@ from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.log_setup import LEVELS
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import FunctionNode, SourceFile
+from hybridize.source.syntax import walk
 
 #: Functions of TensorFlow that take a number and a scalar tensor alike, whatever the dtype.
 _TAKERS = ("cast", "print", "strings.as_string", "summary.", "debugging.")
@@ -47,9 +48,9 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
 
 def _dtype(bench: Bench, file: SourceFile, own: FunctionNode, param: Param, *, whole: bool) -> str:
     """The dtype that every use in the function takes."""
-    if any(isinstance(n, ast.Name) and n.id == param.name and not isinstance(n.ctx, ast.Load) for n in ast.walk(own)):
+    if any(isinstance(n, ast.Name) and n.id == param.name and not isinstance(n.ctx, ast.Load) for n in walk(own)):
         raise NotOffered(f"`{param.name}` is assigned anew")
-    uses = [n for n in ast.walk(own) if isinstance(n, ast.Name) and n.id == param.name]
+    uses = [n for n in walk(own) if isinstance(n, ast.Name) and n.id == param.name]
     wanted: set[str] = set()
     for use in uses:
         if use.lineno < own.body[0].lineno:

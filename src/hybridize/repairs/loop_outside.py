@@ -18,6 +18,7 @@ from hybridize.repairs.bench import NOTHING, Bench, numbers
 from hybridize.repairs.flow_of_names import bound_by, forbidden, reads
 from hybridize.repairs.model import TextEdit
 from hybridize.repairs.text import SourceFile, end, start
+from hybridize.source.syntax import children, walk
 
 _BUILTINS = frozenset({"min", "max", "abs", "round", "int", "float"})
 _PURE = (ast.Constant, ast.Name, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Call, ast.Attribute)
@@ -92,7 +93,7 @@ class Mover:
 
     def _is_number(self, node: ast.expr, varying: Collection[str]) -> bool:
         """Whether an expression computes a Python number of nothing but numbers, a varying one among them."""
-        return bool(_names(node) & set(varying)) and all(self._is_pure(each) for each in ast.walk(node))
+        return bool(_names(node) & set(varying)) and all(self._is_pure(each) for each in walk(node))
 
     def _is_pure(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Name):
@@ -122,7 +123,7 @@ class Mover:
                 if fits and (sure or not _may_fail(node)):
                     yield node
                     return
-            for child in ast.iter_child_nodes(node):
+            for child in children(node):
                 yield from within(child, sure and not isinstance(node, ast.If | ast.For | ast.While | ast.BoolOp))
 
         for statement in block:
@@ -172,15 +173,13 @@ class Mover:
 
     def _may_wait(self, tail: Sequence[ast.stmt], rest: Sequence[ast.stmt], tape: ast.With) -> bool:
         """Whether statements do the same behind others: none binds what another reads, and values are all they ask."""
-        loads = {n.id for s in tail for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        used = {n.id for s in rest for n in ast.walk(s) if isinstance(n, ast.Name)}
+        loads = {n.id for s in tail for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        used = {n.id for s in rest for n in walk(s) if isinstance(n, ast.Name)}
         stored = bound_by(tail)
-        opened = {
-            n.id for i in tape.items if i.optional_vars for n in ast.walk(i.optional_vars) if isinstance(n, ast.Name)
-        }
+        opened = {n.id for i in tape.items if i.optional_vars for n in walk(i.optional_vars) if isinstance(n, ast.Name)}
         if stored & used or loads & (bound_by(rest) | opened) or next(forbidden(tail), None) is not None:
             return False
-        if any(isinstance(n, ast.With) for s in tail for n in ast.walk(s)):
+        if any(isinstance(n, ast.With) for s in tail for n in walk(s)):
             return False
         return all(self._is_value(name) for name in loads - stored)
 
@@ -256,14 +255,14 @@ def _lines(file: SourceFile, statement: ast.stmt) -> TextEdit | None:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 def _may_fail(node: ast.expr) -> bool:
     """Whether computing something earlier than it was may raise."""
-    divides = [n for n in ast.walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, _DIVIDES)]
+    divides = [n for n in walk(node) if isinstance(n, ast.BinOp) and isinstance(n.op, _DIVIDES)]
     return any(not (isinstance(n.right, ast.Constant) and n.right.value) for n in divides) or any(
-        isinstance(n, ast.Call) for n in ast.walk(node)
+        isinstance(n, ast.Call) for n in walk(node)
     )
 
 

@@ -17,6 +17,7 @@ from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExa
 from hybridize.repairs.names import bound_in
 from hybridize.repairs.parts import eager_lines, lines_of_effects, runs, work_by_line
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.source.syntax import walk
 
 #: The kinds of tensors that are data.
 _DATA = ("dense", NDARRAY)
@@ -117,7 +118,7 @@ def _step(bench: Bench, file: SourceFile, code: Code, loop: ast.For | ast.While,
     """
     effects = lines_of_effects(bench, code, loop.lineno, end(loop)[0]) | eager_lines(loop.body)
     counters = frozenset().union(*(_counters(each) for each in _loops(file, loop)))
-    uses = {n.lineno for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id in counters}
+    uses = {n.lineno for s in loop.body for n in walk(s) if isinstance(n, ast.Name) and n.id in counters}
     work = work_by_line(bench, code)
     block = _run(loop, effects | uses, work, first, last)
     if block is not None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from hybridize.repairs.model import NotOffered
 from hybridize.repairs.text import FunctionNode, SourceFile, binds
+from hybridize.source.syntax import children, walk
 
 _BUILTINS = frozenset(dir(builtins))
 
@@ -17,9 +18,9 @@ def free_names(file: SourceFile, node: ast.AST) -> set[str]:
 
     Raises NotOffered where a function within binds a name that the code around it has too, and the code itself has not.
     """
-    used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    used = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     own = bound_in(node)
-    inner = {name for each in ast.walk(node) for name in binds(each) if each is not node} - own
+    inner = {name for each in walk(node) for name in binds(each) if each is not node} - own
     around = {name for scope in scopes_around(file, node) for name in bound_in(scope)}
     shadowed = sorted(inner & used & around)
     if shadowed:
@@ -43,14 +44,14 @@ def bound_in(scope: ast.AST) -> set[str]:
     """The names that a function binds for itself: parameters, variables, functions, imports."""
     found: set[str] = set()
     freed: set[str] = set()
-    todo = list(ast.iter_child_nodes(scope))
+    todo = list(children(scope))
     while todo:
         node = todo.pop()
         found.update(binds(node))
         if isinstance(node, ast.Global):
             freed.update(node.names)
         if not isinstance(node, FunctionNode | ast.Lambda | ast.ClassDef):  # what is bound in there is theirs
-            todo += ast.iter_child_nodes(node)
+            todo += children(node)
     return found - freed
 
 
@@ -74,7 +75,7 @@ def bound_before(file: SourceFile, names: set[str], line: int) -> bool:
             case ast.Import() | ast.ImportFrom():
                 found.update(binds(statement))
             case ast.Assign(targets=targets):
-                found.update(t.id for target in targets for t in ast.walk(target) if isinstance(t, ast.Name))
+                found.update(t.id for target in targets for t in walk(target) if isinstance(t, ast.Name))
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
                 found.add(name)
     return names <= found | _BUILTINS

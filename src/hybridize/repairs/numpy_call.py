@@ -11,6 +11,7 @@ from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench, dtypes, is_tensor
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.source.syntax import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def _is_returned(file: SourceFile, call: ast.Call) -> bool:
     function = file.function(call)
     if isinstance(parent, ast.Assign) and isinstance(function, FunctionNode):
         names = {t.id for t in parent.targets if isinstance(t, ast.Name)}
-        for node in ast.walk(function):
+        for node in walk(function):
             if isinstance(node, ast.Return) and node.value is not None:
                 parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
                 if any(isinstance(part, ast.Name) and part.id in names for part in parts):

@@ -17,6 +17,7 @@ from hybridize.repairs.flow_of_names import forbidden
 from hybridize.repairs.model import Cause
 from hybridize.repairs.text import FunctionNode, end, start
 from hybridize.rules.views import ProjectView
+from hybridize.source.syntax import walk
 
 #: How often a loop runs, where parts in it are compared with parts outside.
 _TRIPS = 10.0
@@ -195,7 +196,7 @@ def _has_effects(project: ProjectView, callee: Frame) -> bool:
 def eager_lines(block: Sequence[ast.stmt]) -> set[int]:
     """The lines on which Python numbers or arrays are made of what may be tensors, by the words that do it."""
     found: set[int] = set()
-    for node in (n for statement in block for n in ast.walk(statement)):
+    for node in (n for statement in block for n in walk(statement)):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
             numbers = isinstance(node.func, ast.Name) and name in _NUMBERS and bool(node.args)

@@ -10,6 +10,7 @@ from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench, is_tensor
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import SourceFile, end, start
+from hybridize.source.syntax import walk
 
 #: What is done to a tensor: text before and behind it.
 _Wrap: TypeAlias = "tuple[str, str]"
@@ -22,7 +23,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     own = bench.function_node(cause.function)
     if file is None or own is None or cause.path != cause.function.path:
         return
-    returns = [n for n in ast.walk(own) if isinstance(n, ast.Return) and file.function(n) is own]
+    returns = [n for n in walk(own) if isinstance(n, ast.Return) and file.function(n) is own]
     hit = next((r for r in returns if start(r) <= cause.place < end(r)), None)
     if hit is None and cause.place != start(own) and cause.code not in ("HY349",):
         return

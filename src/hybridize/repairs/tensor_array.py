@@ -11,6 +11,7 @@ from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.source.syntax import walk
 
 #: Functions that make one tensor of a list; the array's method that does, where the axis is 0.
 _JOINS = {"stack": "stack", "convert_to_tensor": "stack", "concat": "concat"}
@@ -62,9 +63,9 @@ def _uses(file: SourceFile, tf: str, own: FunctionNode, name: str) -> _Uses:
     """Raises NotOffered where the list is used in any other way."""
     found = _Uses([], [], [], [])
     refused = NotOffered(f"the list `{name}` is used as only a list can be")
-    if any(isinstance(n, ast.arg) and n.arg == name for n in ast.walk(own)):
+    if any(isinstance(n, ast.arg) and n.arg == name for n in walk(own)):
         raise refused
-    for node in ast.walk(own):
+    for node in walk(own):
         if not isinstance(node, ast.Name) or node.id != name:
             continue
         parent = file.parents[node]
@@ -77,7 +78,7 @@ def _uses(file: SourceFile, tf: str, own: FunctionNode, name: str) -> _Uses:
         elif isinstance(parent, ast.Attribute) and parent.attr == "append":
             call = file.parents[parent]
             alone = isinstance(call, ast.Call) and isinstance(file.parents[call], ast.Expr) and len(call.args) == 1
-            if not alone or any(isinstance(n, ast.Name) and n.id == name for a in call.args for n in ast.walk(a)):  # type: ignore[attr-defined]
+            if not alone or any(isinstance(n, ast.Name) and n.id == name for a in call.args for n in walk(a)):  # type: ignore[attr-defined]
                 raise refused
             assert isinstance(call, ast.Call)
             found.filled.append(call)

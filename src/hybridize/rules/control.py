@@ -33,6 +33,7 @@ from hybridize.flow.truth import truth
 from hybridize.program.ir import ALWAYS, Block, Instr, Loop, Op, Try
 from hybridize.rules.structure import Site, Structure
 from hybridize.rules.views import FrameView, ProjectView, position_of
+from hybridize.source.syntax import children, walk
 
 #: Built-in functions that AutoGraph turns into operations.
 CONVERTED: Final = frozenset({"builtins.int", "builtins.float", "builtins.abs", "builtins.len"})
@@ -51,12 +52,12 @@ class Syntax:
         self.choices: dict[int, ast.IfExp] = {}
         self.nested: set[int] = set()  # conditional expressions inside others
         self.ends: dict[int, int] = {}  # the last line of the `with` statement that an `if` stands in
-        for node in ast.walk(tree) if tree is not None else ():
+        for node in walk(tree) if tree is not None else ():
             if isinstance(node, ast.If):
                 self.ifs[position_of(node)] = node
             elif isinstance(node, ast.IfExp):
                 self.choices[position_of(node)] = node
-                inside = [n for part in ast.iter_child_nodes(node) for n in ast.walk(part)]
+                inside = [n for part in children(node) for n in walk(part)]
                 self.nested.update(position_of(n) for n in inside if isinstance(n, ast.IfExp))
             elif isinstance(node, ast.With):
                 places = [position_of(each) for each in node.body if isinstance(each, ast.If)]

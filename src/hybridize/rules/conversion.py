@@ -19,6 +19,7 @@ from hybridize.records import dataclass
 from hybridize.rules.control import Control, control
 from hybridize.rules.values import own as owned
 from hybridize.rules.views import FrameView, ProjectView
+from hybridize.source.syntax import walk
 
 #: Library functions that convert the functions they are given; all others call them as they are.
 CONVERTS: Final = frozenset(
@@ -67,7 +68,7 @@ def _refused(project: ProjectView, code: Code) -> str | None:
     if not any(word in text for word in ("match", "else", ":=", "yield", "async", "__")):
         return None
     node = project.node(code)
-    for each in ast.walk(node) if node is not None else ():
+    for each in walk(node) if node is not None else ():
         reason = _refusal(project, each)
         if reason is not None:
             return f"{reason} (line {getattr(each, 'lineno', code.line)})"

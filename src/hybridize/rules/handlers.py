@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hybridize.program.ir import Op
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView
+from hybridize.source.syntax import walk
 
 
 def unbound(view: FrameView, site: Site) -> frozenset[str]:
@@ -20,14 +21,14 @@ def unbound(view: FrameView, site: Site) -> frozenset[str]:
         return frozenset()
     line = site.instr[-1] >> 16
     node = view.node
-    for each in ast.walk(node) if node is not None else ():
+    for each in walk(node) if node is not None else ():
         if isinstance(each, ast.Try):
             for handler in each.handlers:
                 if handler.lineno <= line <= (handler.end_lineno or line):
-                    before = _assigned(s for s in ast.walk(node or each) if _ends_before(s, each.lineno))
+                    before = _assigned(s for s in walk(node or each) if _ends_before(s, each.lineno))
                     before |= {param.name for param in view.code.params}
-                    before |= _assigned(n for s in handler.body if _ends_before(s, line) for n in ast.walk(s))
-                    return frozenset(_assigned(n for s in each.body for n in ast.walk(s)) - before)
+                    before |= _assigned(n for s in handler.body if _ends_before(s, line) for n in walk(s))
+                    return frozenset(_assigned(n for s in each.body for n in walk(s)) - before)
     return frozenset()
 
 

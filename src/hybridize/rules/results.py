@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from hybridize.domain.objects import (
     NONE,
@@ -124,48 +124,64 @@ def _is_plain_enum(cls: Class) -> bool:
 _ANY_OBJECT: Final = frozenset({"builtins.object"})
 
 
-def parts(value: Value) -> Iterator[Part]:
-    """The parts of a result that do not come back as they are."""
-    return _parts(value, (), _DEPTH, Counter())
+def parts(value: Value) -> list[Part]:
+    """The parts of a result that do not come back as they are, each once."""
+    found: _Found = {}
+    _parts(value, (), _DEPTH, Counter(), found)
+    return [Part(*each) for each in found]
 
 
-def _parts(value: Value, path: tuple[object, ...], depth: int, seen: Counter[Obj]) -> Iterator[Part]:
-    if any(isinstance(o, Tensor) and o.kind != NDARRAY and o.kind != VARIABLE for o in value):
-        return  # where it may be a tensor as well, the rest is what loops and branches started with
+#: What parts are made of: big containers hold the same thing in many places, and only one of them is looked at.
+_Found: TypeAlias = "dict[tuple[tuple[object, ...], str, str, str], None]"
+
+
+def _parts(value: Value, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:
+    for obj in value:
+        if isinstance(obj, Tensor) and obj.kind != NDARRAY and obj.kind != VARIABLE:
+            return  # where it may be a tensor as well, the rest is what loops and branches started with
     for obj in sorted(value, key=repr) if len(value) > 1 else value:
-        yield from _object(obj, path, depth, seen)
+        _object(obj, path, depth, seen, found)
 
 
-def _object(obj: Obj, path: tuple[object, ...], depth: int, seen: Counter[Obj]) -> Iterator[Part]:
+def _object(obj: Obj, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:
     match obj:
         case Lit() | Prim():
             if obj is not NONE:
-                yield Part(path, PYTHON, f"a Python {obj.kind}", obj.kind)
+                found[path, PYTHON, f"a Python {obj.kind}", obj.kind] = None
         case Tensor(kind=kind):
             if kind == NDARRAY:
-                yield Part(path, ARRAY, "an array", "array")
+                found[path, ARRAY, "an array", "array"] = None
             elif kind == VARIABLE:
-                yield Part(path, READS, "a variable", "variable")
+                found[path, READS, "a variable", "variable"] = None
         case Tup(kind="slice"):
-            yield Part(path, OBJECT, "a slice")
+            found[path, OBJECT, "a slice", ""] = None
         case Tup() if depth:
             for i, item in enumerate(obj.items):
-                yield from _parts(item, (*path, i), depth - 1, seen)
+                _parts(item, (*path, i), depth - 1, seen, found)
         case Container() if depth and seen[obj] < _MOST_PATHS:
             seen[obj] += 1
-            yield from _container(obj, path, depth, seen)
+            _container(obj, path, depth, seen, found)
         case Stream():
-            yield from _stream(obj, path, depth, seen)
+            _stream(obj, path, depth, seen, found)
+        case _:
+            said = _thing(obj)
+            if said is not None:
+                found[path, *said] = None
+
+
+def _thing(obj: Obj) -> tuple[str, str, str] | None:
+    """What an object is that holds no parts, where it does not come back as it is."""
+    match obj:
         case Inst() | LibInst():
-            yield from _instance(obj, path)
+            return _instance(obj)
         case Func() if _is_gradient(obj):
-            return
+            return None
         case Lib():
             entry = lookup(obj.name)
-            if entry is not None and entry.kind != "constant":
-                yield Part(path, OBJECT, f"`{obj.name}`")
+            return (OBJECT, f"`{obj.name}`", "") if entry is not None and entry.kind != "constant" else None
         case Func() | Bound() | Class() | Mod() | Wrapper():
-            yield Part(path, OBJECT, "a function or class")
+            return OBJECT, "a function or class", ""
+    return None
 
 
 def _is_gradient(obj: Func) -> bool:
@@ -174,38 +190,37 @@ def _is_gradient(obj: Func) -> bool:
     return parent is not None and any("custom_gradient" in ast.unparse(node) for node in parent.decorators)
 
 
-def _container(obj: Container, path: tuple[object, ...], depth: int, seen: Counter[Obj]) -> Iterator[Part]:
+def _container(obj: Container, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:
     if obj.kind in _SEQUENCES or obj.kind in _MAPPINGS:
         for key, cell in list(obj.fields.items()):
-            yield from _parts(cell.value, (*path, key), depth - 1, seen)
+            _parts(cell.value, (*path, key), depth - 1, seen, found)
         if obj.rest is not None:
-            yield from _parts(obj.rest.value, (*path, None), depth - 1, seen)
+            _parts(obj.rest.value, (*path, None), depth - 1, seen, found)
     elif obj.kind in ("set", "frozenset", "deque", "Counter", "bytearray", "generator", "iterator"):
-        yield Part(path, OBJECT, f"a {obj.kind}")
+        found[path, OBJECT, f"a {obj.kind}", ""] = None
 
 
-def _stream(obj: Stream, path: tuple[object, ...], depth: int, seen: Counter[Obj]) -> Iterator[Part]:
+def _stream(obj: Stream, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:
     if obj.kind in ("range", "TensorShape"):
-        yield Part(path, PYTHON, f"a {obj.kind}", "shape")
+        found[path, PYTHON, f"a {obj.kind}", "shape"] = None
     elif obj.kind in _SEQUENCES or obj.kind.startswith("dict_"):
-        yield from _parts(obj.element, (*path, None), depth - 1, seen) if depth else ()
+        if depth:
+            _parts(obj.element, (*path, None), depth - 1, seen, found)
     elif obj.kind in ("zip", "map", "filter", "generator", "enumerate", "iterator", "reversed"):
-        yield Part(path, OBJECT, f"a {obj.kind} object")
+        found[path, OBJECT, f"a {obj.kind} object", ""] = None
 
 
-def _instance(obj: Inst | LibInst, path: tuple[object, ...]) -> Iterator[Part]:
+def _instance(obj: Inst | LibInst) -> tuple[str, str, str] | None:
     if isinstance(obj, LibInst):
         if obj.cls == "tf.TensorArray":
-            yield Part(path, READS, "a TensorArray", "TensorArray")
-        elif not obj.cls.startswith(_RETURNABLE):
-            yield Part(path, OBJECT, f"a `{obj.cls}`")
-        return
+            return READS, "a TensorArray", "TensorArray"
+        return (OBJECT, f"a `{obj.cls}`", "") if not obj.cls.startswith(_RETURNABLE) else None
     names = [b.name for b in obj.cls.mro if isinstance(b, Lib)]
     if obj.cls.derives_container or obj.cls.foreign or any(n.startswith(_RETURNABLE) for n in names):
-        return
+        return None
     if any(n in ("typing.NamedTuple", "builtins.tuple", "builtins.dict", "builtins.list") for n in names):
-        return
-    yield Part(path, OBJECT, f"a `{obj.cls.name}` object")
+        return None
+    return OBJECT, f"a `{obj.cls.name}` object", ""
 
 
 def consumers(function: FunctionView) -> list[tuple[FrameView, Instr, str]] | None:

@@ -33,6 +33,7 @@ from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass
+from hybridize.source.syntax import walk
 from hybridize.source.versions import Versions
 
 _NO_VALUE: Final[Value] = frozenset()
@@ -94,8 +95,10 @@ class ProjectView:
         return self._tree(path).text
 
     def node(self, code: Code) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
-        """The syntax of a function; its file is parsed again only when a rule asks."""
-        return self._tree(code.path).functions.get(code.position)
+        """The syntax of a function."""
+        if code.node is None:
+            return self._tree(code.path).functions.get(code.position)
+        return code.node if isinstance(code.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) else None
 
     def module(self, path: str) -> ast.Module | None:
         """The syntax tree of a file."""
@@ -104,8 +107,9 @@ class ProjectView:
     def _tree(self, path: str) -> Trees:
         found = self._trees.get(path)
         if found is None:
-            text = next((m.text for m in self.solution.program.modules.values() if m.code.path == path), None)
-            found = self._trees[path] = Trees(text.text if text is not None else "")
+            home = next((m for m in self.solution.program.modules.values() if m.code.path == path), None)
+            text = home.text.text if home is not None and home.text is not None else ""
+            found = self._trees[path] = Trees(text, home.code.node if home is not None else None)
         return found
 
     def sites(self, caller: Frame) -> dict[Frame, list[tuple[int, str]]]:
@@ -123,13 +127,16 @@ class ProjectView:
 
 
 class Trees:
-    """A file's syntax tree, with its functions by position."""
+    """A file's syntax tree, with its functions by position; it is parsed again where it was not kept."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tree: ast.AST | None) -> None:
         self.text = text
+        self._kept = tree
 
     @cached_property
     def module(self) -> ast.Module | None:
+        if isinstance(self._kept, ast.Module):
+            return self._kept
         try:
             return ast.parse(self.text)
         except (SyntaxError, ValueError):
@@ -138,7 +145,7 @@ class Trees:
     @cached_property
     def functions(self) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]:
         found: dict[int, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = {}
-        for node in ast.walk(self.module) if self.module is not None else ():
+        for node in walk(self.module) if self.module is not None else ():
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 found[position_of(node)] = node
         return found

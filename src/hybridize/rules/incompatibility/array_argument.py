@@ -14,6 +14,7 @@ from hybridize.rules.generic import choices, is_dispatched
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, position_of
+from hybridize.source.syntax import walk
 
 #: What arrays have and tensors have not.
 _ATTRIBUTES: Final = frozenset(
@@ -84,8 +85,9 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         for slot, value in choices(view, instr):
             yield from _asked(view, instr, slot, _kinds(value))
         return
-    if not _only_converts(view, instr):
-        yield from _asked(view, instr, argument(instr, 0), kinds)
+    found = list(_asked(view, instr, argument(instr, 0), kinds))
+    if found and not _only_converts(view, instr):  # the syntax is asked last: it may have to be parsed again
+        yield from found
 
 
 def _asked(view: FrameView, instr: Instr, slot: int, kinds: list[str]) -> Iterator[Hit]:
@@ -131,9 +133,9 @@ def _traced(kinds: list[str]) -> bool:
 def _only_converts(view: FrameView, instr: Instr) -> bool:
     """Whether the test only decides to make a tensor of the array, with the dtype that it has."""
     node = view.node
-    for each in ast.walk(node) if node is not None else ():
+    for each in walk(node) if node is not None else ():
         if isinstance(each, ast.If | ast.IfExp) and any(
-            isinstance(part, ast.Call) and position_of(part) == instr[-1] for part in ast.walk(each.test)
+            isinstance(part, ast.Call) and position_of(part) == instr[-1] for part in walk(each.test)
         ):
             if isinstance(each, ast.IfExp):
                 return all(isinstance(e, ast.Name) or _converts(view, e) for e in (each.body, each.orelse))

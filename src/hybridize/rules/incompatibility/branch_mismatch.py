@@ -15,6 +15,7 @@ from hybridize.rules.kinds import certain, conflict, kinds
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView
+from hybridize.source.syntax import walk
 
 
 def scan(view: FrameView) -> Iterator[Hit]:
@@ -63,9 +64,9 @@ def _values(flow: Control, site: Site, message: str, sides: list[int]) -> tuple[
 def _bound(flow: Control, line: int, names: set[str]) -> Iterator[int]:
     """The lines in the branches of a condition that give a value to one of some variables."""
     node = flow.view.node
-    for each in ast.walk(node) if node is not None else ():
+    for each in walk(node) if node is not None else ():
         if isinstance(each, ast.If) and each.test.lineno == line:
-            inside = (part for branch in (*each.body, *each.orelse) for part in ast.walk(branch))
+            inside = (part for branch in (*each.body, *each.orelse) for part in walk(branch))
             yield from (
                 part.lineno
                 for part in inside

@@ -14,6 +14,7 @@ from hybridize.rules.control import Control, control, is_dataset
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView, FunctionView, position_of
+from hybridize.source.syntax import walk
 
 _ANY: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
 #: Operations that fail by the values they get, not by shapes.
@@ -68,7 +69,7 @@ def _hit(view: FrameView, at: int, position: int, what: str, *handlers: Evidence
 def _suppressed(view: FrameView, call: Instr) -> Iterator[Hit]:
     """`with contextlib.suppress(...)` around operations: the syntax says what stands in it."""
     caught = set().union(*(_names(view.value(slot)) for slot, _ in call[3]))
-    for node in ast.walk(view.node) if caught and view.node is not None else ():
+    for node in walk(view.node) if caught and view.node is not None else ():
         if isinstance(node, ast.With) and any(position_of(item.context_expr) == call[-1] for item in node.items):
             first, last = node.body[0].lineno, node.end_lineno or node.lineno
             inside = (i for i in index_of(view.code).of(Op.CALL) if first <= i[-1] >> 16 <= last)

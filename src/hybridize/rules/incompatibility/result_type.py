@@ -13,6 +13,7 @@ from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import ARRAY, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
 from hybridize.rules.views import FrameView, FunctionView, position_of
+from hybridize.source.syntax import walk
 
 _TENSORFLOW: Final = ("tf.", "keras.", "tensor.")
 #: Those that are called by Keras in Python, and whose results are looked at.
@@ -135,7 +136,7 @@ def _reads(instr: Instr, slot: int) -> bool:
 
 def _has_spec(view: FrameView, use: Instr) -> bool:
     node = view.node or view.project.module(view.code.path)
-    for each in ast.walk(node) if node is not None else ():
+    for each in walk(node) if node is not None else ():
         if isinstance(each, ast.JoinedStr) and position_of(each) == use[-1]:
             return all(v.format_spec is not None for v in each.values if isinstance(v, ast.FormattedValue))
     return False

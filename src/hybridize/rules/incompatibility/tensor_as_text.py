@@ -13,6 +13,7 @@ from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, arguments, is_message, tensor_or_number, uses
 from hybridize.rules.views import FrameView, position_of
+from hybridize.source.syntax import walk
 
 _TEXTS: Final = frozenset({"builtins.str", "builtins.repr", "builtins.ascii"})
 _FORMAT: Final = "builtins.format"
@@ -39,7 +40,7 @@ def formatted(view: FrameView, instr: Instr) -> Iterator[Hit]:
 def _specs(view: FrameView, instr: Instr) -> list[str]:
     """The format specifications of an f-string, empty where there is none or a conversion comes first."""
     node = view.node
-    for each in ast.walk(node) if node is not None else ():
+    for each in walk(node) if node is not None else ():
         if isinstance(each, ast.JoinedStr) and position_of(each) == instr[-1]:
             parts = [v for v in each.values if isinstance(v, ast.FormattedValue)]
             if len(parts) == len(instr[2]):

@@ -9,15 +9,16 @@ from hybridize.facts.guards import guarded
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, position_of
+from hybridize.source.syntax import walk
 
 
 def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A scope whose body changes or reads variables."""
     if "tf.init_scope" not in view.names(instr[2]) or view.node is None or guarded(view.frame, instr[-1]):
         return
-    for node in ast.walk(view.node):
+    for node in walk(view.node):
         if isinstance(node, ast.With) and any(position_of(i.context_expr) == instr[-1] for i in node.items):
-            calls = [each for s in node.body for each in ast.walk(s) if isinstance(each, ast.Call)]
+            calls = [each for s in node.body for each in walk(s) if isinstance(each, ast.Call)]
             hits = [Hit(instr[-1], "runs what is in `tf.init_scope` once per trace")]
             yield from hits if any(map(_depends, calls)) else ()
 

@@ -14,6 +14,7 @@ from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, ProjectView
+from hybridize.source.syntax import walk
 
 _SUMMARIES: Final = frozenset(
     f"tf.summary.{name}" for name in ("scalar", "image", "histogram", "text", "audio", "write", "graph")
@@ -82,7 +83,7 @@ def _every(project: ProjectView) -> Iterator[_Place]:
 def _last_line(project: ProjectView, path: str, line: int) -> int | None:
     """The last line of the `with` statement whose head stands at a line; None where there is none."""
     module = project.module(path)
-    for node in ast.walk(module) if module is not None else ():
+    for node in walk(module) if module is not None else ():
         if isinstance(node, ast.With) and any(i.context_expr.lineno == line for i in node.items):
             return node.end_lineno
     return None

@@ -9,6 +9,7 @@ from typing import Final
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, position_of
+from hybridize.source.syntax import walk
 
 _WRITES: Final = frozenset({"tf.TensorArray.write", "tf.TensorArray.unstack", "tf.TensorArray.scatter"})
 
@@ -17,7 +18,7 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A call of `write` that is a statement of its own."""
     if _WRITES.isdisjoint(view.names(instr[2])) or view.node is None:
         return
-    for node in ast.walk(view.node):
+    for node in walk(view.node):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and position_of(node.value) == instr[-1]:
             yield Hit(instr[-1], "drops the array that `write` returns: in a graph nothing is written")
 

@@ -13,6 +13,7 @@ from hybridize.program.index import index_of
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import ProjectView
+from hybridize.source.syntax import walk
 
 _UPDATES: Final = (".assign", ".assign_sub", ".assign_add")
 _MOST_NAMES: Final = 6
@@ -70,7 +71,7 @@ def _step(tree: ast.Module, line: int, updates: Sequence[int]) -> Step | None:
     """The statements around a gradient, in the innermost loop that also updates variables."""
     found: Step | None = None
     outer: list[ast.For | ast.While] = []
-    for node in ast.walk(tree):  # outer loops come before inner ones
+    for node in walk(tree):  # outer loops come before inner ones
         if isinstance(node, ast.For | ast.While) and _holds(node, line):
             inside = [u for u in updates if _holds(node, u) and u >= line]
             if inside:
@@ -96,16 +97,16 @@ def _cut(
     around = dict.fromkeys(
         name.id
         for each in loops
-        for name in ast.walk(each)
+        for name in walk(each)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and not begin <= name.lineno <= end
     )
     takes = tuple(name for name in _names(block, ast.Load) if name in around)
-    later = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.lineno > end}
+    later = {n.id for n in walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.lineno > end}
     return Step(begin, end, takes, tuple(name for name in stored if name in later))
 
 
 def _names(block: Sequence[ast.stmt], context: type[ast.expr_context]) -> dict[str, None]:
-    names = [n for s in block for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, context)]
+    names = [n for s in block for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, context)]
     return dict.fromkeys(n.id for n in sorted(names, key=lambda n: (n.lineno, n.col_offset)))
 
 
@@ -115,9 +116,9 @@ def _holds(node: ast.stmt, line: int) -> bool:
 
 def _records(statement: ast.stmt) -> bool:
     """Whether a statement opens a gradient tape or hands the loss to an optimizer."""
-    return any(
-        isinstance(n, ast.Attribute) and n.attr in ("GradientTape", "minimize") for n in ast.walk(statement)
-    ) or any(isinstance(n, ast.Name) and n.id == "GradientTape" for n in ast.walk(statement))
+    return any(isinstance(n, ast.Attribute) and n.attr in ("GradientTape", "minimize") for n in walk(statement)) or any(
+        isinstance(n, ast.Name) and n.id == "GradientTape" for n in walk(statement)
+    )
 
 
 RULE = Rule(
