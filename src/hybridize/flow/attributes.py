@@ -332,9 +332,20 @@ class Attributes(Cells):
             return bound(name, obj).value
         if obj.kind == "partial" and name == "func":
             return obj.inner
+        if obj.kind == "partial" and name == "keywords":
+            return self._keywords(frame, obj, pos)
         if name in ("python_function", "__wrapped__"):
             return obj.inner
         return self.get_attrs(frame, obj.inner, name, pos)
+
+    def _keywords(self, frame: Frame, obj: Wrapper, pos: int) -> Value:
+        """The dictionary of a partial's keywords, which calls read."""
+        made = self.world.allocated.get((obj, "keywords"))
+        if not isinstance(made, Container):
+            made = self.world.allocated[obj, "keywords"] = self.container(frame, pos, "dict", "keywords")
+        for key, value in obj.extra[1] if len(obj.extra) > 1 else ():
+            self.write(frame, made.cell(key), value, pos)
+        return made.value
 
     def _super_attr(self, frame: Frame, obj: Wrapper, name: str, pos: int) -> Value:
         """`super().name`: the next class in the receiver's method resolution order."""

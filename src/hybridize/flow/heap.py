@@ -250,6 +250,8 @@ class HeapAccess(Attributes):
                 behind = self.container_behind(obj)
                 if behind is not None:
                     self.set_item_quietly(frame, behind, index, value, pos)
+                elif any(isinstance(b, Lib) and registry.method_spec(b.name, "__setitem__") for b in obj.cls.mro):
+                    self.call_value(frame, pos, bound("__setitem__", obj).value, [index, value], {}, "operator")
             case Tensor():
                 frame.effect("item", obj, obj.kind, pos)
             case Lib():

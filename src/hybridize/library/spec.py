@@ -8,7 +8,7 @@ instance does and what calling one does. Rules are shared by groups of functions
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -28,6 +28,9 @@ from hybridize.domain.objects import (
 from hybridize.records import dataclass, field
 
 Rule: TypeAlias = "Callable[[Call], Value]"
+
+#: The field of a library object that is a view of another: that one.
+SOURCE: Final = "$source"
 
 
 class EngineApi(Protocol):

@@ -28,5 +28,3 @@ WORLD: Final[dict[str, Cell]] = {
     READ_FILE: FILES,
     **dict.fromkeys(("logging.Logger.isEnabledFor", "logging.Logger.getEffectiveLevel"), LOGGING),
 }
-#: Methods that tell the state of a library object.
-TELLS: Final = ("ContextVar.get", "Event.is_set", "Event.isSet", "Queue.qsize", "Queue.empty", "Queue.full")

@@ -10,11 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Cell, Class, Container, Heap, Inst, Lib, LibInst, Lit, Obj, Tup, Value
+from hybridize.domain.objects import (
+    Bound,
+    Cell,
+    Class,
+    Container,
+    Heap,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Obj,
+    Tup,
+    Value,
+    Wrapper,
+)
 from hybridize.facts.guards import parts
 from hybridize.library import registry
 from hybridize.library.arguments import positions
-from hybridize.program.ir import Instr
+from hybridize.library.spec import SOURCE
+from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.model import Hit
 from hybridize.rules.values import arguments
@@ -54,17 +69,24 @@ class Settings:
 
     def __init__(self, known: Writes) -> None:
         self._of: dict[Obj, list[Setting]] = {}
+        self._states: dict[Obj, Cell] = {}  # of objects of other libraries
+        self._keywords: dict[Obj, Container] = {
+            o: c for o, c in known.behind.items() if isinstance(o, Wrapper) and known.is_late(c)
+        }
         self._calls: dict[Value, tuple[Setting, ...]] = {}
         states = {cell: obj for obj, cell in known.states.items()}
         for place, owner in known.owners.items():
             if not isinstance(place, Cell) or not isinstance(owner, Inst | LibInst) or not known.is_late(place):
+                continue
+            if place in states and not _is_model(owner):
+                self._states[owner] = place
                 continue
             name = "" if place in states else next((n for n, c in owner.fields.items() if c is place), "")
             if (place in states and _is_model(owner)) or (name and _is_read(owner, name)):
                 self._of.setdefault(owner, []).append(Setting(place, owner, name))
 
     def __bool__(self) -> bool:
-        return bool(self._of)
+        return bool(self._of or self._states or self._keywords)
 
     def hits(self, view: FrameView, instr: Instr) -> Iterator[Hit]:
         """What a call reads that changes between calls."""
@@ -73,6 +95,31 @@ class Settings:
             # One value for ever, unless the object has been made without it: with the default.
             if only is None or not isinstance(only, Lit | Lib) or each.owner.site not in each.place.writes:
                 yield Hit(instr[-1], f"{each.said}, which changes between calls", subject=each.place)
+
+        yield from self.told(view, instr)
+        for obj in view.value(instr[2]) if self._keywords else ():
+            if obj in self._keywords:
+                yield Hit(instr[-1], "uses keywords that change between calls", subject=self._keywords[obj])
+
+    def told(self, view: FrameView, instr: Instr) -> Iterator[Hit]:
+        """What a call of a method, or an item, tells of the state of an object."""
+        for obj in view.value(instr[2]) if self._states else ():
+            asked = obj
+            if isinstance(obj, Bound) and isinstance(obj.func, str):
+                asked = obj.receiver
+            elif instr[0] == Op.CALL:
+                continue
+            place = self._state(asked)
+            if place is not None and ("mutate", asked, instr[-1]) not in view.frame.effects:
+                cls = asked.cls if isinstance(asked, LibInst) else "object"
+                yield Hit(instr[-1], f"asks for the state of a `{cls}`, which changes between calls", subject=place)
+                return
+
+    def _state(self, obj: Obj) -> Cell | None:
+        found = self._states.get(obj)
+        if found is None and isinstance(obj, LibInst) and SOURCE in obj.fields:
+            found = next((self._states[o] for o in obj.fields[SOURCE].value if o in self._states), None)
+        return found
 
     def read_by(self, view: FrameView, instr: Instr) -> tuple[Setting, ...]:
         """The settings that a call reads."""

@@ -11,6 +11,7 @@ from hybridize.facts.guards import guarded, parts
 from hybridize.facts.origins import call_at, definitions, slots_of
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
+from hybridize.library.spec import SOURCE
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass, field
@@ -37,10 +38,10 @@ _FILE_WRITES: Final = frozenset(
     "write writelines write_text write_bytes write_file savetxt save dump copy copyfile copytree move replace rename "
     "touch mkdir makedirs unlink remove rmdir rmtree removedirs symlink_to symlink link to_csv to_json".split()
 )
-#: Library objects whose state other methods of theirs tell.
 #: Methods of Keras' objects that change what these consist of, or what they look up.
 _REBUILDS: Final = frozenset({"add", "pop", "adapt", "set_vocabulary"})
-_STATEFUL: Final = ("contextvars.ContextVar", "threading.Event", "multiprocessing.Event", "asyncio.Event", "queue.")
+#: Libraries whose objects keep what they change in variables and tables.
+_TENSORS: Final = ("tf.", "keras.", "np.", "tensorflow_probability.")
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ class Writes:
     every: dict[Place, dict[tuple[Frame, int], None]] = field(default_factory=dict)
     owners: dict[Place, Heap | None] = field(default_factory=dict)  # whose field it is; None: a variable
     states: dict[Obj, Cell] = field(default_factory=dict)  # what stands for the state of library objects
-    behind: dict[Obj, Container] = field(default_factory=dict)  # of objects whose classes derive from `dict` or `list`
+    behind: dict[Obj, Container] = field(default_factory=dict)  # objects of classes like `dict`; partials
     _late: dict[Place, bool] = field(default_factory=dict)
     _writers: dict[Place, int] = field(default_factory=dict)
     _containers: dict[Value, tuple[Container, ...]] = field(default_factory=dict)
@@ -131,7 +132,8 @@ def _gather(solution: Solution) -> Writes:
 def _behind(solution: Solution) -> dict[Obj, Container]:
     """The containers behind objects whose classes derive from built-in ones."""
     every = solution.world.allocated.items()
-    return {key[0]: made for key, made in every if key[-1] == "backing" and isinstance(made, Container)}
+    kinds = ("backing", "keywords")
+    return {key[0]: made for key, made in every if key[-1] in kinds and isinstance(made, Container)}
 
 
 def _variable(frame: Frame, instr: Instr) -> Cell | None:
@@ -147,12 +149,10 @@ def _places(
     frame: Frame, effect: Effect, states: dict[Obj, Cell], behind: dict[Obj, Container]
 ) -> list[tuple[Place, Heap | None]]:
     target = effect.target
-    if isinstance(target, Inst | LibInst) and effect.kind == "mutate":
-        rebuilds = effect.detail.rpartition(".")[2] in _REBUILDS and effect.detail.startswith(("keras.", "Sequential."))
-        if rebuilds or (isinstance(target, LibInst) and target.cls.startswith(_STATEFUL)):
-            return [(states.setdefault(target, Cell()), target)]
-        if isinstance(target, LibInst):
-            return []
+    if isinstance(target, LibInst) and effect.kind in ("mutate", "item"):
+        return _states(target, states) if _has_state(target, effect) else []
+    if isinstance(target, Inst) and target not in behind and effect.kind in ("mutate", "item"):
+        return _states(target, states)
     if effect.detail in SETTING:
         return [(SETTING[effect.detail], None)]
     if effect.kind == "state":
@@ -175,6 +175,19 @@ def _places(
         slots = [effect.slot] if effect.slot >= 0 else slots_of(frame, effect.kind, target, effect.position)
         return [each for slot in slots for each in _holders(frame, slot)]
     return []
+
+
+def _has_state(target: LibInst, effect: Effect) -> bool:
+    """Whether Python keeps what an effect changes in a library's object."""
+    if not target.cls.startswith(_TENSORS):
+        return True
+    return effect.detail.rpartition(".")[2] in _REBUILDS and effect.detail.startswith(("keras.", "Sequential."))
+
+
+def _states(target: Inst | LibInst, states: dict[Obj, Cell]) -> list[tuple[Place, Heap | None]]:
+    """What stands for the state of an object, or of those that it is a view of."""
+    shown = [o for o in target.fields[SOURCE].value if isinstance(o, Inst | LibInst)] if SOURCE in target.fields else []
+    return [(states.setdefault(each, Cell()), each) for each in shown or [target]]
 
 
 def _files(frame: Frame, effect: Effect) -> list[tuple[Place, Heap | None]]:
@@ -273,7 +286,8 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
         return True
     if isinstance(place, Cell) and len(place.value) == 1 and isinstance(next(iter(place.value)), Lit):
         return hides_default(place, owner) and any(not _is_early(frame, pos) for frame, pos in found)
-    if isinstance(place, Container):
+    # What stands for the state of an object is no field that anybody writes.
+    if isinstance(place, Container) or (isinstance(owner, Inst) and not place.writes):
         return any(not _is_early(frame, pos) for frame, pos in found)
     plain = {
         (frame.code, pos)

@@ -28,6 +28,7 @@ from hybridize.library.python.rules import (
     methods,
     nothing,
     recall,
+    remember,
     unpacked,
 )
 from hybridize.library.spec import Call, ClassSpec, Spec
@@ -115,7 +116,7 @@ def _chain_map(call: Call) -> Value:
             else:
                 element = unknown("an item of a chained mapping").value
                 call.engine.write(call.frame, made.rest_cell(), element, call.pos)
-    return join(made.value, call.arg(0))  # what is written goes to the first of the maps
+    return join(made.value, call.every())  # what is read comes from any of the maps, whenever they change
 
 
 # What mappings and sequences of the project inherit from the abstract classes: it is all built on their own methods.
@@ -175,6 +176,20 @@ def _added(call: Call) -> Value:
     return NONE_V
 
 
+def _user_dict(call: Call) -> Value:
+    """`UserDict(mapping, **items)`: a dictionary of its own under `data`."""
+    made = _dict(Call(call.engine, call.frame, call.pos, "builtins.dict", call.args, call.kwargs, None, call.rest))
+    remember(call, "data", made)
+    return NONE_V
+
+
+def _set_user_item(call: Call) -> Value:
+    for obj in recall(call, "data"):
+        if isinstance(obj, Container):
+            call.engine.set_item_quietly(call.frame, obj, call.arg(0), call.arg(1), call.pos)
+    return NONE_V
+
+
 _MAPPING: Final = {
     "get": Spec(_get),
     "keys": Spec(_keys),
@@ -200,8 +215,9 @@ _DATA_CLASSES: Final = {
         methods={
             **_MAPPING,
             **methods("update setdefault clear", nothing, "mutate"),
-            "__init__": constructor("data"),
+            "__init__": Spec(_user_dict),
             "pop": Spec(lambda call: call.elements(recall(call, "data")), effects=("mutate",)),
+            "__setitem__": Spec(_set_user_item, effects=("mutate",)),
             "__getitem__": Spec(
                 lambda call: call.engine.get_item(call.frame, recall(call, "data"), call.arg(0), call.pos)
             ),

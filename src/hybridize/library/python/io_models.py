@@ -145,10 +145,6 @@ def _dict_rows(call: Call) -> Value:
     return iterator_of(call, text_dict(call), "rows")
 
 
-def _configuration(call: Call) -> Value:
-    return text_dict(call)
-
-
 def _read_into(call: Call) -> Value:
     change(call, call.arg(0))
     return INT_V
@@ -416,22 +412,6 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "json.JSONDecoder": ClassSpec(methods={"decode": Spec(parsed), "raw_decode": Spec(opaque)}),
     "pickle.Pickler": ClassSpec(methods={"dump": Spec(nothing, effects=("io",))}),
     "pickle.Unpickler": ClassSpec(methods={"load": Spec(opaque, effects=("io",))}),
-    "configparser.ConfigParser": ClassSpec(
-        methods={
-            **methods("read read_file", listed(STR_V), "io"),
-            **methods("read_string read_dict", nothing, "mutate"),
-            **methods("get", text),
-            "getint": Spec(integer),
-            "getfloat": Spec(number),
-            "getboolean": Spec(truth),
-            **methods("sections options", listed(STR_V)),
-            **methods("has_section has_option", truth),
-            "items": Spec(listed(tup([STR_V, STR_V]).value)),
-            **methods("set add_section remove_section remove_option", nothing, "mutate"),
-            "write": Spec(nothing, effects=("io",)),
-            "__getitem__": Spec(_configuration),
-        },
-    ),
     "requests.Response": ClassSpec(
         methods={
             "json": Spec(parsed),

@@ -18,11 +18,12 @@ _PACKAGES: Final[Mapping[str, str]] = {
         "textwrap unicodedata urllib uuid zlib"
     ),
     "io_models": (
-        "bz2 cPickle cloudpickle codecs commentjson configparser csv dill fileinput fnmatch gdown glob gzip "
+        "bz2 cPickle cloudpickle codecs commentjson csv dill fileinput fnmatch gdown glob gzip "
         "h5py importlib io joblib json linecache lzma marshal mmap msgpack os pathlib pickle pkg_resources "
         "pkgutil requests shelve shutil simplejson smart_open tarfile tempfile tokenize toml tomli tomllib "
         "ujson urllib yaml zipfile"
     ),
+    "configurations": "configparser",
     "system": (
         "argparse atexit cProfile calendar ctypes datetime faulthandler gc getpass importlib logging optparse "
         "packaging pdb pkg_resources platform pstats resource signal socket sqlite3 subprocess sys time timeit "

@@ -11,7 +11,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import replace
-from hybridize.rules.asked import GETATTR, READ_FILE, SAID, TELLS, WORLD
+from hybridize.rules.asked import GETATTR, READ_FILE, SAID, WORLD
 from hybridize.rules.effects import within
 from hybridize.rules.globals import TELLING
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule
@@ -46,6 +46,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
             if _asks(view, instr[2]):
                 yield from _of_call(view, instr, known)
             continue
+        if settings and instr[0] == Op.ITEM:
+            yield from settings.told(view, instr)
         containers = known.late_containers(value) if value else ()
         cells = known.late_cells(frame, instr) if instr[0] in _OF_CELLS else ()
         if containers or cells:
@@ -77,7 +79,7 @@ def _is_environment(obj: Obj) -> bool:
 
 
 def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
-    """A read of the environment, of files, of the state of a library object, or of an attribute by its name."""
+    """A read of the environment, of files, of a library's settings, or of an attribute by its name."""
     for name in view.names(instr[2]):
         place = WORLD.get(name)
         if name in TELLING:
@@ -87,11 +89,6 @@ def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
         elif place is not None:
             if known.is_late(place) and (name != READ_FILE or _is_constant_path(view, instr)):
                 yield Hit(instr[-1], f"{SAID[place]}, which changes between calls", subject=place)
-        elif name.endswith(TELLS):
-            objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o in known.states]
-            for obj in objects[:1]:
-                said = f"asks for the state of a `{obj.cls}`, which changes between calls"
-                yield Hit(instr[-1], said, subject=known.states[obj])
         elif name == GETATTR and len(instr[3]) > 1:
             owners = view.value(instr[3][0][0])
             for attribute in {o.const for o in view.value(instr[3][1][0]) if isinstance(o, Lit)}:
@@ -107,7 +104,7 @@ def _asks(view: FrameView, slot: int) -> bool:
     found = asked.get(value)
     if found is None:
         names = view.names(slot)
-        found = asked[value] = any(n in WORLD or n in TELLING or n == GETATTR or n.endswith(TELLS) for n in names)
+        found = asked[value] = any(n in WORLD or n in TELLING or n == GETATTR for n in names)
     return found
 
 
