@@ -31,6 +31,7 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.index import lookup
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.values import uses
@@ -60,6 +61,7 @@ _RETURNABLE: Final = (
     "tensorflow_probability.",
 )
 _SEQUENCES: Final = frozenset({"tuple", "list"})
+_MEMBER_DEPTH: Final = 6
 _ITERATORS: Final = frozenset(f"builtins.{n}" for n in "zip map filter enumerate reversed".split())
 _MAPPINGS: Final = ("dict", "OrderedDict", "defaultdict")
 
@@ -94,25 +96,45 @@ def parts_of(view: FrameView, slot: int) -> tuple[Part, ...]:
     """The parts of what a slot holds that do not come back as they are."""
     value = view.value(slot)
     found: tuple[Part, ...] = view.project.shared(("parts", value), lambda: tuple(parts(value)))
-    members = [part for part in _display(view, slot) if _is_member(view, part)] if found else []
-    if members:
-        return (*found, Part((), OBJECT, "a member of an enumeration"))
-    return found
+    places = [place for place, part in _display(view, slot) if _is_member(view, part)] if found else []
+    if not places:
+        return found
+    rest = tuple(part for part in found if part.path not in places)  # the member's value is not what is returned
+    return (*rest, Part((), OBJECT, "a member of an enumeration"))
 
 
-def _display(view: FrameView, slot: int) -> list[int]:
-    """The slot itself, or those in the display of a tuple or list that it is."""
+def _display(view: FrameView, slot: int) -> list[tuple[tuple[object, ...], int]]:
+    """The slot itself, or those in the display of a tuple or list that it is, each with its path in the result."""
     made = view.definition(slot)
-    return [s for s, _ in made[2]] if made is not None and made[0] in (Op.TUPLE, Op.LIST) else [slot]
+    if made is None or made[0] not in (Op.TUPLE, Op.LIST):
+        return [((), slot)]
+    return [((i,), part) for i, (part, _) in enumerate(made[2])]
 
 
-def _is_member(view: FrameView, slot: int) -> bool:
-    """Whether a slot holds `C.NAME` of an `enum.Enum` whose members are no numbers or strings."""
+def _is_member(view: FrameView, slot: int, depth: int = _MEMBER_DEPTH) -> bool:
+    """Whether a slot holds `C.NAME` of an `enum.Enum` whose members are no numbers or strings, wherever it is read."""
     made = view.definition(slot)
-    if made is None or made[0] != Op.ATTR or made[3] in ("value", "name"):
+    if made is None or not depth:
         return False
-    owners = view.value(made[2])
-    return bool(owners) and all(isinstance(o, Class) and _is_plain_enum(o) for o in owners)
+    if made[0] == Op.ATTR:
+        return made[3] not in ("value", "name") and _all_enums(view.value(made[2]))
+    if made[0] in (Op.COPY, Op.REFINE):
+        return _is_member(view, made[2], depth - 1)
+    if made[0] == Op.PHI:
+        return any(_is_member(view, each, depth - 1) for _, each in made[2])
+    if made[0] == Op.BINARY and made[2] in ("|", "&", "^"):
+        return _is_member(view, made[3], depth - 1) and _is_member(view, made[4], depth - 1)
+    if made[0] != Op.CALL:
+        return False
+    callees = [callee for callee, how in view.callees(made[-1]) if how == "call"]
+    for inner in (FrameView(view.project, callee) for callee in callees):
+        if any(_is_member(inner, i[2], depth - 1) for i in index_of(inner.code).of(Op.RETURN) if inner.value(i[2])):
+            return True
+    return not callees and _all_enums(view.value(made[2]))
+
+
+def _all_enums(value: Value) -> bool:
+    return bool(value) and all(isinstance(o, Class) and _is_plain_enum(o) for o in value)
 
 
 def _is_plain_enum(cls: Class) -> bool:

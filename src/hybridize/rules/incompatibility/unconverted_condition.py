@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Tensor
+from hybridize.domain.objects import NONE_V, Bound, Container, Lib, Tensor
 from hybridize.domain.tensors import NDARRAY
+from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
+from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import control
 from hybridize.rules.conversion import Plain, follows, own, plain, refused
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.values import number
+from hybridize.rules.values import has_tensor, number
 from hybridize.rules.views import FrameView
 
 _FOLDS: Final = frozenset({"builtins.any", "builtins.all"})
+#: Methods of containers that give an element, and functions of TensorFlow that tell what is known while tracing.
+_LOOKS_UP: Final = frozenset({"get", "__getitem__", "pop"})
+_STATIC_CALLS: Final = frozenset({"tf.is_tensor", "tf.get_static_value"})
 _ASKING: Final = frozenset(f"builtins.{n}" for n in ("filter", "sorted", "max", "min", "list.sort"))
 
 
@@ -68,6 +73,10 @@ def _keys(view: FrameView) -> Iterator[Hit]:
             if mask:
                 yield Hit(call[-1], "`filter` asks symbolic tensors for their truth", mask)
             continue
+        mask = _kept(view, call)
+        if mask:
+            yield Hit(call[-1], f"`{name.removeprefix('builtins.')}` asks symbolic tensors for their truth", mask)
+            continue
         for callee, how in view.callees(call[-1]):
             if how in ("call", "callback") and _gives_tensor(view, callee):
                 mask = view.project.symbolic.lift(view.frame, call[-1], callee, view.project.symbolic.returned(callee))
@@ -75,6 +84,29 @@ def _keys(view: FrameView) -> Iterator[Hit]:
                     short = name.removeprefix("builtins.")
                     yield Hit(call[-1], f"`{short}` asks symbolic tensors for their truth", mask)
                     break
+
+
+def _kept(view: FrameView, call: Instr) -> int:
+    """The mask of the tensors that a key of the library's gives: `d.get`, `xs.__getitem__`, `tf.norm`."""
+    keys = [slot for name, slot in call[4] if name == "key"]
+    if not keys or _has_one(view, call):
+        return 0
+    key, found = keys[0], 0
+    for obj in view.value(key):
+        if isinstance(obj, Bound) and isinstance(obj.func, str) and obj.func.rpartition(":")[2] in _LOOKS_UP:
+            if any(has_tensor(value, arrays=False) for value in parts(obj.receiver)):
+                found |= view.symbolic(view.receiver(key))
+        elif isinstance(obj, Lib) and obj.name.startswith("tf.") and obj.name not in _STATIC_CALLS:
+            found |= OPERATION
+    return found
+
+
+def _has_one(view: FrameView, call: Instr) -> bool:
+    """Whether there is only one thing to choose from: nothing is compared."""
+    slot = call[3][0][0] if call[3] else view.receiver(call[2])
+    value = view.value(slot)
+    small = all(isinstance(o, Container) and o.exact and len(o.fields) < 2 for o in value)
+    return bool(value) and len(call[3]) < 2 and small
 
 
 def _gives_tensor(view: FrameView, callee: Frame) -> bool:
