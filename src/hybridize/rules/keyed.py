@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.facts.guards import regions
@@ -11,6 +11,8 @@ from hybridize.facts.origins import definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Instr, Op
 
+#: Whether a value may be true, and whether it may be false.
+Truth: TypeAlias = Callable[[Frame, Value], tuple[bool, bool]]
 _DEPTH: Final = 6
 _STATIC_SHAPE: Final = frozenset({"shape", "get_shape", "as_list"})
 
@@ -21,7 +23,7 @@ def keys(code: Code, position: int) -> list[int]:
 
 
 def _asked(code: Code, test: int) -> Iterator[int]:
-    """The keys that a condition looks up: `k not in d`, `d.get(k) is None`, `not d[k]`."""
+    """The keys that a condition looks up, or compares: `k not in d`, `d.get(k) is None`, `not d[k]`, `self.n != n`."""
     known = definitions(code)
     todo, seen = [test], set()
     while todo:
@@ -34,7 +36,11 @@ def _asked(code: Code, test: int) -> Iterator[int]:
             case Op.COMPARE if instr[2] in ("in", "not in"):
                 yield instr[3]
             case Op.COMPARE:
+                if instr[2] not in ("is", "is not"):
+                    yield from (instr[3], instr[4])  # `self.v is None or self.v.shape[0] != n`
                 todo += [instr[3], instr[4]]
+            case Op.PHI:  # of `and`, `or`
+                todo += [each for _, each in instr[2]]
             case Op.COPY | Op.REFINE:
                 todo.append(instr[2])
             case Op.UNARY:
@@ -49,6 +55,26 @@ def _asked(code: Code, test: int) -> Iterator[int]:
 
 def _is_get(made: Instr | None) -> bool:
     return made is not None and made[0] == Op.ATTR and made[3] == "get"
+
+
+def comes_late(frame: Frame, position: int, roots: Sequence[Frame], truth: Truth) -> bool:
+    """Whether the first call of a function, by its conditions on arguments, leaves out what a later one does."""
+    if frame not in roots:
+        return False
+    first = min(roots, key=lambda f: f.uid)
+    if frame is first or frame.code is not first.code or not _same_receiver(first, frame):
+        return False
+    for region in regions(frame.code).get(position, ()):
+        before, value = (f.vals[region.test] if region.test >= 0 else None for f in (first, frame))
+        if before and value and not truth(first, before)[0] and truth(frame, value)[0]:
+            return True
+    return False
+
+
+def _same_receiver(first: Frame, frame: Frame) -> bool:
+    """Whether two frames of a method are of one object: others have a graph of their own."""
+    parent = frame.code.parent
+    return parent is None or parent.kind != "class" or bool(frame.args and frame.args[0] == first.args[0])
 
 
 def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) -> bool:
@@ -70,6 +96,8 @@ def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) 
         case Op.ITEM | Op.UNPACK if _is_shape(frame, made[2]):
             every = frozenset(o for f in _same(frame, roots) for o in f.vals[key] or ())
             return _several(every)
+        case Op.ATTR if made[3] == "shape" and _is_parameter(frame, made[2]):
+            return len({o for f in _same(frame, roots) for o in f.vals[key] or ()}) > 1
         case Op.ITEM:
             return varies(frame, made[3], roots, depth - 1)
         case Op.TUPLE:
@@ -77,6 +105,10 @@ def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) 
         case Op.CALL if len(made[3]) == 1:
             return varies(frame, made[3][0][0], roots, depth - 1)
     return False
+
+
+def _is_parameter(frame: Frame, slot: int) -> bool:
+    return any(p.slot == slot for p in frame.code.params)
 
 
 def _same(frame: Frame, roots: Sequence[Frame]) -> Sequence[Frame]:

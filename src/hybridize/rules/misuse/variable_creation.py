@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Class, Func, Lit, Value
 from hybridize.facts.guards import guarded, is_cached
+from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.flow.truth import truth
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.records import dataclass
 from hybridize.rules.creation import makes_queue, makes_variables, may_own_variables
-from hybridize.rules.keyed import keys, varies
+from hybridize.rules.keyed import comes_late, keys, varies
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
@@ -28,9 +31,7 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     if name is None or is_cached(view.code):
         return
     if guarded(view.frame, pos):
-        found = keys(view.code, pos)
-        if found:
-            _keyed(view.project)[view.frame, pos] = (name, found)
+        _keyed(view.project)[view.frame, pos] = _Guarded(name, keys(view.code, pos))
         return
     yield Hit(pos, f"makes a `{name}` at every call")
 
@@ -61,25 +62,58 @@ def _adds_weights(func: Func) -> bool:
     return any(i[0] == Op.ATTR and i[3] in _OWN_WEIGHTS for i in index_of(func.code).flat)
 
 
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    """A creation under a guard, or a call of one: what is made, the keys that the guard asks for, the place of it."""
+
+    name: str
+    keys: list[int]
+    made: tuple[str, int] | None = None
+
+
 def keyed(function: FunctionView) -> Iterator[Hit]:
-    """What is made once for each key, where the calls of the function bring several keys."""
-    known = _keyed(function.project)
-    extents = function.project.extents
-    own = extents.of_all(function.frames) if known else 0
-    for (frame, pos), (name, slots) in known.items():
-        if own & extents.set_of([frame]) and any(varies(frame, slot, function.frames) for slot in slots):
-            message = f"makes a `{name}` for each key: at a later call, which is too late"
-            yield Hit(pos, message, path=frame.code.path, level=Level.WARNING)
+    """What is made once for each key, or under a condition that only a later call meets."""
+    project = function.project
+    known = _keyed(project)
+    own = project.extents.of_all(function.frames) if known else 0
+    engine = project.solution.engine
+    for (frame, pos), each in known.items():
+        if not own & project.extents.set_of([frame]):
+            continue
+        if any(varies(frame, slot, function.frames) for slot in each.keys):
+            message = f"makes a `{each.name}` for each key: at a later call, which is too late"
+        elif comes_late(frame, pos, function.frames, lambda f, value: truth(engine, f, value)):
+            message = f"makes a `{each.name}` at a later call, which is too late"
+        else:
+            continue
+        path = frame.code.path
+        evidence = [Evidence(message, path, pos >> 16)]
+        if each.made is not None:
+            evidence.append(Evidence(f"makes a `{each.name}`", each.made[0], each.made[1] >> 16))
+        yield Hit(pos, message, path=path, level=Level.WARNING, evidence=tuple(evidence))
 
 
-def _keyed(project: ProjectView) -> dict[tuple[Frame, int], tuple[str, list[int]]]:
-    """The guarded creations that `scan` has seen whose guard looks up a key: the name of what is made, and the keys."""
+def _keyed(project: ProjectView) -> dict[tuple[Frame, int], _Guarded]:
+    """The guarded creations that `scan` has seen, and the guarded calls of functions that make something."""
     return project.shared("keyed creations", dict)
 
 
 def passes(view: FrameView, pos: int, callee: Frame) -> bool:
     """Calls that run once, or keep what they made, make nothing at the later ones."""
-    return not guarded(view.frame, pos) and not is_cached(callee.code)
+    if guarded(view.frame, pos):
+        name, made = _first_made(FrameView(view.project, callee))
+        _keyed(view.project).setdefault((view.frame, pos), _Guarded(name, keys(view.code, pos), made))
+        return False
+    return not is_cached(callee.code)
+
+
+def _first_made(view: FrameView) -> tuple[str, tuple[str, int] | None]:
+    """What a function makes itself, and where."""
+    for instr in index_of(view.code).of(Op.CALL):
+        name = makes_variables(view, instr[2])
+        if name is not None:
+            return name, (view.code.path, instr[-1])
+    return "variable", None
 
 
 RULE = Rule(
