@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final
 
-from hybridize.domain.objects import NONE, Cell, Container, Inst, Lit, Obj, Prim, Tensor, Tup, Value
+from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.origins import callees_at, definitions
 from hybridize.flow.frames import Effect, Frame
@@ -39,11 +39,15 @@ _NO_VALUE: Final[Value] = frozenset()
 
 @dataclass(eq=False)
 class Region:
-    """Code that runs under a condition: what the condition reads, the code, and the condition's slot (-1: none)."""
+    """Code that runs under a condition: what the condition reads, the code, and the condition's slot (-1: none).
+
+    `instead` runs where the code does not: the branches that leave before it.
+    """
 
     tested: frozenset[str]
     code: Block
     test: int = -1
+    instead: tuple[Block, ...] = ()
     answers: dict[Frame, bool] = field(default_factory=dict)  # of `_sets_what_it_tests`
     tidy: dict[Frame, bool] = field(default_factory=dict)  # of `_leaves_only_state`
 
@@ -166,12 +170,20 @@ def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
     value = frame.vals[slots[0]] or _NO_VALUE
     if len(value) != 1 or not all(isinstance(o, Lit) for o in value):
         return False
-    if cell.value == value:
+    if cell.value == value and not _hides_default(effect, value):
         return True
     places = [(code, pos) for code, pos in cell.writes if (code, pos) != (frame.code, effect.position)]
     if len(places) > 1 or any(c.kind != "module" and c.name not in _CONSTRUCTORS for c, _ in places):
         return False
     return all(reader.frame.code.kind == "module" for reader in cell.readers)
+
+
+def _hides_default(effect: Effect, value: Value) -> bool:
+    """Whether a field takes the place of another value that the class gives, which is what is read before."""
+    if not isinstance(effect.target, Inst):
+        return False
+    shared = [base.fields.get(effect.detail) for base in effect.target.cls.mro if isinstance(base, Class)]
+    return any(cell is not None and cell.value and cell.value != value for cell in shared)
 
 
 def _cell_of(frame: Frame, effect: Effect) -> Cell | None:
@@ -261,8 +273,9 @@ def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, 
             tested = frozenset(_reads(code, instr[2]))
             for branch in (instr[3], instr[4]):
                 _walk(code, branch, (*stack, Region(tested, branch, instr[2])), found)
-            if any(branch and branch[-1][0] in _ENDS for branch in (instr[3], instr[4])):
-                stack = (*stack, Region(tested, block[i + 1 :], instr[2]))
+            ends = [branch for branch in (instr[3], instr[4]) if branch and branch[-1][0] in _ENDS]
+            if ends:
+                stack = (*stack, Region(tested, block[i + 1 :], instr[2], tuple(ends)))
         elif op == Op.LOOP:
             loop: Loop = instr[2]
             tested = frozenset() if loop.is_for else frozenset(_counted(code, loop.condition))
@@ -406,10 +419,30 @@ def _leaves_only_state(frame: Frame, region: Region) -> bool:
     return found
 
 
+def _is_state(code: Code, region: Region, slot: int) -> bool:
+    """Whether what is returned is read from the state that the region sets, and what later calls return, too."""
+    name = _name_read(code, slot)
+    if name not in region.tested or name not in region.written(code) or not region.instead:
+        return False
+    others = [i for block in region.instead for i in instructions(block) if i[0] == Op.RETURN]
+    return bool(others) and all(_name_read(code, i[2]) == name for i in others)
+
+
+def _name_read(code: Code, slot: int) -> str | None:
+    """The field, global or captured variable whose value is in a slot."""
+    made = definitions(code).get(slot)
+    return str(made[3 if made[0] == Op.ATTR else 2]) if made is not None and made[0] in _STATES else None
+
+
+_STATES: Final = frozenset({Op.GLOBAL, Op.CELL, Op.ATTR})
+
+
 def _is_tidy(frame: Frame, region: Region) -> bool:
     kept = {slot for instr in region.block if instr[0] != Op.CALL for slot in _put(instr)}
     for instr in region.block:
-        if instr[0] == Op.RETURN and not _is_object(frame.vals[instr[2]] or _NO_VALUE):
+        if instr[0] != Op.RETURN or _is_object(frame.vals[instr[2]] or _NO_VALUE):
+            continue
+        if not _is_state(frame.code, region, instr[2]):
             return False
     index = index_of(frame.code)
     for instr in index.of(Op.PHI):

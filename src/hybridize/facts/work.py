@@ -105,6 +105,16 @@ class Counts:
             result *= _known_trips(frame, loop)
         return result
 
+    def between(self, frame: Frame, outer: int, pos: int) -> float:
+        """How often a place runs at most for each run of another one around it; inf where that is not known."""
+        places = self.places(frame.code)
+        known = places.around.get(outer, ())
+        result = 1.0
+        for loop in places.around.get(pos, ()):
+            if loop not in known:
+                result *= _known_trips(frame, loop)
+        return result
+
     def copies(self, frame: Frame, pos: int, unknown: float = ITERATIONS) -> float:
         """How often a place stands in the graph: loops over Python values are unrolled.
 

@@ -63,7 +63,8 @@ class Hit:
     `position` is `line << 16 | column` (column from 0); `needs` is the mask of what must be symbolic for it to hold
     (facts.symbolic; `OPERATION`: whenever the code is traced); `evidence` comes after the calls that lead here, and
     `path` names another file where the hit is not in the function's own.
-    `level` and `outcome` replace the rule's where one hit is milder or worse than the rest.
+    `level` and `outcome` replace the rule's where one hit is milder or worse than the rest. One that is not `sure`
+    rests on calls that were merged: it keeps functions eager, and is not told of hybrid ones in large programs.
     """
 
     position: int
@@ -76,6 +77,7 @@ class Hit:
     outcome: Outcome | None = None
     blocks: frozenset[Blocks] | None = None
     subject: object = None  # what `confirm` needs to know
+    sure: bool = True
 
 
 #: Looks at one instruction of one frame: hits travel from there to every function whose traced extent holds the frame.

@@ -15,6 +15,7 @@ from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass, replace
 from hybridize.rules.dispatch import Dispatch
+from hybridize.rules.eagerly import eager_only
 from hybridize.rules.model import Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -192,7 +193,10 @@ class Scanner:
         members = set(component)
         gathered: list[Carried] = []
         for frame in component:
-            gathered += self._own(frame)
+            own = self._own(frame)
+            if len(component) > 1 and _comes_by_chance(frame):
+                own = (replace(each, sure=False) for each in own)
+            gathered += own
         for frame in component:
             for pos, callee, how in self.project.extents.calls(frame):
                 if how not in NOT_TRACED and callee not in members:
@@ -209,8 +213,11 @@ class Scanner:
             return
         view = FrameView(self.project, frame)
         called, vals = self._dispatch.called, frame.vals
+        untraced = eager_only(frame)
         for instr, watchers in self._dispatch.watched(frame.code):
             made = instr[1]
+            if untraced and instr[-1] in untraced:
+                continue
             if type(made) is int and made >= 0 and vals[made] is None:
                 continue  # control never gets there
             if instr[0] == Op.CALL:
@@ -222,19 +229,19 @@ class Scanner:
                 try:  # not `_guarded`: one generator more for each trigger of each instruction
                     for hit in trigger(view, instr):
                         if hit.needs:
-                            sure = instr[0] != Op.CALL or not is_either(frame, instr[-1])
+                            sure = hit.sure and (instr[0] != Op.CALL or not is_either(frame, instr[-1]))
                             yield Carried(rule, hit, frame, hit.needs, (), sure)
                 except Exception as error:
                     self._failed(rule, error)
         for rule in self._dispatch.scanning(frame.code):
             assert rule.frame is not None
             for hit in self._guarded(rule, rule.frame, view):
-                if hit.needs:
-                    yield Carried(rule, hit, frame, hit.needs, ())
+                if hit.needs and not (untraced and hit.path is None and hit.position in untraced):
+                    yield Carried(rule, hit, frame, hit.needs, (), hit.sure)
 
     def _lifted(self, frame: Frame, pos: int, callee: Frame) -> Iterator[Carried]:
         found = self._carried.get(callee)
-        if not found:
+        if not found or pos in eager_only(frame):
             return
         pruned = Pruned(frame, pos, callee)
         prunes = pruned.some
@@ -252,6 +259,12 @@ class Scanner:
             if needs:
                 sure = carried.sure and not either
                 yield Carried(carried.rule, carried.hit, carried.frame, needs, (step, *carried.path), sure)
+
+
+def _comes_by_chance(frame: Frame) -> bool:
+    """Whether every call that runs a frame may run something else instead."""
+    sites = [(caller, pos) for caller in frame.callers if not caller.gone for pos, f in caller.calls if f is frame]
+    return bool(sites) and all(is_either(caller, pos) for caller, pos in sites)
 
 
 def _nearest(gathered: list[Carried]) -> tuple[Carried, ...]:

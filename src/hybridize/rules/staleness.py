@@ -134,7 +134,8 @@ def _ranks(project: ProjectView) -> dict[Frame, int]:
 def _starts(solution: Solution) -> list[Frame]:
     """Where runs of the program begin: module bodies, and what nothing calls."""
     bodies = list(solution.world.module_frames.values())
-    roots = {callee: None for body in bodies for (_, callee), how in body.calls.items() if how == "root"}
+    live = {frame for frames in solution.frames.values() for frame in frames}
+    roots = {callee: None for body in bodies for _, callee in body.roots if callee in live}
     return [*bodies, *roots]
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lib, Lit
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import ProjectView
@@ -36,7 +38,26 @@ def scan(project: ProjectView) -> Iterator[Hit]:
                         if const == {True}:
                             on.append((instr[-1], obj.name))
             for pos, name in on if not off else ():
-                yield Hit(pos, f"`{name}` runs every hybrid function eagerly", path=frame.code.path)
+                level = Level.INFO if _is_asked_for(frame, pos) else None
+                yield Hit(pos, f"`{name}` runs every hybrid function eagerly", path=frame.code.path, level=level)
+
+
+def _is_asked_for(frame: Frame, pos: int) -> bool:
+    """Whether a condition that no constant decides stands around a place: a flag of whoever starts the program."""
+    for instr in index_of(frame.code).of(Op.IF):
+        inside = any(each[-1] == pos for branch in (instr[3], instr[4]) for each in instructions(branch))
+        known = all(isinstance(o, Lit) for o in frame.vals[instr[2]] or ())
+        if inside and not known and not _asks_for_main(frame, instr[2]):
+            return True
+    return False
+
+
+def _asks_for_main(frame: Frame, slot: int) -> bool:
+    """`__name__ == "__main__"`."""
+    made = index_of(frame.code).definitions.get(slot)
+    if made is None or made[0] != Op.COMPARE:
+        return False
+    return any(isinstance(o, Lit) and o.const == "__main__" for o in frame.vals[made[4]] or ())
 
 
 RULE = Rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.objects import Lit, Prim, Unknown
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -15,7 +16,8 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     flow = control(view)
     mask = flow.tensor(instr[2])
     if mask and all(flow.runs(s) for s in flow.structure.of(Op.ASSERT) if s.instr is instr):
-        yield Hit(instr[-1], "asserts a symbolic tensor", mask)
+        merged = any(isinstance(o, Lit | Prim | Unknown) for o in view.value(instr[2]))
+        yield Hit(instr[-1], "asserts a symbolic tensor", mask, sure=not merged)
 
 
 RULE = Rule(

@@ -24,7 +24,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     many: dict[tuple[str, int], bool] = {}  # with whether it is the receiver
     reached: dict[frozenset[object], set[int]] = {}  # the call sites of the same objects
     makers: dict[tuple[str, int], set[int]] = {}  # the call sites of each place that makes an argument
+    hybrids = function.project.solution.world.hybrids
     for caller, pos, _, how in function.callers():
+        if caller.code in hybrids and pos not in index_of(caller.code).looped:
+            continue  # that runs once for each trace of the caller
         call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
         receiver = _receiver(function, caller, call) if call is not None else -1
         for slot in [receiver] + [s for s, _ in call[3]] + [s for _, s in call[4]] if call is not None else ():

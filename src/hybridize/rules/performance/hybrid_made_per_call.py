@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from hybridize.domain.objects import Func, Value, Wrapper
+from hybridize.domain.objects import Bound, Container, Func, Value, Wrapper
 from hybridize.facts.origins import call_at
+from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
@@ -15,6 +17,11 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.values import uses
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
+#: So many calls pay for a trace: then it is told, and no more.
+_PAYS: Final = 8.0
+#: What wants a hybrid function to write it down, and calls it no more.
+_EXPORTS: Final = ("tf.saved_model.save", "keras.Model.save", "keras.Sequential.save", "keras.models.save_model")
+
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """`tf.function` is applied in a loop, or in a function that runs often and does not keep the result."""
@@ -22,16 +29,35 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     for where, pos in places(function):
         frames = [f for f in function.project.solution.frames.get(where, ()) if not f.gone]
-        if where.kind == "class":
+        if where.kind == "class" or (where.kind != "module" and _is_exported(function.project, frames, function.code)):
             continue
+        level = Level.INFO if _pays(function, where, pos) else None
         if pos in index_of(where).looped:
             if not _is_kept(function.project, frames, function.code):
-                yield Hit(pos, "made hybrid in a loop: every iteration traces anew", path=where.path)
+                yield Hit(pos, "made hybrid in a loop: every iteration traces anew", path=where.path, level=level)
         elif where.kind != "module" and any(map(_is_called_often, frames)):
             if _is_kept(function.project, frames, function.code) and not _is_dropped(function, frames):
                 continue
             message = f"made hybrid at every call of `{where.name}`: every call traces anew"
-            yield Hit(pos, message, path=where.path)
+            yield Hit(pos, message, path=where.path, level=level)
+
+
+def _pays(function: FunctionView, where: Code, pos: int) -> bool:
+    """Whether a loop calls the function many times for each time that it is made."""
+    calls = [(caller, at) for caller, at, _, how in function.callers() if how != "root"]
+    counts = function.project.shared("counts of made functions", Counts)
+    return bool(calls) and all(c.code is where and counts.between(c, pos, at) >= _PAYS for c, at in calls)
+
+
+def _is_exported(project: ProjectView, frames: list[Frame], code: Code) -> bool:
+    """Whether the function is written down where it is made, as a signature of a saved model."""
+    for frame in frames:
+        view = FrameView(project, frame)
+        for instr in index_of(frame.code).of(Op.CALL):
+            given = [s for s, _ in instr[3]] + [s for _, s in instr[4]]
+            if any(_holds(frame.vals[s], code) for s in given) and not set(_EXPORTS).isdisjoint(view.names(instr[2])):
+                return True
+    return False
 
 
 def _is_called_often(frame: Frame) -> bool:
@@ -44,6 +70,8 @@ def _is_dropped(function: FunctionView, frames: list[Frame]) -> bool:
     if _is_kept(function.project, frames, function.code, returned=False):
         return False
     sites = {(c, at) for f in frames for c in f.callers for at, callee in c.calls if callee is f}
+    counts = function.project.shared("counts of made functions", Counts)
+    paid: list[bool] = []  # for each site: whether a loop calls what it makes many times
     for caller, at in sites:
         call = call_at(caller.code, at)
         if call is None or at not in index_of(caller.code).looped:
@@ -51,7 +79,8 @@ def _is_dropped(function: FunctionView, frames: list[Frame]) -> bool:
         used = uses(FrameView(function.project, caller), call[1])
         if not used or not all(_only_calls(caller, use, call[1]) for use in used):
             return False
-    return bool(sites)
+        paid.append(any(counts.between(caller, at, use[-1]) >= _PAYS for use in used))
+    return not all(paid)
 
 
 def _only_calls(caller: Frame, use: Instr, slot: int) -> bool:
@@ -81,8 +110,6 @@ def _is_kept(project: ProjectView, frames: list[Frame], code: Code, *, returned:
 
 def _is_method_call(frame: Frame, instr: tuple[object, ...]) -> bool:
     """Whether a call may keep its argument in a container (`steps.append(f)`)."""
-    from hybridize.domain.objects import Bound, Container
-
     func = frame.vals[instr[2]] or ()  # type: ignore[call-overload]  # slots are ints
     return any(isinstance(o, Bound) and isinstance(o.receiver, Container) for o in func)
 
@@ -92,6 +119,8 @@ def _holds(value: Value | None, code: Code, depth: int = 3) -> bool:
         if isinstance(obj, Func) and obj.code is code:
             return True
         if isinstance(obj, Wrapper) and depth and _holds(obj.inner, code, depth - 1):
+            return True
+        if isinstance(obj, Bound) and isinstance(obj.func, Func) and obj.func.code is code:
             return True
     return False
 

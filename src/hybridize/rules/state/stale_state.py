@@ -49,6 +49,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
         if settings and instr[0] == Op.ITEM:
             yield from settings.told(view, instr)
         containers = known.late_containers(value) if value else ()
+        if containers and any(isinstance(o, Tensor) for o in value):
+            containers = ()  # a tensor, which calls that were merged made a list of
         cells = known.late_cells(frame, instr) if instr[0] in _OF_CELLS else ()
         if containers or cells:
             yield from _of_places(instr, cells, containers)

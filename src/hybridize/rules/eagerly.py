@@ -1,0 +1,57 @@
+"""Code that runs eagerly only: branches under `tf.executing_eagerly()`, which no trace gets to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lib
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of, instructions
+from hybridize.program.ir import Op
+
+_NOWHERE: Final[frozenset[int]] = frozenset()
+#: Functions that ask for the mode, with the answer while tracing.
+_WHILE_TRACING: Final = {
+    "tf.executing_eagerly": False,
+    "tf.compat.v1.executing_eagerly": False,
+    "tf.inside_function": True,
+}
+_NAMES: Final = ("executing_eagerly", "inside_function")
+
+
+def eager_only(frame: Frame) -> frozenset[int]:
+    """The positions in a frame that no trace gets to."""
+    attributes = index_of(frame.code).attributes
+    if all(name not in attributes for name in _NAMES):
+        return _NOWHERE
+    return frozenset(_positions(frame))
+
+
+def _positions(frame: Frame) -> Iterator[int]:
+    index = index_of(frame.code)
+    for instr in index.of(Op.IF):
+        answer = _answer(frame, instr[2])
+        if answer is not None:
+            yield from (each[-1] for each in instructions(instr[4] if answer else instr[3]))
+
+
+def _answer(frame: Frame, slot: int) -> bool | None:
+    """What a condition is while tracing, where it asks just for that."""
+    known = index_of(frame.code).definitions
+    positive = True
+    while True:
+        made = known.get(slot)
+        if made is None:
+            return None
+        if made[0] in (Op.COPY, Op.REFINE):
+            slot = made[2]
+        elif made[0] == Op.UNARY and made[2] == "not":
+            slot, positive = made[3], not positive
+        else:
+            break
+    found = frame.vals[made[2]] or () if made[0] == Op.CALL else ()
+    names = {o.name if isinstance(o, Lib) else "" for o in found}
+    answers = {_WHILE_TRACING.get(name) for name in names}
+    answer = answers.pop() if len(answers) == 1 else None
+    return answer if answer is None else answer is positive
