@@ -244,3 +244,99 @@ step(tf.ones(3)); slow(tf.ones(3)); bad(tf.ones(3))
     found = {(f.code, f.line, f.function) for f in analyze([tmp_path], Config()).findings}
     assert found >= {("HY301", 4, "main:bad"), ("HY201", 4, "main:bad")}
     assert not any(function == "main:step" for _, _, function in found)
+
+
+def severities(source: str, folder: Path) -> set[tuple[str, int, str]]:
+    """What a program's findings of severity warning and error are: code, line, severity."""
+    (folder / "main.py").write_text(source, "utf-8")
+    found = {(f.code, f.line, f.severity.value) for f in analyze([folder], Config()).findings}
+    return {each for each in found if each[2] != "info"}
+
+
+def test_what_pays_is_asked_for_or_never_traced_is_no_alarm(tmp_path: Path) -> None:
+    source = """\
+import argparse
+import tensorflow as tf
+parser = argparse.ArgumentParser()
+parser.add_argument("--debug", action="store_true")
+if parser.parse_args().debug:
+    tf.config.run_functions_eagerly(True)
+def train(data):
+    @tf.function
+    def step(x):
+        return x * 2
+    for x in data:
+        step(x)
+def once(x):
+    @tf.function
+    def step(z):
+        return z * 2
+    return step(x)
+def check(x):
+    if tf.executing_eagerly():
+        if not tf.reduce_all(x > 0):
+            raise ValueError("bad")
+        x.numpy()
+@tf.function
+def checked(x):
+    check(x)
+    return x * 2
+FLAG = None
+def flag():
+    global FLAG
+    if FLAG is not None:
+        return FLAG
+    FLAG = True
+    return FLAG
+@tf.function
+def flagged(x):
+    return x * 2 if flag() else x
+@tf.function
+def inner(x, f):
+    return f(x)
+@tf.function
+def outer(x):
+    return inner(x, lambda z: z * 2)
+data = tf.data.Dataset.from_tensor_slices(tf.ones((100, 3))).batch(10)
+for epoch in range(3):
+    train(data)
+    once(tf.ones(3))
+    checked(tf.ones(3))
+    flagged(tf.ones(3))
+    outer(tf.ones(3))
+"""
+    found = severities(source, tmp_path)
+    assert {(code, line) for code, line, _ in found if code != "HY345"} == {("HY102", 14)}
+
+
+def test_runs_that_begin_where_nothing_calls_and_defaults_of_classes(tmp_path: Path) -> None:
+    """What changes between the calls of an uncalled function is stale; a class's default is read before it is set."""
+    source = """\
+import tensorflow as tf
+class Growing:
+    def __init__(self):
+        self.scale = 1.0
+    def grow(self):
+        self.scale = self.scale * 2
+    def call(self, x):
+        return tf.sin(tf.cos(tf.sin(x))) * self.scale
+class Once:
+    n = None
+    def get(self):
+        if self.n is not None:
+            return 4
+        self.n = 3
+        return self.n
+    def call(self, x):
+        return tf.sin(tf.cos(tf.sin(x))) * self.get()
+def run():
+    growing, once = Growing(), Once()
+    for _ in range(4):
+        growing.grow()
+        growing.call(tf.ones(3))
+        once.call(tf.ones(3))
+"""
+    (tmp_path / "main.py").write_text(source, "utf-8")
+    report = analyze([tmp_path], Config(all_safe=True))
+    found = {f.facts.qualname: {s.code for s in f.statuses} for f in report.functions}
+    assert "HY602" in found["Growing.call"] and "HY003" in found["Once.call"]
