@@ -34,12 +34,15 @@ MAX_TUPLES: Final = 4
 MAX_OBJECTS: Final = 48
 MAX_DEPTH: Final = 5
 MAX_GROWING: Final = 12
+#: So many values are joined one after the other; of more, the result is kept.
+_FEW: Final = 2
 #: Marks a tensor that stands for several dtypes.
 SUMMARY: Final = (-9,)
 
 TOO_MANY: Final = Unknown("too many values")
 
 _memo: dict[tuple[Value, Value], Value] = {}
+_many: dict[tuple[Value, ...], Value] = {}
 _values: dict[Value, Value] = {}
 _summaries: dict[Value, Value] = {}
 
@@ -47,6 +50,7 @@ _summaries: dict[Value, Value] = {}
 def reset_lattice() -> None:
     """Forgets memoized joins (between analyses)."""
     _memo.clear()
+    _many.clear()
     _values.clear()
     _summaries.clear()
 
@@ -74,43 +78,54 @@ def join(a: Value, b: Value) -> Value:
 
 def join_all(values: list[Value] | tuple[Value, ...]) -> Value:
     """The join of many values."""
-    result = BOTTOM
-    for value in values:
-        result = join(result, value)
-    return result
+    if len(values) <= _FEW:
+        result = BOTTOM
+        for value in values:
+            result = join(result, value)
+        return result
+    key = tuple(values)
+    found = _many.get(key)
+    if found is None:
+        found = BOTTOM
+        for value in key:
+            found = join(found, value)
+        _many[key] = found
+    return found
 
 
 def normalize(value: Value) -> Value:
     """Summarizes what is over its bound; the result covers the value and does not depend on any order."""
-    lits: dict[str, list[Lit]] = defaultdict(list)
-    prims: dict[str, list[Prim]] = defaultdict(list)
+    lits: dict[str, list[Lit]] = {}
+    prims: dict[str, list[Prim]] = {}
     tensors: list[Tensor] = []
     tuples: list[Tup] = []
-    streams: dict[str, list[Stream]] = defaultdict(list)
+    streams: dict[str, list[Stream]] = {}
     unknowns: list[Unknown] = []
     rest: list[Obj] = []
     for obj in value:
-        match obj:
-            case Lit():
-                lits[obj.kind].append(obj)
-            case Prim():
-                prims[obj.kind].append(obj)
-            case Tensor():
-                tensors.append(obj)
-            case Tup():
-                tuples.append(obj)
-            case Stream():
-                streams[obj.kind].append(obj)
-            case Unknown():
-                unknowns.append(obj)
-            case _:
-                rest.append(obj)
+        if isinstance(obj, Lit):
+            lits.setdefault(obj.kind, []).append(obj)
+        elif isinstance(obj, Prim):
+            prims.setdefault(obj.kind, []).append(obj)
+        elif isinstance(obj, Tensor):
+            tensors.append(obj)
+        elif isinstance(obj, Tup):
+            tuples.append(obj)
+        elif isinstance(obj, Stream):
+            streams.setdefault(obj.kind, []).append(obj)
+        elif isinstance(obj, Unknown):
+            unknowns.append(obj)
+        else:
+            rest.append(obj)
     if len(rest) > MAX_OBJECTS or TOO_MANY in value:
         rest, unknowns = [], [TOO_MANY]  # once summarized, always summarized: joins must only grow
     out: list[Obj] = rest
-    out += _primitives(lits, prims)
-    out += _tensors(tensors)
-    out += _tuples(tuples, streams)
+    if lits or prims:
+        out += _primitives(lits, prims)
+    if tensors:
+        out += _tensors(tensors)
+    if tuples:
+        out += _tuples(tuples, streams)
     for kind, group in streams.items():
         out.append(group[0] if len(group) == 1 else _one_stream(kind, join_all([s.element for s in group]), group))
     if unknowns:
@@ -205,7 +220,8 @@ def _tuples(group: list[Tup], streams: dict[str, list[Stream]]) -> list[Obj]:
         kept = [t for t in members if not any(o is not t and _covers_items(o, t) for o in members)]
         out += [_merged_tuple(kept)] if len(kept) > MAX_TUPLES else kept
     if len(by_length) > MAX_TUPLES:
-        streams["tuple"].append(stream("tuple", join_all([item for t in group for item in t.items])))
+        element = join_all([item for t in group for item in t.items])
+        streams.setdefault("tuple", []).append(stream("tuple", element))
         return []
     return out
 

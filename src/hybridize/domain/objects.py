@@ -221,9 +221,10 @@ class Heap(Obj):
 
     def cell(self, name: Any) -> Cell:
         """The cell of a field or a constant key, made when first asked for."""
-        cell = self.fields.get(name)
-        if cell is None:
-            cell = self.fields[name] = self._made(name)
+        fields = self.fields
+        if name in fields:
+            return fields[name]
+        cell = fields[name] = self._made(name)
         return cell
 
     def rest_cell(self) -> Cell:
@@ -234,11 +235,12 @@ class Heap(Obj):
 
     def absent(self, name: Any) -> Cell:
         """What to read where a field is not there, so as to run again when it is."""
-        cell = self.awaited.get(name)
-        if cell is None:
-            if self.awaited is _NOTHING:
-                self.awaited = {}
-            cell = self.awaited[name] = Cell()
+        awaited = self.awaited
+        if name in awaited:
+            return awaited[name]
+        if awaited is _NOTHING:
+            awaited = self.awaited = {}
+        cell = awaited[name] = Cell()
         return cell
 
     def _made(self, name: Any) -> Cell:
@@ -334,11 +336,13 @@ class Class(Heap):
         "code",
         "derives_container",
         "foreign",
+        "library",
         "line",
         "metaclass",
         "module",
         "mro",
         "name",
+        "names",
         "subclasses",
     )
 
@@ -350,6 +354,8 @@ class Class(Heap):
         self.bases: tuple[Obj, ...] = ()
         self.mro: tuple[Obj, ...] = (self,)
         self.line: tuple[Class, ...] = (self,)  # the classes of the project in it
+        self.library: tuple[str, ...] = ()  # the names of those of libraries
+        self.names: tuple[str, ...] | None = None  # and of all that these derive from, once somebody asks
         self.derives_container: bool | None = None
         self.metaclass: Class | None = None  # of the project
         self.foreign = False  # some base is unknown
@@ -478,12 +484,14 @@ def counter(const: int | str) -> Lit:
 
 def prim(kind: str, varies: bool = False) -> Prim:
     """A primitive of type `kind` whose value is not known."""
-    return intern_obj(Prim, kind, varies)
+    found: Prim | None = _interned.get((Prim, kind, varies))
+    return intern_obj(Prim, kind, varies) if found is None else found
 
 
 def tensor(kind: str, dtype: str | None = None, shape: Shape = None, content: Shape = None) -> Tensor:
     """The tensor type with these properties."""
-    return intern_obj(Tensor, kind, dtype, shape, content)
+    found: Tensor | None = _interned.get((Tensor, kind, dtype, shape, content))
+    return intern_obj(Tensor, kind, dtype, shape, content) if found is None else found
 
 
 #: Structures beyond these bounds are cut off: a program that nests values without end must not do so here.
@@ -517,12 +525,13 @@ def _cut(value: Value) -> Value:
 
 def lib(name: str) -> Lib:
     """A library name."""
-    return intern_obj(Lib, name)
+    found: Lib | None = _interned.get((Lib, name))
+    return intern_obj(Lib, name) if found is None else found
 
 
 def bound(func: Obj | str, receiver: Obj) -> Bound:
     """A bound method."""
-    made = intern_obj(Bound, func, receiver)
+    made: Bound = _interned.get((Bound, func, receiver)) or intern_obj(Bound, func, receiver)
     if made.depth > MAX_NESTING or made.size > MAX_STRUCTURE:
         return intern_obj(Bound, func if isinstance(func, str | Func) else _TOO_DEEP, _TOO_DEEP)
     return made
@@ -547,7 +556,8 @@ def _cut_part(part: Any) -> Any:
 
 def unknown(reason: str) -> Unknown:
     """An unknown value."""
-    return intern_obj(Unknown, reason)
+    found: Unknown | None = _interned.get((Unknown, reason))
+    return intern_obj(Unknown, reason) if found is None else found
 
 
 def reset_interning() -> None:

@@ -231,19 +231,18 @@ class Attributes(Cells):
 
     def library_bases(self, cls: Class) -> list[str]:
         """The library classes in the method resolution order."""
-        return [base.name for base in cls.mro if isinstance(base, Lib)]
+        return list(cls.library)
 
     def mro_names(self, obj: Obj) -> tuple[str, ...]:
         """The names of the library classes that an object's class derives from, bases of bases included."""
-        if isinstance(obj, Inst):
-            names = self.library_bases(obj.cls)
-        elif isinstance(obj, Class):
-            names = self.library_bases(obj)
-        elif isinstance(obj, LibInst):
-            names = [obj.cls]
-        else:
+        if isinstance(obj, LibInst):
+            return registry.class_chain(obj.cls)
+        cls = obj.cls if isinstance(obj, Inst) else obj
+        if not isinstance(cls, Class):
             return ()
-        return tuple(dict.fromkeys(base for name in names for base in registry.class_chain(name)))
+        if cls.names is None:
+            cls.names = tuple(dict.fromkeys([base for name in cls.library for base in registry.class_chain(name)]))
+        return cls.names
 
     def bind(self, frame: Frame, item: Obj, receiver: Obj, pos: int) -> Value:
         """What a class attribute becomes when it is read through an instance (or class, for class methods)."""
@@ -315,7 +314,7 @@ class Attributes(Cells):
             meta = self.class_lookup(frame, obj.metaclass, name)
             if meta:
                 return self.bind_all(frame, meta, obj, pos)
-        for base in self.library_bases(obj):
+        for base in obj.library:
             if registry.method_spec(base, name) is not None:
                 # A class method makes instances of the class that it is asked of.
                 return bound(f"{base}:{name}", obj).value if name == "from_config" else lib(f"{base}.{name}").value

@@ -182,7 +182,7 @@ class Calls(FunctionCalls):
             self._library_init(frame, pos, inst, args, kwargs)
 
     def _library_init(self, frame: Frame, pos: int, inst: Inst, args: list[Value], kwargs: Mapping[str, Value]) -> None:
-        for base in self.library_bases(inst.cls):
+        for base in inst.cls.library:
             found = registry.method_spec(base, "__init__")
             if found is not None and found[1].rule is not None:
                 found[1].rule(Call(self, frame, pos, f"{base}.__init__", args, kwargs, inst))
@@ -263,7 +263,7 @@ class Calls(FunctionCalls):
                 return self.call_value(frame, pos, bound_method, args, kwargs, how, rest)
             finally:
                 self.rules_open -= 1
-        for base in self.library_bases(obj.cls):
+        for base in obj.cls.library:
             spec = registry.call_spec(base)
             if spec is not None and spec.rule is not None:
                 if spec.op:
@@ -335,7 +335,7 @@ class Calls(FunctionCalls):
         assert isinstance(method.func, str)
         receiver = method.receiver
         cls, _, name = method.func.rpartition(":")
-        classes = [cls] if cls else self._library_classes(receiver)
+        classes = (cls,) if cls else self._library_classes(receiver)
         for candidate in classes:
             found = registry.method_spec(candidate, name)
             if found is not None:
@@ -349,12 +349,10 @@ class Calls(FunctionCalls):
         full = f"{classes[0] if classes else 'object'}.{name}"
         return unknown_method(Call(self, frame, pos, full, args, kwargs, receiver, rest))
 
-    def _library_classes(self, receiver: Obj) -> list[str]:
+    def _library_classes(self, receiver: Obj) -> tuple[str, ...]:
         if isinstance(receiver, Inst):
-            return self.library_bases(receiver.cls)
-        if isinstance(receiver, Class):
-            return self.library_bases(receiver)
-        return [registry_class(receiver)]
+            return receiver.cls.library
+        return receiver.library if isinstance(receiver, Class) else (registry_class(receiver),)
 
     def _call_library_instance(
         self, frame: Frame, pos: int, obj: LibInst, args: list[Value], kwargs: Mapping[str, Value], rest: Value

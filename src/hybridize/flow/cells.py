@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hybridize.domain.lattice import collapse, join, widen
 from hybridize.domain.objects import (
@@ -37,6 +37,8 @@ _CONTAINERS = {
     "collections.OrderedDict": "dict",
     "collections.deque": "deque",
 }
+
+_T = TypeVar("_T")
 
 
 class Cells:
@@ -75,6 +77,34 @@ class Cells:
         step = frame.step
         cell.readers[step] = step.runs
         return cell.value
+
+    def shared(self, frame: Frame, key: object, found_by: Callable[[Frame], _T]) -> _T:
+        """What is found by reading much, for all steps that ask for it under a key.
+
+        It is looked for once, and anew when something that was read then is no longer as it was. `found_by` is given
+        the frame that reads.
+        """
+        shared = self.world.shared
+        source = shared.get(key)
+        if source is None:
+            source = shared[key] = Frame(frame.uid, frame.code, frame.module, None, key)
+        if source.running:  # it asks for itself
+            return found_by(frame)
+        if source.stale or not source.runs:
+            source.runs += 1
+            source.base.runs = source.base.seen = source.runs
+            source.stale = source.stuck = source.volatile = False
+            source.lenient, source.running = frame.lenient, True
+            try:
+                source.common = (found_by(source),)
+            finally:
+                source.running = False
+                source.stale = source.stale or source.common is None
+        frame.stuck = frame.stuck or source.stuck
+        frame.volatile = frame.volatile or source.volatile
+        source.waiters[frame.step] = frame.step.runs
+        found: _T = source.common[0]
+        return found
 
     def items(self, frame: Frame, obj: Heap) -> list[tuple[Any, Value]]:
         """The fields of an object or constant keys of a container, with their values; the frame runs again when there

@@ -29,6 +29,8 @@ def linearize(cls: Class) -> None:
     bottom = lib(OBJECT)
     cls.mro = (cls, *[obj for obj in merged if obj is not bottom and obj is not cls], bottom)
     cls.line = tuple([obj for obj in cls.mro if isinstance(obj, Class)])
+    cls.library = tuple([obj.name for obj in cls.mro if isinstance(obj, Lib)])
+    cls.names = None
 
 
 def _merge(sequences: list[list[Obj]]) -> list[Obj] | None:

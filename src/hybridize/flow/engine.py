@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from hybridize.domain.lattice import join, widen
 from hybridize.domain.objects import (
@@ -40,6 +40,7 @@ from hybridize.library.spec import Call
 
 #: A frame is run at most so often; the lattice is finite, but high.
 MAX_RUNS = 1000
+_BUILTINS: Final = {name: lib(f"builtins.{name}").value for name in BUILTINS}
 
 
 class Engine(Definitions):
@@ -62,6 +63,8 @@ class Engine(Definitions):
         """Marks a frame to be run again."""
         if not frame.uses:
             frame.stale = True
+            if frame.common is not None:
+                self.wake(frame.waiters)
         elif not frame.queued and not frame.dead:
             frame.queued = True
             heapq.heappush(self._queue, (frame.rank, -frame.uid, frame))
@@ -175,16 +178,16 @@ class Engine(Definitions):
         module = frame.module
         if name in module.code.bound:
             module.cell(name).readers[frame.step] = frame.step.runs
-            if name in BUILTINS:
-                return lib(f"builtins.{name}").value
+            if name in _BUILTINS:
+                return _BUILTINS[name]
             found = self._wildcard(module, name)
             if found:
                 return found
             frame.stuck = True
             return unknown(f"`{name}`, not bound yet").value if frame.lenient else BOTTOM
         module.absent(name).readers[frame.step] = frame.step.runs
-        if name in BUILTINS:
-            return lib(f"builtins.{name}").value
+        if name in _BUILTINS:
+            return _BUILTINS[name]
         if name == "__name__":
             return STR_V
         if name in ("__file__", "__doc__", "__package__"):
@@ -271,8 +274,17 @@ class Engine(Definitions):
             return
         self.import_module(frame, source)
         self.read(frame, source.absent(EVERY))
+        step, place, fields = frame.step, (frame.code, pos), source.fields
         for name in self._exported(frame, source):
-            self.write(frame, mine.cell(name), self.module_attr(frame, source, name), pos)
+            cell, mirror = fields.get(name), mine.cell(name)
+            if cell is None or not cell.value:
+                self.write(frame, mirror, self.module_attr(frame, source, name), pos)
+                continue
+            cell.readers[step] = step.runs
+            if mirror.value is cell.value:  # as it mostly is: modules run often until all that they import is there
+                mirror.writes[place] = None
+            else:
+                self.write(frame, mirror, cell.value, pos)
         for library in self.world.wildcards.get(source, ()):
             self._note_wildcard(mine, library)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from hybridize.domain.lattice import collapse, join, widen
@@ -59,7 +60,7 @@ class Step:
         self.frame = frame
         self.inputs: Any = NOTHING
         self.result: Value | None = None
-        self.log: list[tuple[int, Any, Any]] = []
+        self.log: Sequence[tuple[int, Any, Any]] = ()
         self.dirty = False
         self.runs = 0  # the run of the frame that last executed it: what it read in earlier ones no longer counts
         self.seen = 0  # the run of the frame that last came to it
@@ -77,6 +78,7 @@ class Frame:
         "calls",
         "cells",
         "code",
+        "common",
         "dead",
         "doubts",
         "earlier",
@@ -139,6 +141,7 @@ class Frame:
         self.calls: dict[tuple[int, Frame], str] = {}
         self.earlier: dict[tuple[int, Frame], str] = {}  # while it runs: the calls of the run before
         self.roots: dict[tuple[int, Frame], None] = {}  # what the unknown caller calls from the place of this frame
+        self.common: Any = None  # of a frame that only stands for what several ask for: what they get (`Cells.shared`)
         self.uses = 0  # how many call sites go here, of frames that are in use themselves
         self.stale = False  # out of use, and behind what it depends on
         self.bound = False  # called with a receiver

@@ -220,7 +220,14 @@ class HeapAccess(Attributes):
         self.work += 1
         if self.work > self.limit:
             raise ExhaustedError
-        return [self.read(frame, cell) for cell in (obj.rest_cell(), obj.absent(EVERY), *obj.fields.values())]
+        step = frame.step
+        run = step.runs
+        values: list[Value] = []
+        for cell in (obj.rest_cell(), obj.absent(EVERY), *obj.fields.values()):
+            cell.readers[step] = run
+            if cell.value:
+                values.append(cell.value)
+        return values
 
     def keys_of(self, frame: Frame, obj: Container) -> Value:
         """The join of the keys of a dict."""

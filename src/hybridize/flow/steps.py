@@ -56,7 +56,7 @@ def kept(handler: Handler, inputs_of: Inputs, *, assigns: bool = True) -> Handle
         frame.stuck = stuck
         step.inputs = inputs
         step.result = vals[instr[1]] if assigns else None
-        step.log = frame.log[noted:]
+        step.log = frame.log[noted:] if len(frame.log) > noted else ()
 
     return perform
 

@@ -45,6 +45,7 @@ class World:
         self.cached: dict[Code, None] = {}  # functions that `functools` keeps the results of
         self.fixtures: dict[Func, Mapping[str, Value]] = {}  # functions that pytest calls for their value
         self.parameters: dict[Obj, dict[int, tuple[Value, Value]]] = {}  # names and values that `parametrize` gives
+        self.shared: dict[Any, Frame] = {}  # who stands for what several ask for (`Cells.shared`)
         self.intercepted = False  # some class of the project defines `__getattribute__`
         self.failures: list[str] = []  # models that raised
         self._sites: dict[Any, dict[Frame, Any]] = {}

@@ -7,6 +7,7 @@ unknown too.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from hybridize.domain.objects import (
@@ -78,6 +79,7 @@ def library_module(name: str) -> Value:
     return lib(registry.normalize(name)).value
 
 
+@lru_cache(maxsize=16384)
 def library_attribute(owner: str, name: str, *, only_known: bool = False) -> Value:
     """An attribute of a library module or class; bottom where `only_known` and the index does not have it."""
     full = registry.normalize(f"{owner}.{name}")

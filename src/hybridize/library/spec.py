@@ -8,7 +8,7 @@ instance does and what calling one does. Rules are shared by groups of functions
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -28,6 +28,7 @@ from hybridize.domain.objects import (
 from hybridize.records import dataclass, field
 
 Rule: TypeAlias = "Callable[[Call], Value]"
+_T = TypeVar("_T")
 
 #: The field of a library object that is a view of another: that one.
 SOURCE: Final = "$source"
@@ -56,6 +57,7 @@ class EngineApi(Protocol):
     def set_item(self, frame: Any, obj: Obj, index: Value, value: Value, pos: int) -> None: ...
     def elements(self, frame: Any, value: Value, pos: int) -> Value: ...
     def read(self, frame: Any, cell: Cell) -> Value: ...
+    def shared(self, frame: Any, key: object, found_by: Callable[[Any], _T]) -> _T: ...
     def items(self, frame: Any, obj: Heap) -> list[tuple[Any, Value]]: ...
     def write(self, frame: Any, cell: Cell, value: Value, pos: int) -> None: ...
     def container(self, frame: Any, pos: int, kind: str, tag: str = ...) -> Container: ...

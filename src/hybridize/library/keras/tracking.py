@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from hybridize.domain.lattice import join_all
 from hybridize.domain.objects import BOTTOM, EVERY, Container, Inst, LibInst, Obj, Tensor, Tup, Value, show, tensor
@@ -150,10 +150,19 @@ _PLAIN: Final = frozenset({_LAYER, "keras.Model", "tf.Module"})
 _MOST_LISTED: Final = 48
 
 
-def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
-    search = _Search(call, which)
+def _searched(call: Call, frame: Any, which: tuple[str, ...]) -> _Search:
+    """The walk over the attributes of the receiver, read by a frame."""
+    inner = Call(call.engine, frame, call.pos, call.name, [], {}, call.receiver)
+    search = _Search(inner, which)
     if call.receiver is not None:
         search.visit(call.receiver, 0)
+    return search
+
+
+def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
+    search = call.engine.shared(
+        call.frame, ("weights", call.receiver, which, call.frame.lenient), lambda frame: _searched(call, frame, which)
+    )
     found = search.found
     if search.waits:
         call.frame.stuck = True

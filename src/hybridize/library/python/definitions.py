@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Final
 
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
     EVERY,
@@ -125,24 +126,30 @@ def _attr_field(call: Call) -> Value:
 # Copies --------------------------------------------------------------------------------------------------------------
 
 
+#: What has copies, or holds what has.
+_COPIED: Final = (Container, Inst, Tup)
+
+
 class _Copier:
     """Copies values for one call: fresh containers, one for each kind and depth; each original is copied once."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
         self.done: set[tuple[Obj, int]] = set()
-        self.known: dict[tuple[Value, int], Value] = {}
+        self.known: dict[int, dict[Value, Value]] = defaultdict(dict)  # by depth
 
     def copies(self, value: Value, depth: int) -> Value:
         """The copies of every object of a value."""
         if not depth:
             return value
-        found = self.known.get((value, depth))
+        known = self.known[depth]
+        found = known.get(value)
         if found is None:
-            found = BOTTOM
-            for obj in value:
-                found = join(found, self.copied(obj, depth))
-            self.known[value, depth] = found
+            if any(isinstance(obj, _COPIED) for obj in value):
+                found = join_all([self.copied(obj, depth) for obj in value])
+            else:
+                found = value
+            known[value] = found
         return found
 
     def copied(self, obj: Obj, depth: int) -> Value:
@@ -171,18 +178,28 @@ class _Copier:
     def _fill_instance(self, obj: Inst, made: Inst, depth: int) -> None:
         engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
         engine.read(frame, obj.absent(EVERY))
-        for key, cell in list(obj.fields.items()):
-            engine.write(frame, made.cell(key), self.copies(engine.read(frame, cell), depth - 1), pos)
+        self._fill_fields(obj, made, depth)
         if obj.rest is not None:
             engine.write(frame, made.rest_cell(), self.copies(engine.read(frame, obj.rest), depth - 1), pos)
         behind, twin = engine.container_behind(obj), engine.container_behind(made)
         if behind is not None and twin is not None:
             self._fill(behind, twin, depth)
 
+    def _fill_fields(self, obj: Heap, made: Heap, depth: int) -> None:
+        engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
+        step, place = frame.step, (frame.code, pos)
+        for key, cell in list(obj.fields.items()):
+            cell.readers[step] = step.runs
+            value = self.copies(cell.value, depth - 1)
+            target = made.cell(key)
+            if value is target.value:  # as it is where the call is only repeated
+                target.writes[place] = None
+            else:
+                engine.write(frame, target, value, pos)
+
     def _fill(self, obj: Container, made: Container, depth: int) -> None:
         engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
-        for key, cell in list(obj.fields.items()):
-            engine.write(frame, made.cell(key), self.copies(engine.read(frame, cell), depth - 1), pos)
+        self._fill_fields(obj, made, depth)
         if not engine.is_exact(frame, obj):
             engine.lose_exactness(made)
             rest = self.copies(engine.read(frame, obj.rest_cell()), depth - 1)
