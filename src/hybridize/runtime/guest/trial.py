@@ -124,17 +124,11 @@ class Trials:
             real: what it prints is passed on.
             gradients: compute those that a tape around the call would give.
             seconds: a limit, for what may not end.
-            graph: it is the hybrid form: tapes from outside know nothing of a graph's tensors, and must not be used up.
             tapes: the tapes that it can reach are replaced by the one around the call, which watches nothing else.
+            graph: it is the hybrid form: tapes from outside know nothing of a graph's tensors, and must not be used up.
         """
         outcome = Outcome()
-        args, keywords = arguments
-        if not real:
-            copies = self.state.snapshot.stand_in()
-            if graph and not tapes:
-                copies.update(self.state.snapshot.guard_tapes(self._tf))
-            args = tuple(copies.get(id(a), a) for a in args)
-            keywords = {k: copies.get(id(v), v) for k, v in keywords.items()}
+        args, keywords = arguments if real else self._copied(arguments, guarded=graph and not tapes)
         tape = self._tf.GradientTape(persistent=True) if gradients else None
         if tapes:
             args, keywords = self._retaped(tape, args, keywords)
@@ -149,11 +143,9 @@ class Trials:
                     started = perf_counter()
                     outcome.value = call(*args, **keywords)
                     outcome.seconds = perf_counter() - started
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, GeneratorExit):
                 raise
             except BaseException as problem:
-                if isinstance(problem, GeneratorExit):
-                    raise
                 outcome.error = problem
         outcome.text, outcome.files, outcome.notes = streams.text, streams.files, streams.notes
         outcome.calls = streams.calls
@@ -167,6 +159,14 @@ class Trials:
         if kept is not None:  # the program asks for gradients itself, if it wants to
             kept.restore()
         return outcome
+
+    def _copied(self, arguments: Arguments, *, guarded: bool) -> Arguments:
+        """The arguments of a run that the program must not see: stand-ins for iterators and, if `guarded`, tapes."""
+        copies = self.state.snapshot.stand_in()
+        if guarded:
+            copies.update(self.state.snapshot.guard_tapes(self._tf))
+        args, keywords = arguments
+        return tuple(copies.get(id(a), a) for a in args), {k: copies.get(id(v), v) for k, v in keywords.items()}
 
     def _backwards(self, outcome: Outcome, tape: Any, sources: list[Any]) -> None:
         """The gradients, and what the program's own code does on the way back."""
