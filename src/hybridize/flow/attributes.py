@@ -440,10 +440,10 @@ class Attributes(Cells):
             case Lib():
                 frame.effect("state", None, f"{obj.name}.{name}", pos)
                 return
-            case Wrapper():  # a decorated function
+            case Wrapper():  # a decorated function: its attributes are kept, and looked for, with the function inside
                 for inner in obj.inner:
-                    if isinstance(inner, Func):
-                        frame.effect("attribute", inner, name, pos)
+                    if isinstance(inner, Func | Wrapper):
+                        self.set_attr(frame, inner, name, value, pos)
                 return
             case _:
                 return

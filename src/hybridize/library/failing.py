@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any, Final, TypeAlias
 
-from hybridize.domain.objects import NONE, Bound, Class, Func, Inst, LibInst, Lit, Obj, Tensor, Tup, Value
+from hybridize.domain.objects import BOTTOM, NONE, Bound, Class, Func, Inst, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, RAGGED, SPARSE, SYMBOLIC, Shape
 from hybridize.library import registry
 from hybridize.library.arguments import INFER, Args, Impossible, Operand, Unsure
@@ -39,10 +39,7 @@ def call_fails(
     engine: Any, frame: Any, pos: int, name: str, args: list[Value], kwargs: dict[str, Value], receiver: Obj | None
 ) -> bool:
     """Whether a call of a library function raises for certain; each argument must be one object."""
-    values = [*args, *kwargs.values()]
-    if any(len(v) != 1 for v in values) or any(isinstance(o, _ACTIVE) for v in values for o in v):
-        return False
-    if any(isinstance(o, Tensor) and o.kind in _OTHERS for v in values for o in v):
+    if not _may_ask(args, kwargs):
         return False
     probe = _Probe(engine, frame, pos, name, args, kwargs, receiver)
     probe.refused = False
@@ -58,6 +55,30 @@ def call_fails(
     except Unsure:
         return False
     return probe.refused
+
+
+def call_result(
+    engine: Any, frame: Any, pos: int, name: str, args: list[Value], kwargs: dict[str, Value], receiver: Obj | None
+) -> Value:
+    """What a call of a library function on other arguments would give; empty where that is not known, or it raises."""
+    rule = _rule(name, receiver)
+    if rule is None or not _may_ask(args, kwargs):
+        return BOTTOM
+    probe = _Probe(engine, frame, pos, name, args, kwargs, receiver)
+    probe.refused = False
+    try:
+        found: Value = rule(probe)
+    except (Impossible, Unsure):
+        return BOTTOM
+    return BOTTOM if probe.refused else found
+
+
+def _may_ask(args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether each argument is one object, which no rule calls, and no tensor of a kind that the checks do not know."""
+    values = [*args, *kwargs.values()]
+    if any(len(v) != 1 for v in values) or any(isinstance(o, _ACTIVE) for v in values for o in v):
+        return False
+    return not any(isinstance(o, Tensor) and o.kind in _OTHERS for v in values for o in v)
 
 
 #: What a rule may call, so that it is not asked again.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Lit, Obj, Tensor, Tup, Value
+from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Lit, Obj, Tensor, Tup, Value, Wrapper
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import guarded, parts
 from hybridize.facts.origins import call_at, definitions, slots_of
@@ -238,6 +238,8 @@ def fields_named(owners: frozenset[Obj], name: str) -> list[tuple[Cell, Heap | N
                     shared = base.fields.get(name) if isinstance(base, Heap) else None
                     if shared is not None:
                         found.append((shared, None))
+        elif isinstance(obj, Wrapper):  # the attributes of a decorated function
+            found += fields_named(obj.inner, name)
     return [*found, *_switches(owners)] if name in _SWITCHED else found
 
 

@@ -6,21 +6,24 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Container, Lit, Prim, Tensor, Tup, Value
+from hybridize.domain.objects import BOTTOM, NONE_V, Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, Shape
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import Control, control
+from hybridize.rules.dims import unknown_dims
 from hybridize.rules.kinds import certain
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
+from hybridize.rules.turn import Turn
 from hybridize.rules.views import FrameView
 
 _ELEMENTWISE: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _RANKS: Final = frozenset({"tf.expand_dims", "tf.stack"})
 _GROWS: Final = frozenset({"tf.concat", "tf.repeat", "tf.tile", "tf.pad"})
+_MOST: Final = 4  # values before a loop that are looked at
 _OPTIONS: Final = "tf.autograph.experimental.set_loop_options"
 
 
@@ -80,8 +83,25 @@ def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], in
         if why is None:
             made = flow.view.definition(back)
             why = _shape_change(flow, before, made, phi[1], invariant) if made is not None else None
+        if why is None and not invariant and unknown_dims(flow.view, entry) is None:
+            why = _after_a_turn(flow, site, phi[1], entry, back)
         if why is not None:
             return why
+    return None
+
+
+def _after_a_turn(flow: Control, site: Site, head: int, entry: int, back: int) -> str | None:
+    """Why what a turn makes of one of the values before the loop is of another shape."""
+    others = {}
+    for phi in site.instr[2].phis:
+        value = next((flow.view.value(slot) for edge, slot in phi[2] if edge == site.instr[2].entry), BOTTOM)
+        others[phi[1]] = value if len(value) == 1 else BOTTOM
+    for obj in sorted(flow.view.value(entry), key=repr)[:_MOST]:
+        if isinstance(obj, Tensor):
+            after = Turn(flow.view, {**others, head: obj.value}).value(back)
+            why = certain(obj.value, after, shapes=True)
+            if why is not None:
+                return why
     return None
 
 
@@ -248,6 +268,32 @@ a `tf.TensorArray`.""",
         Example(
             """\
 import tensorflow as tf
+def halved(x):
+    return tf.nn.avg_pool1d(x, 2, 2, "VALID")
+def target(x):
+    while tf.shape(x)[1] > 1:
+        x = halved(x)
+    return x
+r1 = target(tf.ones([1, 4, 2]))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(a, b, n):
+    for _ in tf.range(n):
+        a, b = b, a
+    return a
+r1 = target(tf.ones([2]), tf.ones([3]), tf.constant(2))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 def target(x):
     total = 0
     for v in x:
@@ -288,6 +334,16 @@ r1 = target(tf.constant([1.0, 2.0]))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x, n):
+    for _ in tf.range(n):
+        x = tf.transpose(x) + 1.0
+    return x
+r1 = target(tf.ones([2, 2]), tf.constant(3))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

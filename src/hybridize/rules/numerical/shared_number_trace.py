@@ -18,7 +18,7 @@ _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "**"})
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """A parameter receives 1 and True, or 2 and 2.0, in different calls."""
-    if not function.facts.may_be_hybrid or not function.frames:
+    if not function.facts.may_be_hybrid and not any(frame.ops for frame in function.frames):
         return
     for index, param in enumerate(function.code.params):
         literals = {o for f in function.frames for o in f.args[index] if isinstance(o, Lit) and o.kind in _NUMBERS}
