@@ -144,7 +144,7 @@ def _assigned(view: FrameView, backs: list[int]) -> int | None:
     """The place of the statement that makes the new value."""
     for back in backs:
         made = view.definition(back)
-        if made is not None and made[0] in (Op.BINARY, Op.INPLACE, Op.CALL, Op.ITEM, Op.LIST, Op.TUPLE):
+        if made is not None and made[0] in (Op.BINARY, Op.INPLACE, Op.CALL, Op.ITEM, Op.LIST, Op.TUPLE, Op.UNPACK):
             return int(made[-1])
     return None
 
