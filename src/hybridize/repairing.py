@@ -42,7 +42,8 @@ class Repaired:
     """What became of the repairs: the new contents by path, the report on them, and both lists with reasons.
 
     `done` has each repair once, with the functions that it was for. `left` are those not applied. `made` are the
-    functions that repairs made (ids), each with that of the function it is a part of.
+    functions that repairs made (ids), each with that of the function it is a part of. `unlocked` are these and those
+    that repairs were for (ids).
     """
 
     report: Report
@@ -50,6 +51,7 @@ class Repaired:
     done: list[tuple[Proposed, tuple[str, ...]]] = field(default_factory=list)
     left: list[tuple[Bundle, str]] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)
+    unlocked: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -76,7 +78,9 @@ def repair(analyze: Analyze, report: Report, read: Read, wanted: Wanted) -> Repa
         failed = _failures(report, attempt, wanted)
         if not failed:
             left += [*attempt.refused.values(), *rejected.values()]
-            return Repaired(attempt.report, attempt.contents, _done(attempt), left, _made(attempt))
+            made = _made(attempt)
+            unlocked = frozenset(made) | {function for function, _ in attempt.applied}
+            return Repaired(attempt.report, attempt.contents, _done(attempt), left, made, unlocked)
         rejected.update(failed)
         if number == _ATTEMPTS - 2:  # what is left may fail in turn for ever: none, then
             reason = "not kept: other repairs in the same run did not unlock anything"

@@ -74,6 +74,31 @@ def test_one_that_is_selected_is(file: Path) -> None:
     assert "@tf.function" not in text
 
 
+def test_one_that_is_selected_comes_with_its_conversion(file: Path) -> None:
+    assert main(["fix", "--unsafe-fixes", "--select", "HY801", "--only", "train_step"]) == 0
+    assert "@tf.function\ndef train_step" in file.read_text()
+
+
+def test_a_conversion_that_is_ignored_is_not_made(file: Path) -> None:
+    main(["fix", "--unsafe-fixes", "--select", "HY801", "--ignore", "P1"])
+    text = file.read_text()
+    assert "tf.print(" in text
+    assert "@tf.function" not in text
+
+
+def test_a_part_that_is_selected_is_decorated(file: Path) -> None:
+    main(["fix", "--unsafe-fixes", "--select", "HY817"])
+    assert "@tf.function\ndef _train_step_graph" in file.read_text()
+
+
+def test_a_byte_order_mark_stays(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_bytes(b"\xef\xbb\xbf" + PROGRAM.encode())
+    assert main(["fix", "--unsafe-fixes", "--diff"]) == 1
+    assert "+import sys\n" in capsys.readouterr().out
+    main(["fix", "--unsafe-fixes"])
+    assert file.read_bytes().startswith(b"\xef\xbb\xbfimport sys\nimport tensorflow as tf\n")
+
+
 def test_a_second_run_changes_nothing(file: Path) -> None:
     main(["fix", "--unsafe-fixes"])
     text = file.read_text()

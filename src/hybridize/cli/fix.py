@@ -77,14 +77,14 @@ def run(args: argparse.Namespace) -> int:
         accepted = choose(args, paths, config, report, chosen)
         chosen = None if accepted is None else frozenset(accepted)
     repaired = mend(args, paths, config, report, chosen)
-    final = selected(repaired.report, config)
+    final = selected(repaired.report, config, repaired.unlocked)
     withheld: list[tuple[FunctionReport, str]] = []
     chosen = with_parts(repaired, chosen)
     if args.verify is not None:
         kept, withheld = _verified(args, final, planned(final, chosen), repaired.contents)
         chosen = frozenset(kept) | {repaired.made[each] for each in kept if each in repaired.made}
         repaired = mend(args, paths, config, report, chosen)  # what a conversion needs that is not made is not, either
-        final = selected(repaired.report, config)
+        final = selected(repaired.report, config, repaired.unlocked)
         chosen = with_parts(repaired, chosen)
     functions = None if chosen is None else [f for f in final.functions if f.facts.id in chosen]
     lines = {function.facts.id: function.facts.line for function in report.functions}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hybridize.repairing import Repaired
     from hybridize.repairs.model import Bundle
     from hybridize.report.style import Style
+    from hybridize.rewrite.model import FileResult
 
 #: So many kinds of reasons are counted by name.
 _REASONS = 6
@@ -46,9 +47,14 @@ def render(
 
 def diff(files: Sequence[FileChanges], style: Style) -> str:
     """The unified diff of all files."""
+    return diff_of([file.result for file in files if file.result], style)
+
+
+def diff_of(results: Sequence[FileResult], style: Style) -> str:
+    """The unified diff of files by what becomes of them."""
     from hybridize.rewrite import unified_diff
 
-    diffs = [unified_diff(file.result) for file in files if file.result]
+    diffs = [unified_diff(result) for result in results]
     if not style.enabled:
         return "".join(diffs)
     colours = {"+": "green", "-": "red", "@": "cyan"}

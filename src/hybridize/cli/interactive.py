@@ -8,11 +8,14 @@ from collections.abc import Sequence
 
 from hybridize.cli.output import write
 from hybridize.config import Config
+from hybridize.records import dataclass, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hybridize.decide.model import FunctionReport, Report
+    from hybridize.repairing import Repaired
     from hybridize.repairs.model import Bundle
+    from hybridize.rewrite.model import FileResult
 
 _HELP = "y: make it, n: leave it, a: make it and all that follow, q: leave it and all that follow\n"
 
@@ -30,8 +33,9 @@ def choose(
     asked = {function.facts.id for function in plain}
     items: list[FunctionReport | Bundle] = [*plain]
     items += [b for b in report.repairs if b.function not in asked and (chosen is None or b.function in chosen)]
+    states = _States(args, paths, config, report)
     for item in items:
-        name, text = _shown(args, paths, config, report, item)
+        name, text = _shown(states, item, frozenset(accepted))
         if not text:
             continue
         if not everything:
@@ -46,13 +50,40 @@ def choose(
     return accepted
 
 
-def _shown(
-    args: argparse.Namespace, paths: Sequence[str], config: Config, report: Report, item: FunctionReport | Bundle
-) -> tuple[str, str]:
-    """The id of an item's function, and its diff with the reason; an empty text where there is nothing to do."""
+@dataclass(slots=True)
+class _States:
+    """What becomes of the files where the changes of some functions (ids) are made, and of no others."""
+
+    args: argparse.Namespace
+    paths: Sequence[str]
+    config: Config
+    report: Report
+    known: dict[frozenset[str], tuple[Repaired, dict[str, FileResult]]] = field(default_factory=dict)
+
+    def of(self, names: frozenset[str]) -> tuple[Repaired, dict[str, FileResult]]:
+        """The repairs, and the files that change by their paths."""
+        from hybridize.cli.changes import plan_fixes
+        from hybridize.cli.fix import with_parts
+        from hybridize.cli.mending import mend
+        from hybridize.cli.session import selected
+
+        if names not in self.known:
+            repaired = mend(self.args, self.paths, self.config, self.report, names)
+            final = selected(repaired.report, self.config, repaired.unlocked)
+            chosen = with_parts(repaired, names) or names
+            functions = [f for f in final.functions if f.facts.id in chosen]
+            files = plan_fixes(final, functions, repaired.contents)
+            self.known[names] = (repaired, {f.path: f.result for f in files if f.result is not None})
+        return self.known[names]
+
+
+def _shown(states: _States, item: FunctionReport | Bundle, accepted: frozenset[str]) -> tuple[str, str]:
+    """The id of an item's function, and its diff with the reason; an empty text where there is nothing to do.
+
+    The diff of a repair is from what the changes that were accepted make of the files.
+    """
     from hybridize.cli.changes import plan_fixes
-    from hybridize.cli.fix_report import diff
-    from hybridize.cli.mending import mend
+    from hybridize.cli.fix_report import diff, diff_of
     from hybridize.cli.output import style_for
     from hybridize.cli.session import selected
     from hybridize.repairs.model import Bundle
@@ -62,21 +93,32 @@ def _shown(
     if not isinstance(item, Bundle):
         name = item.facts.id
         head = f"{item.facts.path}:{item.facts.line} {verdict(item)} {item.facts.qualname}: {rests_on(item)}"
-        files = plan_fixes(selected(report, config), [item])
-        text = diff(files, style)
+        text = diff(plan_fixes(selected(states.report, states.config), [item]), style)
         return name, f"\n{style.paint(head, 'bold')}\n{text}" if text else ""
     name = item.function
-    repaired = mend(args, paths, config, report, frozenset((name,)))
-    if not repaired.done:
+    alone, _ = states.of(frozenset((name,)))
+    if not alone.done:
         return name, ""
-    final = selected(repaired.report, config)
-    parts = {part for part, whole in repaired.made.items() if whole == name}
-    files = plan_fixes(final, [f for f in final.functions if f.facts.id in {name, *parts}], repaired.contents)
+    _, before = states.of(accepted)
+    repaired, after = states.of(accepted | {name})
+    earlier = {each.edits for each, _ in states.of(accepted)[0].done}
     lines = [style.paint(f"{item.path}:{item.line} repair {item.qualname}", "bold")]
     for each, _ in repaired.done:
-        doubt = f" [unsafe: {each.doubt}]" if each.doubt else ""
-        lines.append(f"  line {each.line}: {each.code} {each.name}: {each.says}{doubt}")
-    return name, "\n" + "\n".join(lines) + "\n" + diff(files, style)
+        if each.edits not in earlier:
+            doubt = f" [unsafe: {each.doubt}]" if each.doubt else ""
+            lines.append(f"  line {each.line}: {each.code} {each.name}: {each.says}{doubt}")
+    results = [_since(before.get(path), result) for path, result in after.items()]
+    text = diff_of([each for each in results if each.changed], style)
+    return name, "\n" + "\n".join(lines) + "\n" + text if text else ""
+
+
+def _since(before: FileResult | None, after: FileResult) -> FileResult:
+    """What changes from one state of a file to another."""
+    from hybridize.rewrite.compose import edits_between
+
+    if before is None:
+        return after
+    return replace(after, original=before.new, edits=edits_between(before.new, after.new))
 
 
 def _ask() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from hybridize.cli.errors import UsageError
@@ -12,6 +12,7 @@ from hybridize.cli.options import overrides
 from hybridize.cli.output import complain
 from hybridize.cli.progress import Progress
 from hybridize.config import FROM_COMMAND_LINE, Config, ConfigError, load_config
+from hybridize.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,11 +36,26 @@ def analyze(paths: Sequence[str], config: Config, *, repairs: bool = True) -> Re
     return selected(run_analysis(paths, config, repairs=repairs), config)
 
 
-def selected(report: Report, config: Config) -> Report:
-    """The report without what is not selected."""
+def selected(report: Report, config: Config, unlocked: Collection[str] = ()) -> Report:
+    """The report without what is not selected.
+
+    `unlocked` are functions (ids) that a selected repair made fit for a graph: their conversion is selected with it,
+    unless it is ignored.
+    """
+    from hybridize.decide.model import Action
     from hybridize.report.select import filter_files, filter_report
 
-    return filter_files(filter_report(report, config.select, config.ignore), config.per_file_ignores)
+    found = filter_report(report, config.select, config.ignore)
+    if unlocked and config.select:
+        spared = filter_report(report, (), config.ignore)
+        functions = zip(found.functions, spared.functions, strict=True)
+        both = (
+            (one, one.facts.id in unlocked and two.decision.action is Action.CONVERT_TO_HYBRID, two.decision)
+            for one, two in functions
+        )
+        kept = tuple(replace(one, decision=decision) if converts else one for one, converts, decision in both)
+        found = replace(found, functions=kept)
+    return filter_files(found, config.per_file_ignores)
 
 
 def run_analysis(paths: Sequence[str], config: Config, *, repairs: bool = True) -> Report:

@@ -144,9 +144,9 @@ class Bench:
         made = [i for i in index_of(code).at(position_of(node)) if i[0] == op]
         if len(made) == 1:
             return self.values(code, made[0][1])
-        if isinstance(parent, ast.Tuple):
+        if isinstance(parent, ast.Tuple | ast.List):
             for instr in index_of(code).at(position_of(parent)):
-                if instr[0] == Op.TUPLE and len(instr[2]) == len(parent.elts) and node in parent.elts:
+                if instr[0] in (Op.TUPLE, Op.LIST) and len(instr[2]) == len(parent.elts) and node in parent.elts:
                     return self.values(code, instr[2][parent.elts.index(node)][0])
         if isinstance(parent, ast.BinOp):
             for instr in index_of(code).at(position_of(parent)):

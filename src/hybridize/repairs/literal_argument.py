@@ -15,7 +15,14 @@ from hybridize.source.syntax import walk
 
 #: Functions of TensorFlow that take a number and a scalar tensor alike, whatever the dtype.
 _TAKERS = ("cast", "print", "strings.as_string", "summary.", "debugging.")
+#: Those that do the same with one number and with a scalar tensor of the dtype of the others.
+_ELEMENTWISE = frozenset(
+    ("maximum", "minimum", "pow", "add", "subtract", "multiply", "divide", "exp", "sqrt", "square", "abs", "sin", "cos")
+    + ("tanh", "sigmoid", "log", "negative", "clip_by_value", "clip_by_norm")
+)
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.FloorDiv, ast.Pow)
+#: What whole numbers stay whole under, in Python and TensorFlow alike.
+_WHOLE = (ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv)
 _LARGEST = 2**31 - 1
 
 
@@ -61,38 +68,94 @@ def _dtype(bench: Bench, file: SourceFile, own: FunctionNode, param: Param, *, w
     return next(iter(wanted), "int32" if whole else "float32")
 
 
-def _taken(bench: Bench, file: SourceFile, use: ast.Name, *, whole: bool) -> set[str]:
-    """The dtypes of the tensors that a use meets; raises where a tensor would not do."""
+def _taken(bench: Bench, file: SourceFile, use: ast.expr, *, whole: bool, name: str = "") -> set[str]:
+    """The dtypes of the tensors that a number, or what is computed of it and constants, meets.
+
+    Raises where a tensor would not do.
+    """
     parent = file.parents[use]
-    refused = NotOffered(f"`{use.id}` is used where only a Python number will do")
+    name = name or ast.unparse(use)
+    refused = NotOffered(f"`{name}` is used where only a Python number will do")
     if isinstance(parent, ast.Compare):
         return set() if all(isinstance(o, _NUMERIC) for o in parent.ops) else _refuse(refused)
+    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub | ast.UAdd):
+        return _taken(bench, file, parent, whole=whole, name=name)
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
         other = parent.right if parent.left is use else parent.left
-        if isinstance(other, ast.Constant) and isinstance(other.value, int | float):
-            in_test = any(isinstance(n, ast.Compare) for n in (file.parents[parent],))
-            if in_test and (whole or isinstance(other.value, float)):
-                return set()
-            raise refused
-        met = bench.operand(file, other)
-        dtypes = {o.dtype for o in met if isinstance(o, Tensor)}
-        if met and all(isinstance(o, Tensor) for o in met) and None not in dtypes and len(dtypes) == 1:
-            return {str(d) for d in dtypes}
-        raise refused
+        if all(_is_number(n, name, whole=False) for n in ast.walk(other)):
+            if whole and not (all(_is_number(n, name, whole=True) for n in ast.walk(other)) and _is_whole(parent)):
+                raise refused
+            return _taken(bench, file, parent, whole=whole, name=name)
+        return _dtype_of(bench, file, other) or _refuse(refused)
     if isinstance(parent, ast.FormattedValue):
         return set()
     if isinstance(parent, ast.Call) and use in parent.args:
-        name = ast.unparse(parent.func)
-        tf = file.tensorflow
-        if name in ("print", "float", "int") or (whole and name == "range" and len(parent.args) == 1):
-            return set()
-        if tf is not None and any(name.startswith(f"{tf}.{taker}") for taker in _TAKERS):
-            return set()
-        if name.rpartition(".")[2] in LEVELS and any("logging." in each for each in bench.names(file, parent)):
-            return set()  # a message becomes `tf.print`
+        found = _by_call(bench, file, parent, name, whole=whole)
+        return found if found is not None else _refuse(refused)
     if isinstance(parent, ast.keyword) and parent.arg == "step":
         return set()
+    if whole and isinstance(parent, ast.List | ast.Tuple) and _is_whole_vector(file, parent):
+        return {"int32"}
     raise refused
+
+
+def _by_call(bench: Bench, file: SourceFile, call: ast.Call, given: str, *, whole: bool) -> set[str] | None:
+    """The dtypes that a call asks of the number `given`; None where it may ask for a Python number."""
+    name, tf = ast.unparse(call.func), file.tensorflow
+    if name in ("print", "float", "int") or (whole and name == "range" and len(call.args) == 1):
+        return set()
+    if tf is not None and any(name.startswith(f"{tf}.{taker}") for taker in _TAKERS):
+        return set()
+    if name.rpartition(".")[2] in LEVELS and any("logging." in each for each in bench.names(file, call)):
+        return set()  # a message becomes `tf.print`
+    if tf is None or name.removeprefix(f"{tf}.").removeprefix("math.") not in _ELEMENTWISE or call.keywords:
+        return None
+    found: set[str] = set()
+    for other in call.args:
+        if all(_is_number(n, given, whole=whole) for n in ast.walk(other)):
+            continue
+        dtype = _dtype_of(bench, file, other)
+        if dtype is None:
+            return None
+        found |= dtype
+    return found
+
+
+def _is_whole(node: ast.BinOp) -> bool:
+    """Whether all operators in an expression keep whole numbers whole."""
+    return all(isinstance(n.op, _WHOLE) for n in ast.walk(node) if isinstance(n, ast.BinOp))
+
+
+def _is_number(node: ast.AST, given: str, *, whole: bool) -> bool:
+    """Whether a part of an expression is made of nothing but a number of that name, and constants."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int if whole else int | float)
+    if isinstance(node, ast.Name):
+        return node.id == given
+    return isinstance(node, ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop | ast.expr_context)
+
+
+def _dtype_of(bench: Bench, file: SourceFile, node: ast.expr) -> set[str] | None:
+    """The dtype of what is surely a tensor; None where it is something else, or not known."""
+    met = bench.operand(file, node)
+    dtypes = {o.dtype for o in met if isinstance(o, Tensor)}
+    if not met or len(dtypes) != 1 or None in dtypes or not all(isinstance(o, Tensor) for o in met):
+        return None
+    return {str(d) for d in dtypes}
+
+
+def _is_whole_vector(file: SourceFile, node: ast.List | ast.Tuple) -> bool:
+    """Whether a list of whole numbers goes where TensorFlow packs tensors and numbers alike: `tf.stack`, seeds."""
+    parent = file.parents[node]
+    call = file.parents[parent] if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or file.tensorflow is None:
+        return False
+    name = ast.unparse(call.func).removeprefix(f"{file.tensorflow}.")
+    seeds = name.startswith("random.stateless_") and (
+        parent.arg == "seed" if isinstance(parent, ast.keyword) else call.args[1:2] == [node]
+    )
+    others = [e for e in node.elts if not isinstance(e, ast.Name)]
+    return (seeds or name == "stack") and all(isinstance(e, ast.Constant) and type(e.value) is int for e in others)
 
 
 def _refuse(error: NotOffered) -> set[str]:

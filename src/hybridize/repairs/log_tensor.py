@@ -17,6 +17,10 @@ from hybridize.repairs.text import SourceFile, end, start
 _STANDARD: Final = ("logging.Logger.", "logging.LoggerAdapter.", "logging.")
 _ABSL: Final = "absl.logging."
 _NAME: Final = "\1"
+#: The method that is told its level first.
+_ANY_LEVEL: Final = "log"
+#: Keywords that ask for nothing where they are false.
+_IDLE: Final = frozenset({"exc_info", "stack_info", "extra"})
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -40,21 +44,23 @@ def _method(names: set[str]) -> tuple[str, bool] | None:
         prefix = _ABSL if absl else next((p for p in _STANDARD if name.startswith(p)), "")
         found.add((name.removeprefix(prefix), absl))
     method = next(iter(found)) if len(found) == 1 else None
-    return method if method is not None and method[0] in LEVELS else None
+    return method if method is not None and (method[0] in LEVELS or method == (_ANY_LEVEL, False)) else None
 
 
 def _change(bench: Bench, file: SourceFile, tf: str, call: ast.Call, method: tuple[str, bool]) -> Change:
     name, absl = method
     statement = file.statement(call)
     indent = file.indentation(statement)
-    if call.keywords or not call.args or indent is None:
+    level, given = _level_and_rest(file, call, name)
+    # `exc_info`, `stacklevel` and `extra` speak of the handlers' frame: that only a false one asks nothing is sure.
+    idle = all(k.arg in _IDLE and isinstance(k.value, ast.Constant) and not k.value.value for k in call.keywords)
+    if not idle or not given or indent is None:
         raise NotOffered("`tf.print` cannot write what this message asks of its logger")
     sys = file.module_name("sys")
     if sys is None and "sys" in file.used:
         raise NotOffered("`sys` stands for something else here")
-    level = LEVELS[name]
     setup = LogSetup(WARNING) if absl else log_setup(bench)
-    pieces = _framed(file, call, setup, level, _message(bench, file, tf, call))
+    pieces = _framed(file, call, setup, level, _message(bench, file, tf, call, given))
     arguments, joined = arguments_of([pieces], " ", tf)
     step = "\t" if indent.startswith("\t") else "    "
     guard = _guard(file, call, level, absl=absl) if level < setup.level or (absl and level < WARNING) else None
@@ -70,11 +76,25 @@ def _change(bench: Bench, file: SourceFile, tf: str, call: ast.Call, method: tup
     return Change((edit,), f"`{file.source(call.func)}` becomes `{tf}.print`", doubt, imports, (span,))
 
 
-def _message(bench: Bench, file: SourceFile, tf: str, call: ast.Call) -> list[Piece]:
+def _level_and_rest(file: SourceFile, call: ast.Call, name: str) -> tuple[int, list[ast.expr]]:
+    """The level of a message, and the arguments that make it."""
+    if name != _ANY_LEVEL:
+        return LEVELS[name], call.args
+    first = call.args[0] if call.args else None
+    if isinstance(first, ast.Constant) and first.value in NAMES:
+        return int(first.value), call.args[1:]
+    if isinstance(first, ast.Attribute) and ast.unparse(first.value) == file.module_name("logging"):
+        level = LEVELS.get(first.attr.lower()) if first.attr.isupper() else None
+        if level is not None:
+            return level, call.args[1:]
+    raise NotOffered("the level of the message is not known")
+
+
+def _message(bench: Bench, file: SourceFile, tf: str, call: ast.Call, given: list[ast.expr]) -> list[Piece]:
     """The message with its values, as the logger would make it."""
     formatter = Formatter(bench, file, tf)
-    template, *values = call.args
-    if any(isinstance(each, ast.Starred) for each in call.args):
+    template, *values = given
+    if any(isinstance(each, ast.Starred) for each in given):
         raise NotOffered("`tf.print` cannot write starred arguments")
     if values:
         if not is_text(template):

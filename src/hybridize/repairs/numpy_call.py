@@ -13,6 +13,8 @@ from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExa
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
+_ANY_RANK: Final = 99
+
 
 @dataclass(frozen=True, slots=True)
 class _Twin:
@@ -24,6 +26,10 @@ class _Twin:
     most: int = 9  # positional arguments
     exact: bool = True  # to the last bit
     needs: frozenset[str] = frozenset()  # keywords (or the second argument) that must be there
+    listed: bool = False  # the first argument is a list of tensors
+    rest: str = ""  # further arguments, which say what NumPy takes for granted
+    rank: int = _ANY_RANK  # the most dims that the tensors may have
+    default: tuple[str, str] | None = None  # a keyword (or second argument) that TensorFlow wants, and NumPy's value
 
 
 _REDUCED: Final = frozenset({"axis", "keepdims"})
@@ -68,6 +74,47 @@ _TWINS: Final = {
     "np.argmax": _Twin("argmax", _AXIS, "number", most=2, needs=_AXIS),
     "np.argmin": _Twin("argmin", _AXIS, "number", most=2, needs=_AXIS),
     "np.where": _Twin("where", dtype="any", most=3),
+    "np.concatenate": _Twin("concat", _AXIS, "any", most=2, listed=True, default=("axis", "0")),
+    "np.stack": _Twin("stack", _AXIS, "any", most=2, listed=True),
+    "np.power": _Twin("pow", most=2, exact=False),
+    "np.std": _Twin("math.reduce_std", _REDUCED, most=2, exact=False),
+    "np.var": _Twin("math.reduce_variance", _REDUCED, most=2, exact=False),
+    "np.round": _Twin("round", most=1),
+    "np.around": _Twin("round", most=1),
+    "np.sinh": _Twin("sinh", most=1, exact=False),
+    "np.cosh": _Twin("cosh", most=1, exact=False),
+    "np.tan": _Twin("tan", most=1, exact=False),
+    "np.arctan": _Twin("atan", most=1, exact=False),
+    "np.arcsin": _Twin("asin", most=1, exact=False),
+    "np.arccos": _Twin("acos", most=1, exact=False),
+    "np.arctan2": _Twin("atan2", most=2, exact=False),
+    "np.expm1": _Twin("math.expm1", most=1, exact=False),
+    "np.reciprocal": _Twin("math.reciprocal", most=1, exact=False),
+    "np.negative": _Twin("negative", dtype="number", most=1),
+    "np.add": _Twin("add", dtype="number", most=2),
+    "np.subtract": _Twin("subtract", dtype="number", most=2),
+    "np.multiply": _Twin("multiply", dtype="number", most=2),
+    "np.divide": _Twin("divide", most=2),
+    "np.true_divide": _Twin("divide", most=2),
+    "np.isinf": _Twin("math.is_inf", most=1),
+    "np.equal": _Twin("equal", dtype="number", most=2),
+    "np.not_equal": _Twin("not_equal", dtype="number", most=2),
+    "np.greater": _Twin("greater", dtype="number", most=2),
+    "np.greater_equal": _Twin("greater_equal", dtype="number", most=2),
+    "np.less": _Twin("less", dtype="number", most=2),
+    "np.less_equal": _Twin("less_equal", dtype="number", most=2),
+    "np.logical_and": _Twin("logical_and", dtype="bool", most=2),
+    "np.logical_or": _Twin("logical_or", dtype="bool", most=2),
+    "np.logical_not": _Twin("logical_not", dtype="bool", most=1),
+    "np.cumsum": _Twin("cumsum", _AXIS, most=2, needs=_AXIS, exact=False),
+    "np.cumprod": _Twin("math.cumprod", _AXIS, most=2, needs=_AXIS, exact=False),
+    "np.sort": _Twin("sort", _AXIS, "number", most=2),
+    "np.repeat": _Twin("repeat", _AXIS, "any", most=2),
+    "np.ravel": _Twin("reshape", dtype="any", most=1, rest="[-1]"),
+    "np.dot": _Twin("tensordot", most=2, exact=False, rest="1", rank=2),
+    "np.linalg.norm": _Twin("norm", _REDUCED, most=1, exact=False, rank=2),
+    "np.linalg.inv": _Twin("linalg.inv", most=1, exact=False),
+    "np.linalg.det": _Twin("linalg.det", most=1, exact=False),
 }
 
 
@@ -95,7 +142,7 @@ def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str, name: str, 
         raise NotOffered("`np.where` of a condition alone gives a tuple")
     met: set[str | None] = set()
     edits = [file.replace(call.func, f"{tf}.{twin.name}")]
-    for each in call.args:
+    for each in _operands(call, name, twin):
         inner = _tensor(bench, file, each)
         if inner is None:
             if not _is_plain(bench, file, each):
@@ -104,7 +151,10 @@ def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str, name: str, 
         met |= _checked(bench, file, inner, name, twin)
         if inner is not each:
             edits.append(file.replace(each, file.source(inner)))
-    if len(met) != 1 and twin.dtype != "any":
+    if twin.rest or (twin.default is not None and twin.default[0] not in words and len(call.args) < 2):
+        more = twin.rest or "{}={}".format(*(twin.default or ()))
+        edits.append(file.insert(end(call.args[-1]), f", {more}"))
+    if len(met) != 1 and (twin.dtype != "any" or twin.listed):
         raise NotOffered(f"`{name}` is given several dtypes, or no tensor")
     later = []
     if _is_returned(file, call):
@@ -117,6 +167,16 @@ def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str, name: str, 
     said = f"`{name}` becomes `{tf}.{twin.name}`"
     span = (file.path, start(call), end(call))
     return Change(tuple(edits), said, doubt, spans=(span,), later=tuple(later))
+
+
+def _operands(call: ast.Call, name: str, twin: _Twin) -> list[ast.expr]:
+    """The arguments, those of a list that comes first one by one."""
+    if not twin.listed:
+        return call.args
+    first = call.args[0] if call.args else None
+    if not isinstance(first, ast.List | ast.Tuple) or any(isinstance(e, ast.Starred) for e in first.elts):
+        raise NotOffered(f"`{name}` of a list that does not stand there")
+    return [*first.elts, *call.args[1:]]
 
 
 def _tensor(bench: Bench, file: SourceFile, node: ast.expr) -> ast.expr | None:
@@ -145,6 +205,9 @@ def _checked(bench: Bench, file: SourceFile, node: ast.expr, name: str, twin: _T
     wanted = {"float": ("float",), "number": ("float", "int"), "bool": ("bool",), "any": ("",)}[twin.dtype]
     if not all((dtype or "?").startswith(wanted) or twin.dtype == "any" for dtype in found):
         raise NotOffered(f"`{name}` of a tensor whose dtype is not known, or comes out as another")
+    shapes = [o.shape for o in bench.operand(file, node) or NOTHING if isinstance(o, Tensor)]
+    if twin.rank < _ANY_RANK and any(shape is None or not 0 < len(shape) <= twin.rank for shape in shapes):
+        raise NotOffered(f"`{name}` of a tensor whose rank is not known, or too high")
     return found
 
 
@@ -172,7 +235,7 @@ REPAIR = Repair(
     removes=frozenset({"HY301", "HY340"}),
     summary="A NumPy function of tensors becomes TensorFlow's function with the same meaning and dtype.",
     details="""NumPy computes on the host and needs the values of tensors, which a graph does not have while it is
-traced. Some forty functions have a counterpart that does the same with the same dtype: `np.mean(x, axis=1)` becomes
+traced. Some eighty functions have a counterpart that does the same with the same dtype: `np.mean(x, axis=1)` becomes
 `tf.reduce_mean(x, axis=1)`. Sums and means of integers, which NumPy widens, are not offered. What the function returns
 stays an array (`.numpy()`, which HY804 hands to the callers). Not safe: arrays become tensors inside of the function,
 and sums may be rounded otherwise.""",

@@ -13,7 +13,9 @@ from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExa
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
+#: Methods that add one element: at the end, or (`insert(0, x)`) in front.
 #: Functions that make one tensor of a list; the array's method that does, where the axis is 0.
+_FILLS = ("append", "insert")
 _JOINS = {"stack": "stack", "convert_to_tensor": "stack", "concat": "concat"}
 
 
@@ -25,7 +27,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     file, tf = opened
     for call in (n for n in file.at(cause.place) if isinstance(n, ast.Call)):
         func = call.func
-        if isinstance(func, ast.Attribute) and func.attr == "append" and isinstance(func.value, ast.Name):
+        if isinstance(func, ast.Attribute) and func.attr in _FILLS and isinstance(func.value, ast.Name):
             own = file.function(call)
             if isinstance(own, FunctionNode):
                 yield _change(bench, file, tf, own, func.value.id)
@@ -33,12 +35,17 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
 
 @dataclass(slots=True)
 class _Uses:
-    """A list by its uses: where it is made, filled, joined, measured."""
+    """A list by its uses: where it is made, filled (each with what is added), joined, measured."""
 
     made: list[ast.Assign]
-    filled: list[ast.Call]
+    filled: list[tuple[ast.Call, ast.expr]]
     joined: list[ast.Call]
     measured: list[ast.Call]
+
+    @property
+    def turned(self) -> bool:
+        """Whether each element comes in front of those before it."""
+        return any(ast.unparse(call.func).endswith(".insert") for call, _ in self.filled)
 
 
 def _change(bench: Bench, file: SourceFile, tf: str, own: FunctionNode, name: str) -> Change:
@@ -50,11 +57,11 @@ def _change(bench: Bench, file: SourceFile, tf: str, own: FunctionNode, name: st
         options = f", element_shape={list(shape)}"
     array = f"{tf}.TensorArray({tf}.{dtype}, size=0, dynamic_size=True{options})"
     edits = [file.replace(each.value, array) for each in uses.made]
-    for call in uses.filled:
-        edits.append(file.replace(call, f"{name} = {name}.write({name}.size(), {file.source(call.args[0])})"))
-    edits += [_joined(file, tf, call, name, shape) for call in uses.joined]
+    for call, element in uses.filled:
+        edits.append(file.replace(call, f"{name} = {name}.write({name}.size(), {file.source(element)})"))
+    edits += [_joined(file, tf, call, name, shape, turned=uses.turned) for call in uses.joined]
     edits += [file.replace(call, f"{name}.size()") for call in uses.measured]
-    spans = tuple((file.path, start(c), end(c)) for c in (*uses.filled, *uses.joined))
+    spans = tuple((file.path, start(c), end(c)) for c in (*(call for call, _ in uses.filled), *uses.joined))
     doubt = "where nothing is appended the result is an empty tensor, not an error"
     return Change(tuple(edits), f"the list `{name}` becomes a `{tf}.TensorArray`", doubt, spans=spans)
 
@@ -65,32 +72,69 @@ def _uses(file: SourceFile, tf: str, own: FunctionNode, name: str) -> _Uses:
     refused = NotOffered(f"the list `{name}` is used as only a list can be")
     if any(isinstance(n, ast.arg) and n.arg == name for n in walk(own)):
         raise refused
+    last = _rebound(tf, own, name)
     for node in walk(own):
         if not isinstance(node, ast.Name) or node.id != name:
             continue
         parent = file.parents[node]
         if file.function(node) is not own:
             raise refused
+        if last is not None and (start(node) > end(last) or (isinstance(node.ctx, ast.Store) and parent is last)):
+            continue  # what is called so from here on is the tensor
         if isinstance(node.ctx, ast.Store):
             if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not _is_empty(parent.value):
                 raise refused
             found.made.append(parent)
-        elif isinstance(parent, ast.Attribute) and parent.attr == "append":
+        elif isinstance(parent, ast.Attribute) and parent.attr in _FILLS:
             call = file.parents[parent]
-            alone = isinstance(call, ast.Call) and isinstance(file.parents[call], ast.Expr) and len(call.args) == 1
-            if not alone or any(isinstance(n, ast.Name) and n.id == name for a in call.args for n in walk(a)):  # type: ignore[attr-defined]
+            element = _added(call, parent.attr) if isinstance(file.parents[call], ast.Expr) else None
+            if element is None or any(isinstance(n, ast.Name) and n.id == name for n in walk(element)):
                 raise refused
             assert isinstance(call, ast.Call)
-            found.filled.append(call)
+            found.filled.append((call, element))
         elif isinstance(parent, ast.Call) and parent.args[:1] == [node] and _join(parent, tf) is not None:
             found.joined.append(parent)
         elif isinstance(parent, ast.Call) and ast.unparse(parent.func) == "len" and "len" not in file.bound:
             found.measured.append(parent)
         else:
             raise refused
-    if not found.made or not found.joined:
+    if not found.made or not found.joined or len({ast.unparse(c.func) for c, _ in found.filled}) > 1:
         raise refused
     return found
+
+
+def _added(call: ast.AST, method: str) -> ast.expr | None:
+    """What `append(x)` or `insert(0, x)` adds; None for any other call."""
+    if not isinstance(call, ast.Call) or call.keywords or len(call.args) != (1 if method == "append" else 2):
+        return None
+    if method == "insert" and ast.unparse(call.args[0]) != "0":
+        return None
+    return call.args[-1]
+
+
+def _rebound(tf: str, own: FunctionNode, name: str) -> ast.Assign | None:
+    """The statement, if there is one, that gives the list's name to what it is joined to: `xs = tf.stack(xs)`.
+
+    It stands in the function's own block, behind all that is done to the list.
+    """
+    for statement in own.body:
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        target = statement.targets[0]
+        if not isinstance(target, ast.Name) or target.id != name:
+            continue
+        for node in ast.walk(statement.value):
+            if (
+                isinstance(node, ast.Call)
+                and _join(node, tf) is not None
+                and node.args
+                and ast.unparse(node.args[0]) == name
+            ):
+                later = [n for s in own.body for n in ast.walk(s) if start(s) > end(statement)]
+                fills = [f"{name}.{method}" for method in _FILLS]
+                changed = any(isinstance(n, ast.Attribute) and ast.unparse(n) in fills for n in later)
+                return statement if not changed else None
+    return None
 
 
 def _is_empty(node: ast.expr) -> bool:
@@ -120,14 +164,19 @@ def _axis(call: ast.Call, join: str) -> int | None:
     return value if type(value) is int else None
 
 
-def _joined(file: SourceFile, tf: str, call: ast.Call, name: str, shape: tuple[int | None, ...] | None) -> TextEdit:
+def _joined(
+    file: SourceFile, tf: str, call: ast.Call, name: str, shape: tuple[int | None, ...] | None, *, turned: bool
+) -> TextEdit:
     join = _join(call, tf)
     assert join is not None
     axis = _axis(call, join)
     if ast.unparse(call.func).endswith("convert_to_tensor") and (len(call.args) > 1 or call.keywords):
         axis = None
+    if turned and (axis != 0 or join != "stack"):
+        raise NotOffered(f"`{file.source(call)}` joins what was put in front otherwise than along a new first axis")
     if axis == 0:
-        return file.replace(call, f"{name}.{join}()")
+        whole = f"{name}.{join}()"
+        return file.replace(call, f"{tf}.reverse({whole}, [0])" if turned else whole)
     rank = len(shape) if shape is not None else 0
     if join != "stack" or axis is None or shape is None or not -rank - 1 <= axis <= rank:
         raise NotOffered(f"`{file.source(call)}` joins otherwise than a `TensorArray` does")
@@ -140,11 +189,11 @@ def _element(bench: Bench, file: SourceFile, uses: _Uses) -> tuple[str, tuple[in
     """The dtype of what is appended, and its shape if that is one and the same."""
     dtypes: set[str | None] = set()
     shapes: set[tuple[int | None, ...] | None] = set()
-    for call in uses.filled:
-        value = bench.operand(file, call.args[0]) or NOTHING
+    for _, element in uses.filled:
+        value = bench.operand(file, element) or NOTHING
         tensors = [o for o in value if isinstance(o, Tensor) and o.kind != NDARRAY]
         if not value or len(tensors) != len(value):
-            raise NotOffered(f"it is not known whether `{file.source(call.args[0])}` is a tensor")
+            raise NotOffered(f"it is not known whether `{file.source(element)}` is a tensor")
         dtypes |= {o.dtype for o in tensors}
         for each in tensors:
             known = arrived(each.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import itertools
 import tokenize
@@ -13,6 +14,8 @@ from hybridize.rewrite.imports import import_edit
 from hybridize.rewrite.model import Edit, apply_edits
 from hybridize.rewrite.propose import parse
 from hybridize.rewrite.text import NEWLINE, SourceText
+
+_BOM = codecs.BOM_UTF8
 
 
 @dataclass(slots=True)
@@ -152,9 +155,10 @@ def edits_between(original: bytes, new: bytes) -> tuple[Edit, ...]:
     """Edits by whole lines that make one file of another: what a diff of several steps shows."""
     import difflib
 
-    old_lines, new_lines = _lines(original), _lines(new)
+    mark = len(_BOM) if original.startswith(_BOM) and new.startswith(_BOM) else 0  # it belongs to no line
+    old_lines, new_lines = _lines(original[mark:]), _lines(new[mark:])
     matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
-    starts = [0]
+    starts = [mark]
     for line in old_lines:
         starts.append(starts[-1] + len(line))
     return tuple(
