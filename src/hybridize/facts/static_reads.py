@@ -35,7 +35,14 @@ class StaticReads:
     def conflict(
         self, frames: Sequence[Frame], *, any_rank: bool, any_batch: bool = False, last_known: bool = False
     ) -> Evidence | None:
-        """A read of a size that differs from call to call; None where there is none.
+        """A read of a size that differs from call to call; None where there is none. As for `conflicts`."""
+        found = self.conflicts(frames, any_rank=any_rank, any_batch=any_batch, last_known=last_known)
+        return next((here for here, _ in found), None)
+
+    def conflicts(
+        self, frames: Sequence[Frame], *, any_rank: bool, any_batch: bool = False, last_known: bool = False
+    ) -> Iterator[tuple[Evidence, int]]:
+        """The reads of sizes that differ from call to call, each with its position; one may come several times.
 
         What is the same constant in every context does not depend on a size that the signature leaves open. With
         `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis. With `last_known`
@@ -49,7 +56,8 @@ class StaticReads:
                         continue  # of a variable or constant
                     here = Evidence(said, frame.code.path, instr[-1] >> 16)
                     if any_rank:
-                        return here
+                        yield here, instr[-1]
+                        continue
                     if last_known and axes == _LAST:
                         continue
                     for axis, dim in _dims(frame, slot, axes):
@@ -58,8 +66,7 @@ class StaticReads:
                             or dim < 0
                             or known.setdefault((frame.code, instr[-1], axis), dim) != dim
                         ):
-                            return here
-        return None
+                            yield here, instr[-1]
 
     def _reads(self, code: Code) -> list[Instr]:
         found = self._places.get(code)

@@ -26,15 +26,26 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     if opened is None:
         return
     file, tf = opened
-    reads = [n for n in file.at(cause.place) if isinstance(n, ast.Subscript)]
-    for node in reads:
-        tensor = _shaped(node.value)
-        if tensor is None or not isinstance(node.slice, ast.Constant | ast.UnaryOp):
+    for node in file.at(cause.place):
+        read = _read(file, node)
+        if read is None:
             continue
-        maker = _Dynamic(bench, file, tf, f"{tf}.shape({file.source(tensor)})[{file.source(node.slice)}]")
+        assert isinstance(node, ast.expr)
+        maker = _Dynamic(bench, file, tf, f"{tf}.shape({file.source(read[0])})[{read[1]}]")
         maker.replace(node)
         spans = ((file.path, start(node), end(node)),)
         yield Change(tuple(maker.edits), f"a static dim becomes `{maker.source}`", None, spans=spans)
+
+
+def _read(file: SourceFile, node: ast.AST) -> tuple[ast.expr, str] | None:
+    """The tensor and the axis of a static dim: `x.shape[i]`, or `len(x)`, which is the first."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.UnaryOp):
+        tensor = _shaped(node.value)
+        return (tensor, file.source(node.slice)) if tensor is not None else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+        alone = len(node.args) == 1 and not node.keywords and "len" not in file.bound
+        return (node.args[0], "0") if alone and not isinstance(node.args[0], ast.Starred) else None
+    return None
 
 
 def _shaped(node: ast.expr) -> ast.expr | None:
@@ -59,7 +70,7 @@ class _Dynamic:
         self.source = source
         self.edits: list[TextEdit] = []
 
-    def replace(self, node: ast.Subscript) -> None:
+    def replace(self, node: ast.expr) -> None:
         """The edits for one read, with those where its value meets floats."""
         cast = self._fit(node)
         self.edits.insert(0, self.file.replace(node, self._cast(self.source, cast)))
@@ -73,7 +84,7 @@ class _Dynamic:
         said = f"`{self.file.source(node)}` is used where only a Python number will do"
         match parent:
             case ast.List() | ast.Tuple() if isinstance(parent.ctx, ast.Load):
-                return self._structure(parent, said)
+                return self._structure(parent, node, said)
             case ast.Call() if node in parent.args:
                 return self._argument(parent, said)
             case ast.keyword():
@@ -92,9 +103,15 @@ class _Dynamic:
                 return ""
         raise NotOffered(said)
 
-    def _structure(self, node: ast.List | ast.Tuple, said: str) -> str:
-        """A list or tuple that a TensorFlow function is given as it stands."""
+    def _structure(self, node: ast.List | ast.Tuple, element: ast.expr, said: str) -> str:
+        """A list or tuple that a TensorFlow function is given as it stands, or of which each element gets a name."""
         parent = self.file.parents[node]
+        match parent:
+            case ast.Assign(targets=[ast.Tuple(elts=names)]) if len(names) == len(node.elts):
+                name = names[node.elts.index(element)]
+                if isinstance(name, ast.Name) and not any(isinstance(n, ast.Starred) for n in (*names, *node.elts)):
+                    self._name(parent, name.id, said)
+                    return ""
         if isinstance(parent, ast.Call) and node in parent.args:
             return self._argument(parent, said)
         if isinstance(parent, ast.keyword) and isinstance(call := self.file.parents[parent], ast.Call):

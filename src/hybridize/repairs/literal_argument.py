@@ -17,8 +17,8 @@ from hybridize.source.syntax import walk
 _TAKERS = ("cast", "print", "strings.as_string", "summary.", "debugging.")
 #: Those that do the same with one number and with a scalar tensor of the dtype of the others.
 _ELEMENTWISE = frozenset(
-    ("maximum", "minimum", "pow", "add", "subtract", "multiply", "divide", "exp", "sqrt", "square", "abs", "sin", "cos")
-    + ("tanh", "sigmoid", "log", "negative", "clip_by_value", "clip_by_norm")
+    "abs add clip_by_norm clip_by_value cos divide exp log maximum minimum multiply negative pow sigmoid sin sqrt "
+    "square subtract tanh".split()
 )
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.FloorDiv, ast.Pow)
 #: What whole numbers stay whole under, in Python and TensorFlow alike.

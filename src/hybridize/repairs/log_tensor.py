@@ -81,8 +81,8 @@ def _level_and_rest(file: SourceFile, call: ast.Call, name: str) -> tuple[int, l
     if name != _ANY_LEVEL:
         return LEVELS[name], call.args
     first = call.args[0] if call.args else None
-    if isinstance(first, ast.Constant) and first.value in NAMES:
-        return int(first.value), call.args[1:]
+    if isinstance(first, ast.Constant) and isinstance(first.value, int) and first.value in NAMES:
+        return first.value, call.args[1:]
     if isinstance(first, ast.Attribute) and ast.unparse(first.value) == file.module_name("logging"):
         level = LEVELS.get(first.attr.lower()) if first.attr.isupper() else None
         if level is not None:

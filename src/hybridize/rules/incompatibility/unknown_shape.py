@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Func, Lit, Tensor, Value
+from hybridize.domain.objects import Bound, Container, Func, Lit, Prim, Tensor, Value
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import passed_slots
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.dims import ALL, Dims, unknown_dims
 from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import has_tensor, is_message, own, uses
 from hybridize.rules.views import FrameView, ProjectView
 
+_IS_NONE: Final = "reads a dim that is None while tracing: use `tf.shape`"
+_IS_TENSOR: Final = "computes with a length that is a tensor of int32 while tracing: cast `tf.shape`"
 #: Functions that want a whole shape: where they get it, by place and by name.
 _WANT_SHAPE: Final = {
     "tf.zeros": (0, "shape"),
@@ -53,7 +55,7 @@ def read(view: FrameView, instr: Instr) -> Iterator[Hit]:
     if any(not _harmless(view, use) for use in uses(view, instr[1])):
         needs = own(view, slot) and OPERATION
         if needs:
-            yield Hit(instr[-1], "reads a dim that is None while tracing: use `tf.shape`", needs)
+            yield Hit(instr[-1], _IS_NONE, needs)
 
 
 def _asks_shape(name: str) -> bool:
@@ -75,6 +77,7 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     if "tf.unstack" in names and len(instr[3]) == 1 and not instr[4]:
         slot, found = instr[3][0][0], "makes a list of a tensor whose length is not known while tracing"
     elif "builtins.len" in names and instr[3]:
+        yield from _length(view, instr)
         slot, found = (
             _shape_of(index_of(view.code), view.definition(instr[3][0][0])),
             "asks for a rank that is not known while tracing",
@@ -88,6 +91,28 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     dims = unknown_dims(view, slot) if slot >= 0 else None
     if dims is not None and (dims == ALL or ("tf.unstack" in names and 0 in dims)) and own(view, slot):
         yield Hit(instr[-1], found)
+
+
+def _length(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`len(t)` is a whole number of the graph's then: it goes with no floats, divides to float64, repeats no list."""
+    dims = unknown_dims(view, instr[3][0][0])
+    if dims is None or (dims != ALL and 0 not in dims) or not own(view, instr[3][0][0]):
+        return
+    if any(_wants_number(view, use, instr[1]) for use in uses(view, instr[1])):
+        yield Hit(instr[-1], _IS_TENSOR, OPERATION)
+
+
+def _wants_number(view: FrameView, use: Instr, slot: int) -> bool:
+    """Whether an operation takes a Python number where it does not take a tensor of int32."""
+    if use[0] not in (Op.BINARY, Op.INPLACE):
+        return False
+    others = [o for s in use[3:5] if s != slot for o in view.value(s)]
+    if any(isinstance(o, Lit | Prim) and o.kind == "float" for o in others):
+        return True
+    tensors = [o for o in others if isinstance(o, Tensor)]
+    if any((o.dtype or "").startswith(("float", "bfloat", "complex")) for o in tensors):
+        return True
+    return any(isinstance(o, Container) for o in others)
 
 
 def _sized(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -159,26 +184,35 @@ def _through(view: FrameView, instr: Instr) -> Iterator[Hit]:
                 dims = unknown_dims(view, slot) if has_tensor(view.value(slot), arrays=False) else None
                 if dims is None or not own(view, slot):
                     continue
-                for position in _reads(FrameView(view.project, callee), param.slot, dims):
-                    message = "reads a dim that is None while tracing: use `tf.shape`"
+                for position, message in _reads(FrameView(view.project, callee), param.slot, dims):
                     path = callee.code.path
                     step = Evidence(f"calls `{callee.code.name}`", view.code.path, pos >> 16)
                     yield Hit(position, message, evidence=(step, Evidence(message, path, position >> 16)), path=path)
 
 
-def _reads(view: FrameView, slot: int, dims: Dims) -> Iterator[int]:
-    """Where a function reads one of the dims of a parameter of its."""
+def _reads(view: FrameView, slot: int, dims: Dims) -> Iterator[tuple[int, str]]:
+    """Where a function reads one of the dims of a parameter of its, with what is wrong there."""
     index = index_of(view.code)
     for instr in index.of(Op.ITEM):
         of_it = _shape_of(index, index.definitions.get(instr[2])) == slot
         if of_it and _asked(view, slot, instr[3], dims):
-            yield from [instr[-1]] * any(not _harmless(view, use) for use in uses(view, instr[1]))
+            if any(not _harmless(view, use) for use in uses(view, instr[1])):
+                yield instr[-1], _IS_NONE
+    for instr in index.of(Op.CALL) if dims == ALL or 0 in dims else ():
+        if instr[3] and instr[3][0][0] == slot and "builtins.len" in view.names(instr[2]):
+            if any(_wants_number(view, use, instr[1]) for use in uses(view, instr[1])):
+                yield instr[-1], _IS_TENSOR
 
 
 def _reads_shape(project: ProjectView, callee: Value) -> bool:
-    """Whether a function of the project mentions a shape."""
+    """Whether a function of the project mentions a shape, or a length."""
     funcs = [o.func if isinstance(o, Bound) else o for o in callee]
-    return any(isinstance(f, Func) and "shape" in index_of(f.code).attributes for f in funcs)
+    return any(isinstance(f, Func) and _mentions_shape(f.code) for f in funcs)
+
+
+def _mentions_shape(code: Code) -> bool:
+    index = index_of(code)
+    return "shape" in index.attributes or any(instr[2] == "len" for instr in index.of(Op.GLOBAL))
 
 
 def _harmless(view: FrameView, use: Instr) -> bool:
@@ -242,6 +276,20 @@ r1 = target(tf.constant([1.0, -2.0]))
         Example(
             """\
 import tensorflow as tf
+def target(x):
+    kept = tf.boolean_mask(x, x > 0)
+    total = tf.constant(0.0)
+    for i in range(len(kept)):
+        total += kept[i]
+    return total / len(kept)
+r1 = target(tf.constant([1.0, -2.0]))
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 def rows(t):
     return float(t.shape[-1])
 def target(ids):
@@ -265,6 +313,18 @@ r1 = target(tf.ones([3, 2]), tf.constant([True, True, False]))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    kept = tf.boolean_mask(x, x > 0)
+    total = tf.constant(0.0)
+    for i in range(len(kept)):
+        total += kept[i]
+    return total + tf.reduce_sum(kept[len(kept) // 2 :])
+r1 = target(tf.constant([1.0, -2.0]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

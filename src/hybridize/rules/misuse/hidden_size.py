@@ -24,15 +24,18 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     shapes = _open_shapes(function)
     if not shapes and not relaxed:
         return
-    found = StaticReads(function.project.symbolic).conflict(
+    found = StaticReads(function.project.symbolic).conflicts(
         function.frames,
         any_rank=None in shapes,
         any_batch=any(shape and shape[0] < 0 for shape in shapes),
         last_known=not relaxed and all(shape and (len(shape) < 2 or shape[-1] >= 0) for shape in shapes),
     )
-    if found is not None:
-        what = "the signature leaves open" if shapes else "relaxed retracing makes unknown"
-        yield Hit(found.line << 16, f"{found.message}, which {what}", path=found.path)
+    what = "the signature leaves open" if shapes else "relaxed retracing makes unknown"
+    told: set[tuple[str, int]] = set()
+    for read, position in found:
+        if (read.path, position) not in told:
+            told.add((read.path, position))
+            yield Hit(position, f"{read.message}, which {what}", path=read.path)
 
 
 def _built(function: FunctionView) -> Iterator[Hit]:
@@ -73,6 +76,7 @@ is None in the trace: arithmetic and `range` on it raise, a comparison is silent
 the size of the call. Give the size in the signature, or read it by `tf.shape`.""",
     level=Level.WARNING,
     blocks=frozenset(),
+    fix="safe",
     root=scan,
     bad=(
         Example(
