@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import builtins
-import keyword
 from collections.abc import Iterator
 
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.fields import Use, field_of, field_uses, is_constructor, is_preceded
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.names import local_name
+from hybridize.repairs.passed_field import Passed, handed, passed
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
@@ -31,15 +31,20 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     here = [use for use in uses if use.file is file and _within(use, own)]
     others = [use for use in uses if use not in here and not is_constructor(use)]
-    if not here or not all(_keeps_to_itself(group) for group in _by_function(others)):
+    needed = [group for group in _by_function(others) if not _keeps_to_itself(group)]
+    writes = [use.statement for use in here if use.kind in _WRITES]
+    helped = passed(bench, file, own, needed, name, writes) if here else None
+    if helped is None:
         return
-    made = _edits(file, own, here, name, made=any(is_constructor(use) for use in uses))
+    made = _edits(file, own, here, name, helped, made=any(is_constructor(use) for use in uses))
     if made is None:
         return
     edits, always = made
     doubt = None
     if not always:
         doubt = f"a call that does not set `{name}` would no longer see what an earlier call has set"
+    elif helped.helpers:
+        doubt = f"`{helped.helpers[0]}` takes `{name}` as an argument, and who uses this code may read the attribute"
     elif not name.startswith("_") or name.startswith("__"):
         doubt = f"who uses this code may read the attribute `{name}`"
     spans = tuple((file.path, start(use.statement), end(use.statement)) for use in here if use.kind != "read")
@@ -66,7 +71,7 @@ def _keeps_to_itself(uses: list[Use]) -> bool:
 
 
 def _edits(
-    file: SourceFile, own: FunctionNode, here: list[Use], name: str, *, made: bool
+    file: SourceFile, own: FunctionNode, here: list[Use], name: str, helped: Passed, *, made: bool
 ) -> tuple[list[TextEdit], bool] | None:
     """The edits, and whether the function always writes the field before it reads it (else one was `made` before)."""
     receivers = {file.source(use.node.value) for use in here if isinstance(use.node, ast.Attribute)}
@@ -77,10 +82,11 @@ def _edits(
     if any(file.source(use.node) != f"{own.args.args[0].arg}.{name}" for use in here):
         return None  # spread over lines, or in a place that the parser does not tell
     gone = [file.remove(use.statement) for use in here if _is_idle(use)]
-    if len(gone) == len(here) and all(gone):  # nobody reads it, and nothing is computed for it
+    if not helped.helpers and len(gone) == len(here) and all(gone):  # nobody reads it, and nothing is computed for it
         return [edit for edit in gone if edit is not None], True
-    local = _local_name(file, own, name)
+    local = local_name(own, name)
     edits = [file.replace(use.node, local) for use in here]
+    edits += [*helped.edits, *(handed(file, call, given, local) for call, given in helped.calls)]
     writes = [use.statement for use in here if use.kind in _WRITES]
     early = [u for u in here if u.kind not in _WRITES and not is_preceded(file, writes, u.node)]
     always = not early
@@ -117,17 +123,6 @@ def _within_nested(use: Use, own: FunctionNode) -> bool:
     return use.function is not own
 
 
-def _local_name(file: SourceFile, own: FunctionNode, name: str) -> str:
-    """A name for the variable that nothing in the function is called."""
-    taken = {n.id for n in walk(own) if isinstance(n, ast.Name)}
-    taken |= {n.arg for n in walk(own) if isinstance(n, ast.arg)}
-    taken |= {n.name for n in walk(own) if isinstance(n, FunctionNode | ast.ClassDef)} | set(dir(builtins))
-    wanted = name.strip("_") or "value"
-    while wanted in taken or keyword.iskeyword(wanted):
-        wanted += "_"
-    return wanted
-
-
 REPAIR = Repair(
     code="HY803",
     name="field-to-local",
@@ -135,7 +130,8 @@ REPAIR = Repair(
     summary="A field that is written and read within one call only becomes a local variable.",
     details="""A method that keeps what it needs for the rest of the same call in `self.size` changes Python state, and
 a tensor that is kept there outlives its graph. Where no other function of the project reads the field, a local variable
-does the same. Safe where the method always sets the field before it reads it and its name begins with `_`; otherwise
+does the same; a helper of the object that only this method calls, and that reads the field, is given it as an argument.
+Safe where the method always sets the field before it reads it and its name begins with `_`; otherwise
 somebody else might read it.""",
     propose=propose,
     examples=(

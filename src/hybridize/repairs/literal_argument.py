@@ -82,8 +82,8 @@ def _taken(bench: Bench, file: SourceFile, use: ast.expr, *, whole: bool, name: 
         return _taken(bench, file, parent, whole=whole, name=name)
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, _ARITHMETIC):
         other = parent.right if parent.left is use else parent.left
-        if all(_is_number(n, name, whole=False) for n in ast.walk(other)):
-            if whole and not (all(_is_number(n, name, whole=True) for n in ast.walk(other)) and _is_whole(parent)):
+        if all(_is_number(n, name, whole=False) for n in walk(other)):
+            if whole and not (all(_is_number(n, name, whole=True) for n in walk(other)) and _is_whole(parent)):
                 raise refused
             return _taken(bench, file, parent, whole=whole, name=name)
         return _dtype_of(bench, file, other) or _refuse(refused)
@@ -112,7 +112,7 @@ def _by_call(bench: Bench, file: SourceFile, call: ast.Call, given: str, *, whol
         return None
     found: set[str] = set()
     for other in call.args:
-        if all(_is_number(n, given, whole=whole) for n in ast.walk(other)):
+        if all(_is_number(n, given, whole=whole) for n in walk(other)):
             continue
         dtype = _dtype_of(bench, file, other)
         if dtype is None:
@@ -123,7 +123,7 @@ def _by_call(bench: Bench, file: SourceFile, call: ast.Call, given: str, *, whol
 
 def _is_whole(node: ast.BinOp) -> bool:
     """Whether all operators in an expression keep whole numbers whole."""
-    return all(isinstance(n.op, _WHOLE) for n in ast.walk(node) if isinstance(n, ast.BinOp))
+    return all(isinstance(n.op, _WHOLE) for n in walk(node) if isinstance(n, ast.BinOp))
 
 
 def _is_number(node: ast.AST, given: str, *, whole: bool) -> bool:

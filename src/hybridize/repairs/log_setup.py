@@ -23,11 +23,15 @@ WARNING: Final = LEVELS["warning"]
 
 @dataclass(frozen=True, slots=True)
 class LogSetup:
-    """`level`: from which on messages surely come out. `stream`: where they go, as source. `form`: a format of `%`."""
+    """`level`: from which on messages surely come out. `stream`: where they go, as source. `form`: a format of `%`.
+
+    `root_form` is that of `logging.info(...)` and the like, which set up what nobody has set up.
+    """
 
     level: int
     stream: str = "sys.stderr"
     form: str = _BARE
+    root_form: str = _BARE
 
 
 def log_setup(bench: Bench) -> LogSetup:
@@ -60,8 +64,8 @@ def _setup(bench: Bench) -> LogSetup:
     # The strictest of all: what passes that comes out whichever logger it is.
     level = max(known, default=WARNING) if len(known) == len(levels) else max([*known, WARNING])
     stream = next(iter(streams)) if len(streams) == 1 else None
-    form = next(iter(forms)) if len(forms) == 1 else _BARE
-    return LogSetup(level, stream or "sys.stderr", form or _BARE)
+    form = (next(iter(forms)) if len(forms) == 1 else _BARE) or _BARE
+    return LogSetup(level, stream or "sys.stderr", form, form if forms or None in levels else _BASIC)
 
 
 def _calls(bench: Bench) -> Iterator[tuple[SourceFile, ast.Call, str]]:

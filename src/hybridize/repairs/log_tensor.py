@@ -114,9 +114,11 @@ def _slots(bench: Bench, file: SourceFile, call: ast.Call) -> tuple[Code, dict[a
 def _framed(file: SourceFile, call: ast.Call, setup: LogSetup, level: int, pieces: list[Piece]) -> list[Piece]:
     """The message as a handler writes it, where that can be told; else the message alone."""
     name = _logger_name(file, call)
-    if "%(name)" in setup.form and name is None:
+    assert isinstance(call.func, ast.Attribute)
+    form = setup.root_form if file.source(call.func.value) == file.module_name("logging") else setup.form
+    if "%(name)" in form and name is None:
         return pieces
-    shown = around(setup.form, NAMES[level], _NAME)
+    shown = around(form, NAMES[level], _NAME)
     if shown is None:
         return pieces
     return [*_named(shown[0], name), *pieces, *_named(shown[1], name)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 from collections.abc import Iterator
 
 from hybridize.repairs.model import NotOffered
@@ -85,3 +86,15 @@ def is_constant(file: SourceFile, name: str) -> bool:
     """Whether a name of the module always stands for the same thing: an import, a function or class bound once."""
     binders = file.bound.get(name, ())
     return len(binders) == 1 and isinstance(binders[0], ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
+
+
+def local_name(own: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> str:
+    """A name for a variable, like `name`, that nothing in a function is called."""
+    taken = {n.id for n in walk(own) if isinstance(n, ast.Name)}
+    taken |= {n.arg for n in walk(own) if isinstance(n, ast.arg)}
+    classes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    taken |= {n.name for n in walk(own) if isinstance(n, classes)} | set(dir(builtins))
+    wanted = name.strip("_") or "value"
+    while wanted in taken or keyword.iskeyword(wanted):
+        wanted += "_"
+    return wanted

@@ -123,14 +123,14 @@ def _rebound(tf: str, own: FunctionNode, name: str) -> ast.Assign | None:
         target = statement.targets[0]
         if not isinstance(target, ast.Name) or target.id != name:
             continue
-        for node in ast.walk(statement.value):
+        for node in walk(statement.value):
             if (
                 isinstance(node, ast.Call)
                 and _join(node, tf) is not None
                 and node.args
                 and ast.unparse(node.args[0]) == name
             ):
-                later = [n for s in own.body for n in ast.walk(s) if start(s) > end(statement)]
+                later = [n for s in own.body for n in walk(s) if start(s) > end(statement)]
                 fills = [f"{name}.{method}" for method in _FILLS]
                 changed = any(isinstance(n, ast.Attribute) and ast.unparse(n) in fills for n in later)
                 return statement if not changed else None

@@ -106,7 +106,7 @@ class _File:
         return other
 
     def _apply(self) -> bytes:
-        places = sorted((self._edit(edit) for edit in self.edits), key=lambda e: (e.start, e.end))
+        places = sorted((self._edit(edit) for edit in self.edits), key=lambda e: (e.start, e.end, e.replacement))
         self._keep_comments(places)
         for one, two in itertools.pairwise(places):
             if two.start < one.end or (one.start == two.start and one.end > one.start):

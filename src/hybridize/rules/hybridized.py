@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.domain.objects import BOTTOM, Lit, Value
+from hybridize.facts.model import Hybridization
 from hybridize.program.ir import Code
 from hybridize.rules.views import FunctionView
+from hybridize.source.syntax import walk
 
 
 def places(function: FunctionView) -> list[tuple[Code, int]]:
@@ -40,9 +42,20 @@ def decorator_position(function: FunctionView) -> int:
     return found[0][1] if found else function.code.position
 
 
+def _call_keywords(function: FunctionView, made: Hybridization) -> Iterator[tuple[str, ast.keyword]]:
+    """Those of `tf.function(f, ...)`, where that stands in the function's own file."""
+    module = function.project.module(function.code.path)
+    for node in walk(module) if module is not None else ():
+        here = node if isinstance(node, ast.Call) and node.lineno == made.line else None
+        if here is not None and ast.unparse(here.func).rpartition(".")[2] == "function":
+            yield from ((keyword.arg, keyword) for keyword in here.keywords if keyword.arg is not None)
+
+
 def decorator_keywords(function: FunctionView) -> Iterator[tuple[str, ast.keyword]]:
-    """The keyword arguments of the decorator as they stand in the source."""
+    """The keyword arguments of the decorator, or of the call that makes the function hybrid, as they stand there."""
     made = function.facts.hybridization
+    if made is not None and not made.is_decorator:
+        yield from _call_keywords(function, made)
     for node in function.code.decorators:
         if made is not None and node.lineno == made.line and isinstance(node, ast.Call):
             for keyword in node.keywords:

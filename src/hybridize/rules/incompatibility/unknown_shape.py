@@ -195,13 +195,13 @@ def _reads(view: FrameView, slot: int, dims: Dims) -> Iterator[tuple[int, str]]:
     index = index_of(view.code)
     for instr in index.of(Op.ITEM):
         of_it = _shape_of(index, index.definitions.get(instr[2])) == slot
-        if of_it and _asked(view, slot, instr[3], dims):
-            if any(not _harmless(view, use) for use in uses(view, instr[1])):
-                yield instr[-1], _IS_NONE
+        asked = of_it and _asked(view, slot, instr[3], dims)
+        if asked and any(not _harmless(view, use) for use in uses(view, instr[1])):
+            yield instr[-1], _IS_NONE
     for instr in index.of(Op.CALL) if dims == ALL or 0 in dims else ():
-        if instr[3] and instr[3][0][0] == slot and "builtins.len" in view.names(instr[2]):
-            if any(_wants_number(view, use, instr[1]) for use in uses(view, instr[1])):
-                yield instr[-1], _IS_TENSOR
+        asked = instr[3] and instr[3][0][0] == slot and "builtins.len" in view.names(instr[2])
+        if asked and any(_wants_number(view, use, instr[1]) for use in uses(view, instr[1])):
+            yield instr[-1], _IS_TENSOR
 
 
 def _reads_shape(project: ProjectView, callee: Value) -> bool:
