@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from enum import IntEnum, auto
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from hybridize.records import dataclass, field
 
@@ -80,6 +80,22 @@ class Op(IntEnum):
     ITER = auto()  # d, s, p                     the elements' common value of an iterable
     MATCH = auto()  # d, s, pattern kind, argument, p   a sub-value that a pattern captures
     DYNAMIC = auto()  # -, what, p               code the analysis can't see (exec, dynamic class syntax)
+
+
+if not TYPE_CHECKING:
+    # Rules and facts compare codes millions of times: plain numbers in the slots of one object are found, compared and
+    # hashed several times as fast as the members of an enumeration. `Op(code)` still is the member, with its name.
+    Op = type(
+        "Op",
+        (),
+        {
+            "__slots__": tuple(Op.__members__),
+            "__call__": staticmethod(Op),
+            "__iter__": lambda self: iter(range(len(self.__slots__))),
+        },
+    )()
+    for _member in Op(0).__class__:
+        setattr(Op, _member.name, _member.value)
 
 
 @dataclass(slots=True)

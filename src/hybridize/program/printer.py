@@ -25,18 +25,18 @@ def _block(block: Block, depth: int) -> list[str]:
 
 def _instruction(instr: Instr, depth: int) -> list[str]:
     pad = "  " * depth
-    op = Op(instr[0])
+    op = instr[0]
     line = instr[-1] >> 16
-    if op is Op.IF:
+    if op == Op.IF:
         out = [f"{pad}{line}: IF %{instr[2]}", *_block(instr[3], depth + 1)]
         return out + ([f"{pad}ELSE", *_block(instr[4], depth + 1)] if instr[4] else [])
-    if op is Op.LOOP:
+    if op == Op.LOOP:
         loop: Loop = instr[2]
         head = f"{pad}{line}: {'FOR' if loop.is_for else 'WHILE'}"
         out = [head, *_block(loop.phis, depth + 1), *_block(loop.test, depth + 1), f"{pad}DO"]
         out += _block(loop.body, depth + 1)
         return out + ([f"{pad}ELSE", *_block(loop.orelse, depth + 1)] if loop.orelse else [])
-    if op is Op.TRY:
+    if op == Op.TRY:
         statement: Try = instr[2]
         out = [f"{pad}{line}: TRY", *_block(statement.body, depth + 1)]
         for handler in statement.handlers:
@@ -47,7 +47,7 @@ def _instruction(instr: Instr, depth: int) -> list[str]:
     dst = instr[1]
     target = "" if dst == -1 else f"%{dst} = "
     operands = " ".join(_operand(o) for o in instr[2:-1])
-    return [f"{pad}{line}: {target}{op.name} {operands}".rstrip()]
+    return [f"{pad}{line}: {target}{Op(op).name} {operands}".rstrip()]
 
 
 def _operand(operand: object) -> str:
