@@ -33,6 +33,7 @@ from hybridize.facts.guards import (
     set_up_once,
     stored,
 )
+from hybridize.facts.latent import hands_generator, hands_out, is_latent
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import (
     ELSEWHERE,
@@ -119,7 +120,7 @@ class SideEffects:
                 summary = self._summaries[callee]
                 if not summary:
                     continue
-                self._lift(gathered, frame, pos, callee, summary)
+                self._lift(gathered, frame, (pos, callee, how), summary)
                 if len(gathered) > _MOST_HELD:
                     _cut(gathered, frame)
                     break
@@ -140,14 +141,16 @@ class SideEffects:
         elif effect.kind in CHANGES and (self._is_own(frame, effect, direct=True) or self._is_new(frame, effect)):
             return
         once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
-        key = _key(effect, once)
+        latent = is_latent(frame, effect.position)
+        key = _key(effect, once, latent)
         known = gathered.get(key)
         if known is None or (known.frame is frame and _is_milder(frame, known.effect, effect)):
             sure = not (effect.kind in TOLD and is_either(frame, effect.position))
-            gathered[key] = Reason(effect, frame, (), origin, sure, once)
+            gathered[key] = Reason(effect, frame, (), origin, sure, once, latent)
 
-    def _lift(self, gathered: Summary, frame: Frame, pos: int, callee: Frame, summary: Summary) -> None:
+    def _lift(self, gathered: Summary, frame: Frame, call: tuple[int, Frame, str], summary: Summary) -> None:
         """Takes over a callee's effects, as far as they are effects of the caller too."""
+        pos, callee, how = call
         most = len(gathered) + _MOST_LIFTED
         once_here: bool | None = None
         either: bool | None = None
@@ -155,18 +158,22 @@ class SideEffects:
         pruned = Pruned(frame, pos, callee)
         prunes = pruned.some
         step = (frame.code.path, pos, callee.code.name)
+        lazy = is_latent(frame, pos, called_back=how == "callback")
+        handed = hands_generator(frame, pos, callee.code)
         for key, reason in summary.items():
             effect = reason.effect
             if prunes and (
                 (reason.path[0][:2] if reason.path else (reason.frame.code.path, effect.position)) in pruned
             ):
                 continue
-            once = reason.once
+            once, latent = reason.once, lazy or handed or (reason.latent and hands_out(frame, pos))
             if not once and effect.kind in CHANGES:
                 if once_here is None:
                     once_here = set_up_once(frame, pos)
                 if once_here and not _stores_tensor(reason):
-                    once, key = SET_UP, _key(effect, SET_UP)
+                    once, key = SET_UP, _key(effect, SET_UP, latent)
+            if latent is not reason.latent:
+                key = _key(effect, once, latent)
             if key in gathered:
                 continue
             origin = self._seen_from(frame, pos, callee, reason, passed)
@@ -175,7 +182,7 @@ class SideEffects:
             if either is None:
                 either = is_either(frame, pos)
             sure = reason.sure and not (either and effect.kind in TOLD)
-            gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, sure, once)
+            gathered[key] = Reason(effect, reason.frame, (step, *reason.path), origin, sure, once, latent)
             if len(gathered) > most:
                 _cut(gathered, callee, step)
                 break
@@ -357,7 +364,7 @@ class SideEffects:
         """The effects of a function's frames but those of a constructor on its own object."""
         found: list[Reason] = []
         for frame in frames:
-            reasons = self.of(frame).values()
+            reasons = [each for each in self.of(frame).values() if not each.latent]
             makes = frame.code.name in CONSTRUCTORS
             found += [each for each in reasons if not fills_own(frame, each)] if makes else reasons
         return found
@@ -417,8 +424,8 @@ def _stores_tensor(reason: Reason) -> bool:
     return any(holds_plain_tensor(frame.vals[s] or frozenset()) for s in stored(frame, reason.effect.position))
 
 
-def _key(effect: Effect, once: str = "") -> tuple[str, Obj | str | None]:
-    kind = once + effect.kind
+def _key(effect: Effect, once: str = "", latent: bool = False) -> tuple[str, Obj | str | None]:
+    kind = once + effect.kind if not latent else f"latent {once}{effect.kind}"
     if effect.target is not None:
         return (
             f"{kind}:{effect.detail}:{effect.position if isinstance(effect.target, _VALUES) else ''}",

@@ -43,6 +43,7 @@ class Reason:
     roots: frozenset[Root] = frozenset()  # of a value without identity: where the frame of the summary had it from
     sure: bool = True  # no call on the way may run something else instead
     once: str = ""  # `SET_UP`, `CONSTANT` or `RESTORED`: comes out the same whether it happens per trace or per call
+    latent: bool = False  # only when somebody drives an iterator that the function hands out
 
 
 def fills_own(frame: Frame, reason: Reason) -> bool:

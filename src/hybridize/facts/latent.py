@@ -1,0 +1,98 @@
+"""Code that a call does not run: what stands in an iterator that the function makes and only hands out.
+
+`return (log.append(x) for x in xs)`, `return map(note, xs)` and `return events(xs)` (a generator function) change
+nothing: whoever drives the iterator does, and has the effects. An iterator that goes anywhere else than to the caller
+(into a loop, a container, a field, another function) counts as driven where it is made.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import Bound, Func, Lib
+from hybridize.facts.origins import calls_at
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of, instructions
+from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.operands import operands
+
+_PREFIX: Final = "itertools."
+_LAZY: Final = frozenset({"builtins.map", "builtins.filter", "builtins.zip", "builtins.enumerate", "builtins.iter"})
+_PASSES: Final = frozenset({Op.COPY, Op.REFINE, Op.PHI})
+_uses: dict[Code, dict[int, list[Instr]]] = {}
+
+
+def reset_latent() -> None:
+    """Forgets the codes of earlier analyses."""
+    _uses.clear()
+
+
+def hands_out(frame: Frame, position: int) -> bool:
+    """Whether the result of the call at a position goes to the frame's caller and nowhere else."""
+    found = calls_at(frame.code, position)
+    return len(found) == 1 and _only_leaves(frame, found[0][1], set())
+
+
+def hands_generator(frame: Frame, position: int, code: Code) -> bool:
+    """Whether a call makes a generator that the frame hands out; not where a wrapper drives it, as contexts do."""
+    if not code.is_generator or not hands_out(frame, position):
+        return False
+    func = frame.vals[calls_at(frame.code, position)[0][2]] or ()
+    plain = [o.func if isinstance(o, Bound) else o for o in func]
+    return all(isinstance(o, Func) for o in plain)
+
+
+def is_latent(frame: Frame, position: int, *, called_back: bool = True) -> bool:
+    """Whether what happens at a position happens when somebody drives an iterator that the frame only hands out.
+
+    A function that the call at the position runs itself (not `called_back`) may be so in a generator expression only.
+    """
+    code = frame.code
+    for made in index_of(code).of(Op.GENERATOR):
+        if position in _inside(code, made[1]) and _only_leaves(frame, made[1], set()):
+            return True
+    if not called_back:
+        return False
+    found = calls_at(code, position)
+    return len(found) == 1 and _is_lazy(frame, found[0]) and _only_leaves(frame, found[0][1], set())
+
+
+def _is_lazy(frame: Frame, call: Instr) -> bool:
+    """Whether a call makes an iterator that does its work when it is driven."""
+    func = frame.vals[call[2]]
+    return bool(func) and all(isinstance(o, Lib) and (o.name in _LAZY or o.name.startswith(_PREFIX)) for o in func)
+
+
+def _inside(code: Code, slot: int) -> set[int]:
+    """The positions of what a generator expression runs for its elements."""
+    for instr in index_of(code).of(Op.LOOP):
+        inner = list(instructions((instr,)))
+        if any(each[0] == Op.APPEND and each[2] == slot for each in inner):
+            return {each[-1] for each in inner}
+    return set()
+
+
+def _only_leaves(frame: Frame, slot: int, seen: set[int]) -> bool:
+    """Whether a value is returned, by itself or within iterators around it, and not used for anything else."""
+    if slot in seen:
+        return True
+    seen.add(slot)
+    for use in _uses_of(frame.code).get(slot, ()):
+        op = use[0]
+        if op == Op.RETURN or (op == Op.APPEND and use[2] == slot and use[3] != slot):
+            continue
+        passes = op in _PASSES or (op == Op.CALL and use[2] != slot and _is_lazy(frame, use))
+        if not passes or not _only_leaves(frame, use[1], seen):
+            return False
+    return True
+
+
+def _uses_of(code: Code) -> dict[int, list[Instr]]:
+    """The instructions that read each slot."""
+    found = _uses.get(code)
+    if found is None:
+        found = _uses[code] = {}
+        for instr in index_of(code).flat:
+            for slot in operands(instr):
+                found.setdefault(slot, []).append(instr)
+    return found
