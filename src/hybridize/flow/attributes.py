@@ -59,6 +59,8 @@ _COMPLETE = {
     "builtins.str": frozenset(dir(str)),
     "builtins.bool": frozenset(dir(bool)) | _OF_SCALARS,
 }
+#: What a member of an enumeration has that its value has not (`flow.members`).
+_OF_MEMBERS: Final = frozenset({"value", "_value_", "name", "_name_"})
 _OBJECT_METHODS = frozenset(
     {
         "__init__",
@@ -141,6 +143,8 @@ class Attributes(Cells):
             return lib(cls).value
         if registry.method_spec(cls, name) is not None:
             return bound(name, obj).value
+        if obj in self.world.members and name in _OF_MEMBERS:
+            return STR_V if "name" in name else obj.value
         if cls in _COMPLETE and name not in _COMPLETE[cls]:
             return BOTTOM  # reading it raises: that alternative ends here
         return unknown(f"attribute `{name}` of a {cls.rpartition('.')[2]}").value

@@ -148,6 +148,8 @@ class HeapAccess(Attributes):
                 if keys is None:
                     return members_of(self, frame, obj, pos)
                 return join_items(tuple(item_of(self, frame, obj, key, pos) for key in keys))
+            case Lib() if obj.name.startswith("np."):
+                return operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))
             case Lib() | Class():
                 return obj.value  # a generic alias: `list[int]`
             case Lit() if obj is NONE:

@@ -25,7 +25,10 @@ def is_enumeration(cls: Class) -> bool:
 
 def member_of(engine: Attributes, frame: Frame, cls: Class, name: str, value: Value, pos: int) -> Value:
     """What `C.NAME` is, given what the class body assigns to the name."""
-    if not is_enumeration(cls) or not _is_member(name, value) or not _has_methods(cls):
+    if not is_enumeration(cls) or not _is_member(name, value):
+        return value
+    if not _has_methods(cls):
+        engine.world.members |= value
         return value
     key = ("member", cls, name)
     made = engine.world.allocated.get(key)

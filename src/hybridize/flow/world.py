@@ -43,6 +43,7 @@ class World:
         self.classes: dict[Code, list[Class]] = {}
         self.hybrids: dict[Code, dict[tuple[Code, int], Mapping[str, Value]]] = {}
         self.cached: dict[Code, None] = {}  # functions that `functools` keeps the results of
+        self.members: frozenset[Obj] = frozenset()  # numbers and strings that stand for members of enumerations
         self.fixtures: dict[Func, Mapping[str, Value]] = {}  # functions that pytest calls for their value
         self.parameters: dict[Obj, dict[int, tuple[Value, Value]]] = {}  # names and values that `parametrize` gives
         self.shared: dict[Any, Frame] = {}  # who stands for what several ask for (`Cells.shared`)

@@ -45,6 +45,28 @@ _ALIASES: Final = {
     "complex_": "complex128",
     "intp": "int64",
     "intc": "int32",
+    "short": "int16",
+    "longlong": "int64",
+    "byte": "int8",
+    "ubyte": "uint8",
+}
+#: NumPy's one-letter codes, and those that spell a size in bytes ("f4"); only in strings.
+_LETTERS: Final = dict(
+    zip(
+        "f d e i l q h b B H I ? F D".split(),
+        ("float32 float64 float16 int32 int64 int64 int16 int8 uint8 uint16 uint32 bool complex64 complex128").split(),
+        strict=True,
+    )
+)
+_SIZED: Final = {
+    "f": ("float", (2, 4, 8)),
+    "i": ("int", (1, 2, 4, 8)),
+    "u": ("uint", (1, 2, 4, 8)),
+    "c": ("complex", (8, 16)),
+}
+_CODES: Final = {
+    **_LETTERS,
+    **{f"{letter}{n}": f"{kind}{8 * n}" for letter, (kind, sizes) in _SIZED.items() for n in sizes},
 }
 #: What TensorFlow makes of Python numbers.
 PYTHON_TF: Final = {
@@ -90,7 +112,7 @@ def dtype_of(value: Value, *, tensorflow: bool = True) -> str | None:
     (obj,) = value
     match obj:
         case Lit(const=str() as name):
-            return dtype_name(name, tensorflow=tensorflow)
+            return dtype_name(name, tensorflow=tensorflow) or _CODES.get(name.lstrip("<="))
         case Lib(name=name):
             python = name.startswith("builtins.")
             return dtype_name(name.rpartition(".")[2], tensorflow=tensorflow or not python)

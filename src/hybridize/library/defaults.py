@@ -212,6 +212,10 @@ def operator_item(call: Call) -> Value:
             return obj.element
         case Unknown():
             return obj.part("an element")
+        case Lib() if obj.name.startswith("np."):
+            from hybridize.library.numpy.indexing import indexed
+
+            return indexed(Call(call.engine, call.frame, call.pos, obj.name, call.args, {}))
         case Lib():
             return OPEN_ITEMS.get(obj.name) or unknown(f"an element of {obj.name}").value
         case Bound():

@@ -8,4 +8,4 @@ from hybridize.library.numpy import arrays, core, others, random
 from hybridize.library.spec import ClassSpec, Spec
 
 FUNCTIONS: Final[dict[str, Spec]] = {**core.FUNCTIONS, **others.FUNCTIONS, **random.FUNCTIONS}
-CLASSES: Final[dict[str, ClassSpec]] = {**arrays.CLASSES, **random.CLASSES}
+CLASSES: Final[dict[str, ClassSpec]] = {**arrays.CLASSES, **others.CLASSES, **random.CLASSES}

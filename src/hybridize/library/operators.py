@@ -41,7 +41,8 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
-from hybridize.library.lengths import append_counted, hold_alike, length_of, note_length
+from hybridize.library.joining import concatenated, concatenated_alike, merged, repeated, several_lists
+from hybridize.library.lengths import append_counted
 from hybridize.library.protocols import SHOWN, ask, compare_parts, equal, look_up, show
 from hybridize.library.spec import Call
 
@@ -102,6 +103,8 @@ def binary(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Va
     if len(a) * len(b) > MAX_PAIRS:
         a, b = _plain(a), _plain(b)
         result = unknown("an operator on too many alternatives").value
+    if op == "+" and (len(a) > 1 or len(b) > 1) and several_lists(a, b):
+        return join(result, concatenated_alike(engine, frame, a, b, pos))
     for x in a:
         for y in b:
             result = join(result, _binary(engine, frame, op, x, y, pos))
@@ -210,11 +213,11 @@ def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
         first = sides[0]
         kind = first.kind if isinstance(first, Container) else "tuple" if isinstance(first, Tup) else first.kind
         if kind == "list" and op == "+":
-            return _concatenated(engine, frame, sides, pos)
+            return concatenated(engine, frame, sides, pos)
         if kind == "dict" and op == "|":
-            return _merged(engine, frame, [x.value, y.value], engine.container(frame, pos, "dict", "merged"), pos)
+            return merged(engine, frame, [x.value, y.value], engine.container(frame, pos, "dict", "merged"), pos)
         if kind == "list" and op == "*":
-            return _repeated(engine, frame, x, y, pos)
+            return repeated(engine, frame, x, y, pos)
         element = BOTTOM
         for side in sides:
             element = join(element, engine.elements(frame, side.value, pos))
@@ -257,69 +260,6 @@ def _unknown_operand(op: str, x: Obj, y: Obj) -> Value:
     return unknown(reason).value
 
 
-def _concatenated(engine: Any, frame: Any, sides: list[Any], pos: int) -> Value:
-    made = engine.container(frame, pos, "list", "concatenation")
-    exact = len(sides) == 2
-    index = 0
-    for side in sides:
-        if exact and isinstance(side, Tup):
-            cells = list(side.items)
-        elif exact and isinstance(side, Container) and engine.is_exact(frame, side):
-            cells = [engine.read(frame, c) for c in list(side.fields.values())]
-        else:
-            exact = False
-            break
-        for value in cells:
-            engine.write(frame, made.cell(index), value, pos)
-            index += 1
-    if not exact or index > 64:
-        hold_alike(engine, made)
-        for side in sides:
-            engine.write(frame, made.rest_cell(), engine.elements(frame, side.value, pos), pos)
-        lengths = [length_of(engine, frame, side.value) for side in sides]
-        known = [length for length in lengths if length is not None]
-        note_length(engine, made, sum(known) if len(known) == 2 else None)
-    result: Value = made.value
-    return result
-
-
-def _repeated(engine: Any, frame: Any, x: Obj, y: Obj, pos: int) -> Value:
-    sequence, count = (x, y) if isinstance(x, Container) else (y, x)
-    made = engine.container(frame, pos, "list", "repetition")
-    assert isinstance(sequence, Container)
-    if isinstance(count, Lit) and isinstance(count.const, int) and engine.is_exact(frame, sequence):
-        cells = list(sequence.fields.values())
-        if 0 < len(cells) * count.const <= 64:
-            for i in range(len(cells) * count.const):
-                engine.write(frame, made.cell(i), engine.read(frame, cells[i % len(cells)]), pos)
-            exact: Value = made.value
-            return exact
-    hold_alike(engine, made)
-    engine.write(frame, made.rest_cell(), engine.elements(frame, sequence.value, pos), pos)
-    length = length_of(engine, frame, sequence.value)
-    times = count.const if isinstance(count, Lit) and isinstance(count.const, int) else None
-    note_length(engine, made, None if length is None or times is None else length * max(times, 0))
-    result: Value = made.value
-    return result
-
-
-def _merged(engine: Any, frame: Any, parts: list[Value], made: Container, pos: int) -> Value:
-    """`made` with the entries of dictionaries added."""
-    for part in parts:
-        for obj in part:
-            if not isinstance(obj, Container) or obj.kind != "dict":
-                engine.lose_exactness(made)
-                engine.write(frame, made.rest_cell(), unknown("a value of a merged mapping").value, pos)
-                continue
-            for key, cell in list(obj.fields.items()):
-                engine.set_item_quietly(frame, made, literal(key).value, engine.read(frame, cell), made.site[1])
-            if not engine.is_exact(frame, obj):
-                engine.lose_exactness(made)
-                engine.write(frame, made.rest_cell(), engine.read(frame, obj.rest_cell()), pos)
-    result: Value = made.value
-    return result
-
-
 def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
     """`a op= b`: mutates lists, sets, dicts, arrays and objects that say so; else as `a op b`."""
     result = BOTTOM
@@ -327,7 +267,7 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
         if isinstance(x, Container) and x.kind != "frozenset":
             frame.effect("mutate", x, x.kind, pos)
             if x.kind == "dict":
-                result = join(result, _merged(engine, frame, [b], x, pos))
+                result = join(result, merged(engine, frame, [b], x, pos))
                 continue
             if pos not in frame.code.appends or not append_counted(engine, frame, x, _listed(engine, frame, b), pos):
                 engine.lose_exactness(x)

@@ -18,6 +18,8 @@ from hybridize.domain.objects import (
     tensor,
 )
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, UNRESOLVED, VARIABLE, Dim, Shape, blurred
+from hybridize.library.convert import PYTHON_NP, type_of_value
+from hybridize.library.shapes import broadcast_all
 from hybridize.library.spec import Call
 
 
@@ -31,6 +33,8 @@ def sliced_tensor(call: Call, owner: Tensor, index: Value) -> Value:
     if isinstance(key, Tup):
         keys = [next(iter(item)) if len(item) == 1 else None for item in key.items]
     shape = _sliced(owner.shape, keys)
+    if shape is None and kind == NDARRAY and owner.shape is not None:
+        shape = _advanced(call, owner.shape, keys)
     content = _content(owner.content, key)
     if shape == () and kind == NDARRAY and owner.dtype not in (None, "string"):
         return tensor(NDARRAY, owner.dtype, ()).value
@@ -57,6 +61,9 @@ def _constant_bounds(key: Wrapper) -> list[int | None] | None:
             bounds.append(None)
             continue
         (obj,) = part if len(part) == 1 else (prim("int"),)
+        if isinstance(obj, Tensor) and obj.shape == () and obj.content and obj.content[0] >= 0:
+            bounds.append(obj.content[0])
+            continue
         if not isinstance(obj, Lit) or not (obj.const is None or isinstance(obj.const, int)):
             return None
         bounds.append(obj.const)
@@ -113,6 +120,53 @@ def _gathered(shape: Shape, keys: list[Obj | None]) -> Shape:
     if isinstance(key, Container):
         return (UNRESOLVED, *shape[1:]) if shape else None
     return None
+
+
+def _advanced(call: Call, shape: tuple[Dim, ...], keys: list[Obj | None]) -> Shape:
+    """NumPy's indexing by arrays: their common shape stands where they do, in front if something is between them."""
+    given = [None if k is None else _index_shape(call, k) for k in keys]
+    if any(known is None for known in given):
+        return None
+    consumed = sum(count for _, count in filter(None, given))
+    if consumed > len(shape):
+        return None
+    result: list[Dim] = []
+    places: list[int] = []  # of the keys that are arrays or ints
+    start = at = 0
+    for i, (key, known) in enumerate(zip(keys, given, strict=True)):
+        assert known is not None
+        if _is_ellipsis(key):
+            result += shape[at : at + len(shape) - consumed]
+            at += len(shape) - consumed
+        elif _is_new_axis(key):
+            result.append(1)
+        elif isinstance(key, Wrapper):
+            result.append(_slice_dim(shape[at], key))
+            at += 1
+        else:
+            start = start if places else len(result)
+            places.append(i)
+            at += known[1]
+    together = places == list(range(places[0], places[-1] + 1)) if places else True
+    common = broadcast_all([known[0] for i, known in enumerate(given) if i in places and known is not None])
+    if common is None:
+        return None
+    result[start if together else 0 : start if together else 0] = common
+    return (*result, *shape[at:])
+
+
+def _index_shape(call: Call, key: Obj) -> tuple[tuple[Dim, ...], int] | None:
+    """The shape of an index, and how many dims it takes; None where that is not known."""
+    if _is_ellipsis(key) or _is_new_axis(key):
+        return (), 0
+    if isinstance(key, Wrapper) and key.kind == "slice":
+        return (), 1
+    if isinstance(key, Lit | Prim):
+        return ((), 1) if key.kind == "int" else None
+    dtype, shape = type_of_value(call, key.value, PYTHON_NP)
+    if shape is None or dtype is None:
+        return None
+    return ((DYNAMIC,), len(shape)) if dtype == "bool" else (shape, 1)
 
 
 def _slice_dim(dim: Dim, key: Wrapper) -> Dim:

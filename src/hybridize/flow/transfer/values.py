@@ -28,6 +28,7 @@ from hybridize.flow.narrowing import fits_shape
 from hybridize.flow.steps import Handler, kept
 from hybridize.flow.transfer.names import missing_value
 from hybridize.flow.truth import MAYBE, truth
+from hybridize.library.joining import fill, surely_in
 from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.operators import binary, compare, inplace, unary
 from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, look_up, show
@@ -208,11 +209,14 @@ def _generator(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> N
 def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     _, dst, pairs, pos = instr
     made = engine.container(frame, pos, "dict")
-    for key, slot in pairs:
+    for at, (key, slot) in enumerate(pairs):
         value = vals[slot] or BOTTOM
         if key != NO_SLOT:
             look_up(engine, frame, vals[key] or BOTTOM, pos)
             engine.set_item_quietly(frame, made, vals[key] or BOTTOM, value, made.site[1])
+            continue
+        if value and all(isinstance(o, Container) and o.kind == "dict" for o in value):
+            fill(engine, frame, made, value, _replaced(engine, frame, vals, pairs[at + 1 :]), pos)
             continue
         named: dict[str, Value] = {}
         engine.spread_mapping(frame, value, named, pos)
@@ -223,6 +227,19 @@ def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
             else:
                 engine.write(frame, made.cell(name), item, pos)
     vals[dst] = made.value
+
+
+def _replaced(engine: Engine, frame: Frame, vals: list[Any], pairs: tuple[tuple[int, int], ...]) -> frozenset[Any]:
+    """The keys that the rest of a display sets, whatever was there before."""
+    found: set[Any] = set()
+    for key, slot in pairs:
+        if key == NO_SLOT:
+            found |= surely_in(engine, frame, vals[slot] or BOTTOM)
+            continue
+        (only,) = vals[key] if vals[key] and len(vals[key]) == 1 else (None,)
+        if isinstance(only, Lit):
+            found.add(only.const)
+    return frozenset(found)
 
 
 def _format(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:

@@ -13,7 +13,7 @@ from hybridize.library.numpy.core import on_host
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, fixed, tensor_rule, value_rule
 from hybridize.library.shapes import axis_of, broadcast_all, product_of, reduced, replaced, swapped, unsized
-from hybridize.library.spec import Call, Rule, Spec
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
 _SCALAR_TYPES: Final = """
     float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128
@@ -274,3 +274,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "np.fromstring": _array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
     "np.fromiter": _array(lambda a: a.dtype("dtype"), shaping.unknown_size),
 }
+
+_EMPTY: Final = tensor_rule(lambda a: a.dtype("dtype", default="float64"), shaping.dims_at(0, "shape"), kind=NDARRAY)
+CLASSES: Final[dict[str, ClassSpec]] = {"np.ndarray": ClassSpec(make=_EMPTY)}

@@ -65,7 +65,7 @@ def _reduce_numbers(call: Call) -> Value:
     result = BOTTOM
     start = call.arg(1, "start") if name == "sum" else BOTTOM
     items = known_items(call, call.arg(0)) if name == "sum" else None
-    if items and len(items) <= MAX_ROWS and any(isinstance(o, Inst | Tensor) for o in values):
+    if items and len(items) <= MAX_ROWS and (any(isinstance(o, Inst | Tensor) for o in values) or _are_fixed(items)):
         return _added_up(call, start or literal(0).value, items)
     if name == "sum" and any(isinstance(o, Container | Tup) for o in values):
         kind = "list" if any(isinstance(o, Container) for o in values) else "tuple"
@@ -92,6 +92,12 @@ def _reduce_numbers(call: Call) -> Value:
         default = call.arg(-1, "default")
         result = join(result, default)
     return result or INT_V
+
+
+def _are_fixed(items: list[Value]) -> bool:
+    """Whether items are one number each, the same whenever the code runs."""
+    each = [next(iter(item)) if len(item) == 1 else None for item in items]
+    return all(isinstance(o, Lit) and isinstance(o.const, int | float) and not o.varies for o in each)
 
 
 def _added_up(call: Call, total: Value, items: list[Value]) -> Value:

@@ -29,6 +29,7 @@ from hybridize.domain.objects import (
     tup,
     wrapper,
 )
+from hybridize.library.joining import fill
 from hybridize.library.lengths import hold_alike, length_of, note_length, shortest
 from hybridize.library.protocols import order
 from hybridize.library.spec import Call, Rule
@@ -314,11 +315,7 @@ def _dict(call: Call) -> Value:
     engine, frame, pos = call.engine, call.frame, call.pos
     for obj in call.arg(0):
         if isinstance(obj, Container) and obj.kind == "dict":
-            for key, cell in list(obj.fields.items()):
-                engine.write(frame, made.cell(key), engine.read(frame, cell), pos)
-            if not engine.is_exact(frame, obj):
-                engine.lose_exactness(made)
-                engine.write(frame, made.rest_cell(), engine.read(frame, obj.rest_cell()), pos)
+            fill(engine, frame, made, obj.value, call.kwargs.keys(), pos)
         else:
             engine.lose_exactness(made)
             pairs = engine.elements(frame, obj.value, pos)

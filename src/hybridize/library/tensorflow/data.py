@@ -72,10 +72,25 @@ def batches(call: Call, drop: bool) -> tuple[Dim, int | None]:
 
 def _padded_batch(call: Call) -> Value:
     size, count = batches(call, call.constant(3, "drop_remainder", False) is True)
-    shapes = call.arg(1, "padded_shapes")
-    element = element_of(call)
+    return dataset(_padded_parts(call, size, element_of(call), call.arg(1, "padded_shapes")), count)
+
+
+def _padded_parts(call: Call, size: Dim, element: Value, shapes: Value) -> Value:
+    """The parts of a padded batch, each with its own padded shape where the shapes are nested as the element is."""
+    part = next(iter(element)) if len(element) == 1 else None
+    given = next(iter(shapes)) if len(shapes) == 1 else None
+    if isinstance(part, Tup) and isinstance(given, Tup) and len(part.items) == len(given.items):
+        pairs = zip(part.items, given.items, strict=True)
+        return tup([_padded_parts(call, size, *pair) for pair in pairs], part.kind, part.names).value
+    if isinstance(part, Container) and isinstance(given, Container) and given.kind == part.kind == "dict":
+        engine, frame = call.engine, call.frame
+        made = call.new("dict", f"padded {id(part)}")
+        for key, cell in list(part.fields.items()):
+            shape = engine.read(frame, given.fields[key]) if key in given.fields else BOTTOM
+            engine.write(frame, made.cell(key), _padded_parts(call, size, engine.read(frame, cell), shape), call.pos)
+        return made.value
     padded = shape_of(call, shapes) if shapes and len(element) == 1 else None
-    return dataset(structure(call, element, Leaf(lambda shape: _padded(size, shape, padded))), count)
+    return structure(call, element, Leaf(lambda shape: _padded(size, shape, padded)))
 
 
 def _padded(size: Dim, shape: Shape, padded: Shape) -> Shape:

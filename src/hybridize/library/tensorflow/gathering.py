@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Value
-from hybridize.domain.tensors import DYNAMIC, Shape
+from hybridize.domain.objects import Value, tensor
+from hybridize.domain.tensors import DYNAMIC, RAGGED, Shape
 from hybridize.library.operands import (
     Args,
     Impossible,
+    ShapeRule,
     Unsure,
     common,
+    expand,
     op,
     record,
     same,
+    tensor_rule,
     value_rule,
 )
 from hybridize.library.shapes import axis_of, broadcast_all, merge, product_of, window
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Call, Spec
 from hybridize.library.tensorflow.shaping import listed
 
 
@@ -100,6 +103,24 @@ def _unravel(a: Args) -> Shape:
     return (len(a.dims("dims")), *a.tensor("indices").known)
 
 
+def _rows(params: str, indices: str, shape: ShapeRule) -> Spec:
+    """Rows by their numbers: of ragged numbers a ragged tensor of rows."""
+    plain = tensor_rule(same(params), shape)
+
+    def one(call: Call) -> Value:
+        a = Args(call)
+        try:
+            numbers, table = a.tensor(indices), a.tensor(params)
+        except (Unsure, Impossible):
+            return plain(call)
+        if numbers.kind != RAGGED or table.kind == RAGGED or a.given("axis") or a.given("batch_dims"):
+            return plain(call)
+        dims = None if numbers.shape is None or table.shape is None else (*numbers.shape, *table.shape[1:])
+        return tensor(RAGGED, table.dtype, dims).value
+
+    return Spec(lambda call: expand(call, one), op=True)
+
+
 def _gather_dtype(a: Args) -> str | None:
     return a.tensor("params").dtype
 
@@ -116,9 +137,9 @@ def _extract_patches(a: Args) -> Shape:
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
-    "tf.gather": op(_gather_dtype, _gather),
+    "tf.gather": _rows("params", "indices", _gather),
     "tf.gather_nd": op(_gather_dtype, _gather_nd),
-    "tf.nn.embedding_lookup": op(same("params"), _embedding),
+    "tf.nn.embedding_lookup": _rows("params", "ids", _embedding),
     "tf.boolean_mask": op(same("tensor"), _boolean_mask),
     "tf.where": Spec(value_rule(_where), op=True),
     "tf.scatter_nd": op(same("updates"), _scatter),
