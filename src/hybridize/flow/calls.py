@@ -231,21 +231,25 @@ class Calls(FunctionCalls):
         for i, name in enumerate(self.world.dataclasses[inst.cls]):
             value = args[i] if i < len(args) else kwargs.get(name, BOTTOM)
             if not value:
-                value = self._field_default(frame, pos, self.class_lookup(frame, inst.cls, name))
+                value = self._field_default(frame, pos, self.class_lookup(frame, inst.cls, name), name)
             self.write(frame, inst.cell(name), value, pos)
         after = self.class_lookup(frame, inst.cls, "__post_init__")
         if after:
             self.call_value(frame, pos, self.bind_all(frame, after, inst, pos), [], {}, "construction")
 
-    def _field_default(self, frame: Frame, pos: int, default: Value) -> Value:
+    def _field_default(self, frame: Frame, pos: int, default: Value, name: str) -> Value:
         """The default of a data class field, `field(default=..., default_factory=...)` included."""
         result = BOTTOM
         for obj in default:
             if isinstance(obj, LibInst) and obj.cls == "dataclasses.field":
                 factory = self.read(frame, obj.cell("default_factory"))
                 result = join(result, self.read(frame, obj.cell("default")))
-                if factory:
-                    result = join(result, self.call_value(frame, pos, factory, [], {}, "construction"))
+                for made in factory:
+                    kind = _FACTORIES.get(made.name) if isinstance(made, Lib) else None
+                    if kind is not None:  # each field has its own
+                        result = join(result, self.container(frame, pos, kind, f"field {name}").value)
+                    else:
+                        result = join(result, self.call_value(frame, pos, made.value, [], {}, "construction"))
             else:
                 result = join(result, obj.value)
         return result
@@ -542,6 +546,9 @@ class Calls(FunctionCalls):
                 kwargs["**"] = join(kwargs.get("**", BOTTOM), item or unknown("an unpacked mapping").value)
             elif not isinstance(obj, Lit):
                 kwargs["**"] = join(kwargs.get("**", BOTTOM), unknown("an unpacked mapping").value)
+
+
+_FACTORIES: Final = {f"builtins.{kind}": kind for kind in ("list", "dict", "set")}
 
 
 def _is_definition(value: Value) -> bool:

@@ -287,6 +287,10 @@ class HeapAccess(Attributes):
                 if obj.kind == "dict":
                     self.write(frame, self.world.key_cell(obj), key.value, pos)
 
+    def take_keys(self, frame: Frame, obj: Container, source: Container, pos: int) -> None:
+        """Adds the keys of one dict that are not constants to those of another."""
+        self.write(frame, self.world.key_cell(obj), self.read(frame, self.world.key_cell(source)), pos)
+
     # Iteration -----------------------------------------------------------------------------------------------------
 
     def elements(self, frame: Frame, value: Value, pos: int) -> Value:

@@ -107,7 +107,7 @@ def fill(engine: Any, frame: Any, made: Container, part: Value, replaced: Collec
         if not engine.is_exact(frame, obj):
             engine.lose_exactness(made)
             engine.write(frame, made.rest_cell(), engine.read(frame, obj.rest_cell()), pos)
-            engine.write(frame, engine.world.key_cell(made), engine.read(frame, engine.world.key_cell(obj)), pos)
+            engine.take_keys(frame, made, obj, pos)
 
 
 def surely_in(engine: Any, frame: Any, value: Value) -> frozenset[Any]:

@@ -361,7 +361,12 @@ def _identity_n(a: Args) -> Value:
 
 
 def _clip_global(a: Args) -> Value:
-    operands = a.tensors("t_list")
+    try:
+        operands = a.tensors("t_list")
+    except (Unsure, Impossible):  # so many as there are, each as it was
+        one = a.every("t_list")
+        clipped = a.call.list_of(a.call.elements(a.value("t_list")), "list", "clipped")
+        return record("tuple", (), clipped, a.result(one.dtype, ()))
     values = listed(a, [a.result(o.dtype, o.shape) for o in operands])
     return record("tuple", (), values, a.result(common(operands), ()))
 
