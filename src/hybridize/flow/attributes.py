@@ -117,6 +117,8 @@ class Attributes(Cells):
                 return library_attribute(obj.name, name)
             case Tup() if obj.names is not None and name in obj.names:
                 return obj.items[obj.names.index(name)]
+            case Tup() if obj.names is not None and (found := self._tuple_member(frame, obj, name, pos)):
+                return found
             case Unknown():
                 return obj.part("an attribute")
             case Wrapper():
@@ -131,6 +133,14 @@ class Attributes(Cells):
                 inner = obj.func
                 return self.get_attr(frame, inner, name, pos) if isinstance(inner, Obj) else unknown(f".{name}").value
         return self._value_attr(frame, obj, name, pos)
+
+    def _tuple_member(self, frame: Frame, obj: Tup, name: str, pos: int) -> Value:
+        """A method or property that a class of named tuples of the project adds to its fields."""
+        result = BOTTOM
+        for cls, names in self.world.tuple_fields.items():
+            for item in self.class_lookup(frame, cls, name) if names == obj.names else ():
+                result = join(result, self.bind(frame, item, obj, pos))
+        return result
 
     def _value_attr(self, frame: Frame, obj: Obj, name: str, pos: int) -> Value:
         """An attribute of a built-in value: a method or property by its type's model."""

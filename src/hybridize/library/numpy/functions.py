@@ -90,7 +90,11 @@ def _linspace_dtype(a: Args) -> str | None:
     if a.given("dtype"):
         return a.dtype("dtype")
     ends = [a.nth(0), a.nth(1)]
-    return "float64" if all(o.python in ("int", "float") for o in ends) else None
+    return "float64" if all(o.python in ("int", "float") or o.dtype in _DOUBLES for o in ends) else None
+
+
+#: Numbers of which NumPy makes double floats whatever its version.
+_DOUBLES: Final = frozenset({"float64", "int64", "int32", "bool"})
 
 
 def _linspace_shape(a: Args) -> Shape:

@@ -10,6 +10,7 @@ from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Shape,
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import (
     Args,
+    Impossible,
     Operand,
     Unsure,
     chosen,
@@ -69,7 +70,10 @@ def _rank_of(a: Args) -> Value:
 
 
 def _range(a: Args) -> Value:
-    start, limit, delta = a.tensor("start"), a.optional("limit"), a.optional("delta")
+    try:
+        start, limit, delta = a.tensor("start"), a.optional("limit"), a.optional("delta")
+    except (Unsure, Impossible):
+        return a.result(a.dtype("dtype") if a.given("dtype") else None, (UNRESOLVED,))
     operands = [o for o in (start, limit, delta) if o]
     dtype = a.dtype("dtype") if a.given("dtype") else _range_dtype(operands)
     try:
