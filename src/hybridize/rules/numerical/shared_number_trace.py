@@ -18,14 +18,22 @@ _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "**"})
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """A parameter receives 1 and True, or 2 and 2.0, in different calls."""
-    if not function.facts.may_be_hybrid and not any(frame.ops for frame in function.frames):
-        return
     for index, param in enumerate(function.code.params):
         literals = {o for f in function.frames for o in f.args[index] if isinstance(o, Lit) and o.kind in _NUMBERS}
         pair = _equal(sorted(literals, key=lambda o: (o.kind, repr(o))))
-        if pair is not None and not all(_neutral(view, param.slot) for view in function.views()):
+        if (
+            pair is not None
+            and _computes(function)
+            and not all(_neutral(view, param.slot) for view in function.views())
+        ):
             said = f"`{param.name}` receives {pair[0]} and {pair[1]}, which share a trace: the first decides for both"
             yield Hit(function.code.position, said, evidence=(Evidence(said, function.code.path, function.code.line),))
+
+
+def _computes(function: FunctionView) -> bool:
+    """Whether it has to do with tensors at all: constants made of numbers are no computation, and share traces too."""
+    values = (value for frame in function.frames for value in frame.vals if value)
+    return function.facts.may_be_hybrid or any(isinstance(o, Tensor) for value in values for o in value)
 
 
 def _equal(literals: list[Lit]) -> tuple[Lit, Lit] | None:
@@ -58,6 +66,7 @@ key: what is traced first serves the others too, with its type. `target(x, 1)` a
 result for 1. Pass values of one type, or tensors. Arithmetic with floating-point tensors is fine.""",
     level=Level.WARNING,
     root=scan,
+    bare=True,
     bad=(
         Example(
             """\
