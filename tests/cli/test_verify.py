@@ -473,3 +473,32 @@ def test_usage(words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "--isolated", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_fix_runs_what_repairs_make(
+    tensorflow_python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = """\
+import tensorflow as tf
+w = tf.Variable([[1.0], [2.0]])
+losses = []
+
+
+def train_step(x, y):
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+    losses.append(loss.numpy())
+    if len(losses) % 5 == 0:
+        print(len(losses), losses[-1])
+
+
+for _ in range(10):
+    train_step(tf.ones([4, 2]), tf.ones([4, 1]))
+"""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.py").write_text(text)
+    assert main(["fix", "--unsafe-fixes", "--python", tensorflow_python, "--verify", "main.py"]) == 0
+    assert "@tf.function\ndef _train_step_graph(" in (tmp_path / "main.py").read_text()
+    assert "not changed" not in capfd.readouterr().out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridize.rewrite import DecoratorChange, DecoratorDialect, plan_edits
+from hybridize.rewrite import DecoratorChange, DecoratorDialect, FileResult, plan_edits
 from hybridize.runtime.launch import Ended, Launch, LaunchError, Target, launch
 from hybridize.runtime.sources import MemoryFile, line_map, memory_file
 
@@ -193,3 +193,16 @@ def test_lines_of_a_rewritten_text() -> None:
     changes = [DecoratorChange(Path("a.py"), line, column, "", "add", DIALECT) for line, column in ((4, 1), (8, 5))]
     result = plan_edits(source, changes)
     assert line_map(source, result.new, result.edits) == (1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9)
+
+
+def test_functions_that_repairs_changed_have_their_own_source(tmp_path: Path) -> None:
+    text = "import inspect, linecache\n\n\ndef work(x):\n    return x\n\n\nprint(inspect.getsource(work))\n"
+    new = text.replace(
+        "def work(x):\n    return x\n", "def part(x):\n    return x + 1\n\n\ndef work(x):\n    return part(x)\n"
+    )
+    again = "linecache.updatecache(__file__, globals())\nprint(inspect.getsource(part))\n"  # as AutoGraph does
+    (tmp_path / "main.py").write_text(text)
+    result = FileResult(Path("main.py"), text.encode(), (new + again).encode(), (), (), (), ())
+    ended, out, err = run(tmp_path, Target.script("main.py"), memory_file(tmp_path, result))
+    assert ended.code == 0, err
+    assert out == "def work(x):\n    return part(x)\n\ndef part(x):\n    return x + 1\n\n"

@@ -15,6 +15,7 @@ from hybridize.rewrite import FileResult
 from hybridize.rewrite.compose import edits_between
 from hybridize.rewrite.model import Edit
 from hybridize.rewrite.text import NEWLINE, SourceText
+from hybridize.source.syntax import walk
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -38,7 +39,7 @@ class MemoryFile:
     Attributes:
         path: absolute.
         text: the bytes as they would be written.
-        lines: the line on disk (from 1) for each line of the text.
+        lines: the line on disk (from 1) for each line of the text; empty where the text has its own lines.
         watch: (number of a function, line of its `def` in the text, index of the decorator that makes it hybrid).
     """
 
@@ -64,12 +65,29 @@ def memory_file(
 
     `base` is the text that the result's changes and the watched functions' lines speak of, if it is not that on disk.
     A watched function whose decorator the result adds or changes is watched with that decorator, any other without.
+    Where more than decorators changes in functions the text keeps its own lines: AutoGraph reads the source of a
+    function by its line, and must not find what stands there on disk.
     """
     lines = line_map(result.original, result.new, result.edits)
     decorated = {change.line for change in result.applied if change.action != "remove"}
     known = lines if base is None else line_map(base, result.new, edits_between(base, result.new))
     watch = _watch(result.original if base is None else base, result.new, known, decorated, list(watched))
-    return MemoryFile(root / result.path, result.new, lines, watch)
+    return MemoryFile(root / result.path, result.new, () if _is_rewritten(result) else lines, watch)
+
+
+def _is_rewritten(result: FileResult) -> bool:
+    """Whether a result has other functions than the file on disk, decorators aside."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before, after = (_bare_functions(ast.parse(data)) for data in (result.original, result.new))
+    return before != after
+
+
+def _bare_functions(tree: ast.Module) -> list[str]:
+    functions = [n for n in walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for function in functions:
+        function.decorator_list = []
+    return [ast.dump(function) for function in functions]
 
 
 def original_file(path: Path, watched: Iterable[Watched]) -> MemoryFile:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import base64
 import importlib.machinery
+import io
+import linecache
 import os
 import runpy
+import tokenize
 import warnings
 from types import CodeType
 from typing import Any
@@ -15,6 +18,10 @@ from typing import Any
 WATCH = "__hybridize_watch__"
 
 Json = dict[str, Any]  # as decoded
+
+#: What `linecache` is to have of files that have another text here, by the name that their code has.
+_SHOWN: dict[str, tuple[int, None, list[str], str]] = {}
+_updatecache = linecache.updatecache
 
 
 class Sources:
@@ -31,12 +38,15 @@ class Sources:
         entry = self._entries.get(os.path.realpath(path))
         if entry is None:
             return None
+        text = base64.b64decode(entry["text"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of old escapes: the original shows them
-            tree = ast.parse(base64.b64decode(entry["text"]), path)
+            tree = ast.parse(text, path)
         _watch(tree, entry.get("watch") or ())
         if entry.get("lines"):
             _renumber(tree, entry["lines"])
+        else:
+            _show(path, text)
         return compile(tree, path, "exec", dont_inherit=True)
 
     def install(self) -> None:
@@ -60,6 +70,24 @@ class Sources:
 
         if from_file is not None:
             runpy._get_code_from_file = code_from_file  # type: ignore[attr-defined]
+
+
+def _show(path: str, text: bytes) -> None:
+    """From now on who asks for the lines of a file (AutoGraph, tracebacks) gets those of a text."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(text).readline)
+    decoded = io.TextIOWrapper(io.BytesIO(text), encoding).read()
+    # Without a time the entry is never compared with the file on disk; AutoGraph has it read anew all the same.
+    linecache.cache[path] = _SHOWN[path] = (len(text), None, decoded.splitlines(keepends=True), path)
+    if linecache.updatecache is not _updated:
+        linecache.updatecache = _updated
+
+
+def _updated(filename: str, module_globals: Any = None) -> list[str]:
+    """As `linecache.updatecache`, but for files that have another text here."""
+    if filename not in _SHOWN:
+        return _updatecache(filename, module_globals)
+    linecache.cache[filename] = _SHOWN[filename]
+    return _SHOWN[filename][2]
 
 
 def _watch(tree: ast.Module, watched: Any) -> None:
