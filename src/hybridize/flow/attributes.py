@@ -35,7 +35,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.flow.cells import Cells, registry_class
+from hybridize.flow.cells import Cells, is_made_with, registry_class
 from hybridize.flow.frames import Frame
 from hybridize.flow.members import member_of
 from hybridize.library import registry
@@ -175,7 +175,7 @@ class Attributes(Cells):
                     continue  # what a data class declares; its instances have their own
                 elif own and isinstance(item, Container) and name in self._always_own(frame, obj.cls):
                     continue
-                elif own and isinstance(item, Lit) and not _is_made_with(obj, name):
+                elif own and isinstance(item, Lit) and not is_made_with(obj, name):
                     result = join(result, item.value)  # until the method that sets it has run
                 elif not own or not isinstance(item, Func | Wrapper | Lib | Lit):
                     result = join(result, self.bind(frame, item, obj, pos))
@@ -492,14 +492,6 @@ class Attributes(Cells):
         """Sets a field without noting an effect (what library code does to its own objects)."""
         if isinstance(obj, Heap):
             self.write(frame, obj.cell(name), value, pos)
-
-
-_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build", "setUp"})
-
-
-def _is_made_with(obj: Inst, name: str) -> bool:
-    """Whether a constructor, or what made the object, sets a field: then nobody sees what the class gives."""
-    return any(code.name in _CONSTRUCTORS or (code, pos) == obj.site for code, pos in obj.cell(name).writes)
 
 
 @cache

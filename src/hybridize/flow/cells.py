@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from hybridize.domain.lattice import collapse, join, widen
 from hybridize.domain.objects import (
@@ -234,3 +234,12 @@ def registry_class(obj: Obj) -> str:
             return f"wrapper.{obj.kind}"
         case _:
             return "builtins.object"
+
+
+#: Functions that give an object its first fields.
+_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build", "setUp"})
+
+
+def is_made_with(obj: Inst, name: str) -> bool:
+    """Whether a constructor, or what made the object, sets a field: then nobody sees what the class gives."""
+    return any(code.name in _CONSTRUCTORS or (code, pos) == obj.site for code, pos in obj.cell(name).writes)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
 from hybridize.domain.objects import Container, Lit, Stream, Tensor, Tup
 from hybridize.domain.tensors import NDARRAY, VARIABLE, is_dynamic
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.opened import Dims as Dims
+from hybridize.rules.opened import OpenView, given_to, indexed, moved, returned
 from hybridize.rules.values import argument, elements, has_tensor, own, uses
 from hybridize.rules.views import FrameView
-
-#: Places of dims from the start; none: every dim, the rank included.
-Dims: TypeAlias = tuple[int, ...]
 
 #: Operations whose results have a first dim, or dims, that depend on values.
 _SIZES: Final = frozenset(
@@ -32,15 +31,29 @@ _SAME: Final = frozenset(
     "tf.cast tf.identity tf.nn.relu tf.abs tf.square tf.sqrt tf.exp tf.math.log tf.stop_gradient tf.sort tf.sigmoid "
     "tf.tanh tf.convert_to_tensor tf.sin tf.cos tf.clip_by_value tf.nn.softmax tf.round tf.floor tf.sign".split()
 )
-_DEPTH: Final = 6
+#: Operations that take one axis away, or add one.
+_AXES: Final = frozenset(
+    "tf.expand_dims tf.argmax tf.argmin tf.math.argmax tf.math.argmin tf.reduce_sum tf.reduce_mean tf.reduce_max "
+    "tf.reduce_min tf.math.reduce_sum tf.math.reduce_mean tf.math.reduce_max tf.math.reduce_min".split()
+)
+#: Operations of two operands, of which one is enough.
+_PAIRS: Final = frozenset("tf.minimum tf.maximum tf.math.minimum tf.math.maximum tf.add tf.multiply".split())
+_DEPTH: Final = 24
 ALL: Final[Dims] = ()
 FIRST: Final[Dims] = (0,)
 
 
 def unknown_dims(view: FrameView, slot: int, depth: int = _DEPTH) -> Dims | None:
     """Which dims of a tensor a graph does not know; None where it knows them, so far as we know."""
-    found = _from_operation(view, slot, depth)
-    return found if found is not None else _from_types(view, slot, depth)
+    if isinstance(view, OpenView) and slot in view.given:
+        return view.given[slot]
+    known: dict[object, Dims | None] = view.project.shared("unknown dims", dict)
+    key = (view.frame, given_to(view), slot)
+    if key not in known:
+        known[key] = None  # of what depends on itself
+        found = _from_operation(view, slot, depth)
+        known[key] = found if found is not None else _from_types(view, slot, depth)
+    return known[key]
 
 
 def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
@@ -60,9 +73,15 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
     if op == Op.CALL:
         return _called(view, made, depth)
     if op == Op.ITEM:
-        return FIRST if _is_mask(view, made) or _is_cut(view, made) else None
+        if _is_mask(view, made) or _is_cut(view, made):
+            return FIRST
+        inner = _taken(view, made, depth)
+        if inner is not None:
+            return inner
+        dims = unknown_dims(view, made[2], depth - 1)
+        return indexed(view, made, dims) if dims else None
     if op in (Op.UNPACK, Op.ITER):
-        return _element(view, made, depth)
+        return _element(view, slot, made, depth)
     return None
 
 
@@ -86,9 +105,25 @@ def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
             return FIRST if any(own(view, s, arrays=False) for s, _ in made[3]) else None
         if name in _SAME and made[3]:
             return unknown_dims(view, made[3][0][0], depth - 1)
+        if name in _AXES and made[3]:
+            dims = unknown_dims(view, made[3][0][0], depth - 1)
+            return moved(name, view, made, dims) if dims else None
+        if name in _PAIRS:
+            found = [unknown_dims(view, s, depth - 1) for s, _ in made[3]]
+            return next((f for f in found if f is not None), None)
         if name == "builtins.next" and made[3]:
             return _batch(view, made[3][0][0], made[1])
-    return None
+    return returned(view, made, unknown_dims)
+
+
+def _taken(view: FrameView, made: Instr, depth: int) -> Dims | None:
+    """What `f(x)[1]` takes of a tuple that a function of the project returns."""
+    inner = view.definition(made[2])
+    if inner is None or inner[0] != Op.CALL or not any(isinstance(o, Tup) for o in view.value(made[2])):
+        return None
+    found = {o.const for o in view.value(made[3]) if isinstance(o, Lit)}
+    place = found.pop() if len(found) == 1 else None
+    return returned(view, inner, unknown_dims, place) if type(place) is int and place >= 0 and depth else None
 
 
 def _axis(view: FrameView, made: Instr) -> int:
@@ -128,7 +163,7 @@ def _is_cut(view: FrameView, made: Instr) -> bool:
     return any(own(view, part, arrays=False) for part in index[2:5] if part >= 0)
 
 
-def _element(view: FrameView, made: Instr, depth: int) -> Dims | None:
+def _element(view: FrameView, slot: int, made: Instr, depth: int) -> Dims | None:
     """Parts of tuples of results, and elements of datasets."""
     if made[0] == Op.ITER:
         return _batch(view, made[2], made[1])
@@ -137,6 +172,8 @@ def _element(view: FrameView, made: Instr, depth: int) -> Dims | None:
         return _batch(view, inner[2], made[1][0]) if depth else None
     if inner is not None and inner[0] == Op.CALL and any(n in _SIZES or n in _HOST for n in view.names(inner[2])):
         return _called(view, inner, depth - 1)
+    if inner is not None and inner[0] == Op.CALL and made[0] == Op.UNPACK and depth and made[3] < 0:
+        return returned(view, inner, unknown_dims, made[1].index(slot)) if slot in made[1] else None
     return None
 
 

@@ -7,14 +7,15 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Container, Func, Lit, Prim, Tensor, Value
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import passed_slots
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.records import replace
 from hybridize.rules.dims import ALL, Dims, unknown_dims
 from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.values import has_tensor, is_message, own, uses
+from hybridize.rules.opened import OpenView, given_to, opened
+from hybridize.rules.values import is_message, own, uses
 from hybridize.rules.views import FrameView, ProjectView
 
 _IS_NONE: Final = "reads a dim that is None while tracing: use `tf.shape`"
@@ -176,32 +177,36 @@ def _asked(view: FrameView, slot: int, index: int, dims: Dims) -> bool:
 
 
 def _through(view: FrameView, instr: Instr) -> Iterator[Hit]:
-    """A helper that reads a dim of its argument, where that is a tensor whose dim the graph does not know."""
+    """A helper that asks for a dim of its argument, where that is a tensor whose dim the graph does not know."""
     pos = instr[-1]
     for callee, _ in view.callees(pos):
-        for index, param in enumerate(callee.code.params):
-            for slot in passed_slots(view.frame, pos, callee, index) or ():
-                dims = unknown_dims(view, slot) if has_tensor(view.value(slot), arrays=False) else None
-                if dims is None or not own(view, slot):
-                    continue
-                for position, message in _reads(FrameView(view.project, callee), param.slot, dims):
-                    path = callee.code.path
-                    step = Evidence(f"calls `{callee.code.name}`", view.code.path, pos >> 16)
-                    yield Hit(position, message, evidence=(step, Evidence(message, path, position >> 16)), path=path)
+        inner = opened(view, pos, callee, unknown_dims)
+        if inner is None or not inner.given:
+            continue
+        path = callee.code.path
+        step = Evidence(f"calls `{callee.code.name}`", view.code.path, pos >> 16)
+        for hit in _asked_within(inner):
+            evidence = hit.evidence or (Evidence(hit.message, path, hit.position >> 16),)
+            yield replace(hit, needs=OPERATION, evidence=(step, *evidence), path=hit.path or path)
 
 
-def _reads(view: FrameView, slot: int, dims: Dims) -> Iterator[tuple[int, str]]:
-    """Where a function reads one of the dims of a parameter of its, with what is wrong there."""
-    index = index_of(view.code)
-    for instr in index.of(Op.ITEM):
-        of_it = _shape_of(index, index.definitions.get(instr[2])) == slot
-        asked = of_it and _asked(view, slot, instr[3], dims)
-        if asked and any(not _harmless(view, use) for use in uses(view, instr[1])):
-            yield instr[-1], _IS_NONE
-    for instr in index.of(Op.CALL) if dims == ALL or 0 in dims else ():
-        asked = instr[3] and instr[3][0][0] == slot and "builtins.len" in view.names(instr[2])
-        if asked and any(_wants_number(view, use, instr[1]) for use in uses(view, instr[1])):
-            yield instr[-1], _IS_TENSOR
+def _asked_within(view: OpenView) -> list[Hit]:
+    """What a function asks of the dims of its parameters that are unknown."""
+    known: dict[object, list[Hit]] = view.project.shared("asked of dims", dict)
+    key = (view.frame, given_to(view), view.level)
+    if key not in known:
+        known[key] = []  # of a recursive call
+        index = index_of(view.code)
+        asks = ((Op.ITEM, read), (Op.UNPACK, unpack), (Op.CALL, call))
+        every = [(instr, ask) for op, ask in asks for instr in index.of(op) if _is_run(view, instr)]
+        known[key] = [hit for instr, ask in every for hit in ask(view, instr)]
+    return known[key]
+
+
+def _is_run(view: FrameView, instr: Instr) -> bool:
+    """Whether control gets to an instruction."""
+    made = instr[1]
+    return not isinstance(made, int) or made < 0 or view.frame.vals[made] is not None
 
 
 def _reads_shape(project: ProjectView, callee: Value) -> bool:
@@ -309,6 +314,23 @@ def target(x, keep):
 r1 = target(tf.ones([3, 2]), tf.constant([True, True, False]))
 """,
             line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def nearest(a, b):
+    d = tf.expand_dims(a, 1) - tf.expand_dims(b, 0)
+    best = tf.argmin(tf.reduce_sum(d * d, axis=2), axis=1)
+    return tf.zeros([best.shape[0]])
+def kept(x):
+    return tf.boolean_mask(x, x[:, 0] > 0), tf.reduce_sum(x)
+def target(x, y):
+    some, total = kept(x)
+    return nearest(some, y) + total
+r1 = target(tf.constant([[1.0, 2.0], [-1.0, 3.0]]), tf.ones((3, 2)))
+""",
+            line=5,
             outcome=Outcome.RAISES,
         ),
     ),

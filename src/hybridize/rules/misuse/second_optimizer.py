@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from hybridize.domain.objects import Container, Inst, LibInst, Obj
 from hybridize.facts.model import Evidence
@@ -12,17 +11,16 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.keyed import varies
+from hybridize.rules.late import STEPS, is_optimizer
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.tensorflow.unbuilt_call import is_built
 from hybridize.rules.views import FunctionView, ProjectView
-
-_STEPS: Final = frozenset({"apply_gradients", "minimize", "apply"})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Parameters that receive several optimizers, none of which has its variables yet."""
     for i, param in enumerate(function.code.params):
-        found = {o for f in function.frames for o in f.args[i] if _is_optimizer(function.project, o)}
+        found = {o for f in function.frames for o in f.args[i] if is_optimizer(function.project, o)}
         if len(found) < 2 or all(isinstance(o, Inst | LibInst) and is_built(function.project, o) for o in found):
             continue
         extents = function.project.extents
@@ -45,7 +43,7 @@ def _by_key(function: FunctionView) -> Iterator[Hit]:
     project, extents = function.project, function.project.extents
     for frame in sorted(extents.frames(extents.of_all(function.frames) & _stepping(project)), key=_number):
         for instr in index_of(frame.code).of(Op.ATTR):
-            made = definitions(frame.code).get(instr[2]) if instr[3] in _STEPS else None
+            made = definitions(frame.code).get(instr[2]) if instr[3] in STEPS else None
             if made is None or made[0] != Op.ITEM:
                 continue
             found = [o for o in frame.vals[made[2]] or () if isinstance(o, Container) and _has_several(project, o)]
@@ -57,7 +55,7 @@ def _by_key(function: FunctionView) -> Iterator[Hit]:
 def _has_several(project: ProjectView, container: Container) -> bool:
     """Whether a list or dictionary holds optimizers that have no variables yet, and more than one."""
     held = [o for cell in container.fields.values() for o in cell.value]
-    lazy = [o for o in held if _is_optimizer(project, o) and isinstance(o, Inst | LibInst) and not is_built(project, o)]
+    lazy = [o for o in held if is_optimizer(project, o) and isinstance(o, Inst | LibInst) and not is_built(project, o)]
     return bool(lazy) and (len(container.fields) > 1 or container.rest is not None)
 
 
@@ -70,21 +68,15 @@ def _stepping(project: ProjectView) -> int:
 
     def find() -> int:
         every = (frame for frames in project.solution.frames.values() for frame in frames)
-        return project.extents.set_of(f for f in every if not _STEPS.isdisjoint(index_of(f.code).attributes))
+        return project.extents.set_of(f for f in every if not STEPS.isdisjoint(index_of(f.code).attributes))
 
     return project.shared("optimizer steps", find)
-
-
-def _is_optimizer(project: ProjectView, obj: Obj) -> bool:
-    if not isinstance(obj, Inst | LibInst):
-        return False
-    return any(n.startswith("keras.optimizers.") for n in project.solution.engine.mro_names(obj))
 
 
 def _step(frame: Frame, optimizers: set[Obj]) -> int | None:
     """The position where a frame lets one of the optimizers take a step."""
     for instr in index_of(frame.code).of(Op.ATTR):
-        if instr[3] in _STEPS and optimizers & (frame.vals[instr[2]] or frozenset()):
+        if instr[3] in STEPS and optimizers & (frame.vals[instr[2]] or frozenset()):
             return int(instr[-1])
     return None
 

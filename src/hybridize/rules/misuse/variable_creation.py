@@ -14,6 +14,7 @@ from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.creation import makes_queue, makes_variables, may_own_variables
 from hybridize.rules.keyed import comes_late, keys, varies
+from hybridize.rules.late import made_late
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
@@ -93,6 +94,13 @@ def keyed(function: FunctionView) -> Iterator[Hit]:
         yield Hit(pos, message, path=path, level=Level.WARNING, evidence=tuple(evidence))
 
 
+def _at_root(function: FunctionView) -> Iterator[Hit]:
+    """What is made for each key, and what the first call does not make."""
+    yield from keyed(function)
+    for pos, what in made_late(function):
+        yield Hit(pos, f"{what} where an argument says so, which the first call does not: too late for a graph")
+
+
 def _keyed(project: ProjectView) -> dict[tuple[Frame, int], _Guarded]:
     """The guarded creations that `scan` has seen, and the guarded calls of functions that make something."""
     return project.shared("keyed creations", dict)
@@ -128,7 +136,7 @@ random generators and (from Keras 3 on) dropout layers own variables; queues can
 outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
     triggers={Op.CALL: Where(scan, names=may_own_variables, values=_is_lazy)},
     passes=passes,
-    root=keyed,
+    root=_at_root,
     bad=(
         Example(
             """\
@@ -208,8 +216,40 @@ r2 = target(tf.constant([1.0, 2.0]))
             line=5,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+opt = tf.keras.optimizers.Adam(0.1)
+def target(x, train):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum((v * x) ** 2)
+    if train:
+        opt.apply_gradients([(tape.gradient(loss, v), v)])
+    return loss
+r1 = target(tf.constant([1.0, 2.0]), False)
+r2 = target(tf.constant([1.0, 2.0]), True)
+""",
+            line=8,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+v = tf.Variable(1.0)
+opt = tf.keras.optimizers.Adam(0.1)
+def target(x, train):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum((v * x) ** 2)
+    if train:
+        opt.apply_gradients([(tape.gradient(loss, v), v)])
+    return loss
+r1 = target(tf.constant([1.0, 2.0]), True)
+r2 = target(tf.constant([1.0, 2.0]), False)
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
