@@ -55,6 +55,7 @@ from hybridize.facts.reasons import (
     evidence_of,
     fills_own,
     is_unclear,
+    last_evidence_of,
     order,
     sounds_harmless,
 )
@@ -389,7 +390,7 @@ def _judged(reasons: list[Reason], speculate: bool) -> tuple[Fact, list[Evidence
         return Fact(Ternary.UNKNOWN, evidence_of(min(doubtful, key=order))), []
     seen: dict[str, Evidence] = {}
     for reason in sorted(opaque, key=order):
-        *_, last = evidence_of(reason)
+        last = last_evidence_of(reason)
         seen.setdefault(last.message, Evidence(f"assumed without side effect: {last.message}", last.path, last.line))
     return Fact(Ternary.NO), list(seen.values())
 

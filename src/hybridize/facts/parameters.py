@@ -186,20 +186,21 @@ class Parameters:
 
     def _calls_with_tensor(self, index: int) -> tuple[Evidence, ...]:
         """Call sites of the program that pass a tensor to a parameter."""
-        found: dict[tuple[str, int], tuple[Evidence, ...]] = {}
+        found: dict[tuple[str, int], tuple[Seen, Frame, int]] = {}
         for frame in self.frames:
             for (caller, pos), args in frame.incoming.items():
                 if caller is None or frame.started_by(caller, pos) or (caller.gone and len(frame.incoming) > 1):
                     continue
-                seen = Seen()
-                self.looker.add(args[index], seen)
+                seen = self.looker.seen(args[index])
                 if seen.tensors:
-                    shown = min(map(repr, seen.tensors))
-                    place = (caller.code.path, pos >> 16)
-                    message = f"called with a tensor for `{self.code.params[index].name}` ({shown})"
-                    if place not in found:
-                        found[place] = (Evidence(message, *place), *self._cause(caller, pos, index))
-        return tuple(step for place in sorted(found)[:3] for step in found[place])
+                    found.setdefault((caller.code.path, pos >> 16), (seen, caller, pos))
+        evidence: list[Evidence] = []
+        for place in sorted(found)[:3]:
+            seen, caller, pos = found[place]
+            shown = min(map(repr, seen.tensors))
+            message = f"called with a tensor for `{self.code.params[index].name}` ({shown})"
+            evidence += [Evidence(message, *place), *self._cause(caller, pos, index)]
+        return tuple(evidence)
 
     def _cause(self, caller: Frame, pos: int, index: int) -> tuple[Evidence, ...]:
         """The statement that makes what a call passes, where it is not the call itself."""
@@ -274,6 +275,8 @@ class Parameters:
             found = self._literal_calls(index)
             if found:
                 evidence += found
+                if len(evidence) >= _MOST:
+                    break
             elif any(isinstance(o, Unknown) for f in self.frames for o in f.args[index]):
                 unknown.append(param.name)
         if evidence:
@@ -289,6 +292,7 @@ class Parameters:
         return Fact(Ternary.NO)
 
     def _literal_calls(self, index: int) -> list[Evidence]:
+        """The calls that pass a literal for a parameter, as far as they are told."""
         param = self.code.params[index]
         if param.has_default and not any(frame.explicit >> index & 1 for frame in self.frames):
             return []  # its default is never overridden
@@ -305,6 +309,8 @@ class Parameters:
                     found.append(Evidence(f"`{param.name}` receives the literal {text}", caller.code.path, pos >> 16))
                     held = [e for e in map(literal_field, value) if e is not None]
                     found += held[:1] or self._cause(caller, pos, index)
+                    if len(found) >= _MOST:
+                        return found
         return found
 
     @cached_property
@@ -351,7 +357,7 @@ class Parameters:
         for index, param in enumerate(self.code.params):
             if index == 0 and self.skip_first:
                 continue
-            distinct: dict[Lit, Evidence] = {}
+            distinct: dict[Lit, tuple[str, int]] = {}
             for frame in traced:
                 for (caller, pos), args in frame.incoming.items():
                     if caller is None or frame.started_by(caller, pos):
@@ -365,13 +371,14 @@ class Parameters:
                         return Fact(Ternary.YES, (Evidence(said, *place),))
                     for obj in args[index]:
                         if isinstance(obj, Lit) and obj is not NONE and obj.kind != "bool":
-                            distinct.setdefault(obj, Evidence(f"`{param.name}` receives {obj!r}", *place))
+                            distinct.setdefault(obj, place)
             flags = self._flags(index, traced)
             if flags is not None:
                 return Fact(Ternary.YES, (flags,))
             if len(distinct) > _FEW:
-                chosen = sorted(distinct.values(), key=lambda e: (e.path, e.line))
-                return Fact(Ternary.YES, tuple(chosen[:_MOST]))
+                chosen = sorted(distinct.items(), key=lambda item: item[1])[:_MOST]
+                told = [Evidence(f"`{param.name}` receives {obj!r}", *place) for obj, place in chosen]
+                return Fact(Ternary.YES, tuple(told))
         return Fact(Ternary.NO)
 
     def _flags(self, index: int, traced: list[Frame]) -> Evidence | None:

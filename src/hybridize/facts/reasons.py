@@ -105,9 +105,17 @@ def _called_name(reason: Reason) -> str:
 def evidence_of(reason: Reason) -> tuple[Evidence, ...]:
     """The chain from the function to the effect."""
     steps = [Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in reason.path]
-    place = reason.frame.code.path
-    here = Evidence(describe(reason.effect), place, reason.effect.position >> 16)
-    return (*steps, here, *kept_properties(reason))
+    return (*steps, _here(reason), *kept_properties(reason))
+
+
+def last_evidence_of(reason: Reason) -> Evidence:
+    """The end of the chain."""
+    kept = kept_properties(reason)
+    return kept[-1] if kept else _here(reason)
+
+
+def _here(reason: Reason) -> Evidence:
+    return Evidence(describe(reason.effect), reason.frame.code.path, reason.effect.position >> 16)
 
 
 def kept_properties(reason: Reason) -> tuple[Evidence, ...]:

@@ -6,9 +6,10 @@ import ast
 import builtins
 import keyword
 from collections.abc import Iterator
+from functools import lru_cache
 
 from hybridize.repairs.model import NotOffered
-from hybridize.repairs.text import FunctionNode, SourceFile, binds
+from hybridize.repairs.text import BINDERS, FunctionNode, SourceFile, binds
 from hybridize.source.syntax import children, walk
 
 _BUILTINS = frozenset(dir(builtins))
@@ -41,19 +42,21 @@ def scopes_around(file: SourceFile, node: ast.AST) -> Iterator[ast.AST]:
     return (outer for outer in file.around(node) if isinstance(outer, kinds))
 
 
-def bound_in(scope: ast.AST) -> set[str]:
+@lru_cache(maxsize=64)
+def bound_in(scope: ast.AST) -> frozenset[str]:
     """The names that a function binds for itself: parameters, variables, functions, imports."""
     found: set[str] = set()
     freed: set[str] = set()
     todo = list(children(scope))
     while todo:
         node = todo.pop()
-        found.update(binds(node))
-        if isinstance(node, ast.Global):
+        if node.__class__ in BINDERS:
+            found.update(binds(node))
+        elif isinstance(node, ast.Global):
             freed.update(node.names)
         if not isinstance(node, FunctionNode | ast.Lambda | ast.ClassDef):  # what is bound in there is theirs
             todo += children(node)
-    return found - freed
+    return frozenset(found - freed)
 
 
 def top_statement(file: SourceFile, node: ast.AST) -> ast.stmt:

@@ -102,6 +102,7 @@ def work_by_line(bench: Bench, code: Code) -> dict[int, float]:
     found: dict[int, float] = {}
     hybrids = bench.project.solution.world.hybrids
     extents = bench.project.extents
+    known: dict[Frame, int] = bench.project.shared("operations of extents", dict)
     for frame in bench.frames(code):
         here: dict[int, float] = {}
         for pos, name in frame.ops.items():
@@ -110,7 +111,9 @@ def work_by_line(bench: Bench, code: Code) -> dict[int, float]:
         for pos, callee, _ in extents.calls(frame):
             if callee.code in hybrids:
                 continue
-            inner = sum(len(each.ops) for each in extents.frames(extents.of(callee)))
+            inner = known.get(callee)
+            if inner is None:
+                inner = known[callee] = sum(len(each.ops) for each in extents.frames(extents.of(callee)))
             here[pos >> 16] = here.get(pos >> 16, 0.0) + min(float(inner), _HEAVY)
         for line, count in here.items():
             found[line] = max(found.get(line, 0.0), count)

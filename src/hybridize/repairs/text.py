@@ -6,10 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Final
 
 from hybridize.records import dataclass
 from hybridize.repairs.model import Place, TextEdit
 from hybridize.source.reading import split_lines
+from hybridize.source.syntax import children
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
@@ -40,13 +42,9 @@ class SourceFile:
         found: dict[ast.AST, ast.AST] = {}
         level: list[ast.AST] = [self.tree]
         for node in level:
-            for name in node._fields:
-                child = getattr(node, name, None)
-                children = child if isinstance(child, list) else [child] if name != "ctx" else ()
-                for each in children:
-                    if isinstance(each, ast.AST):
-                        found[each] = node
-                        level.append(each)
+            for each in children(node):
+                found[each] = node
+                level.append(each)
         return found
 
     @cached_property
@@ -179,8 +177,9 @@ class SourceFile:
         """Every name that the file binds anywhere, with the nodes that do."""
         found: dict[str, list[ast.AST]] = {}
         for node in self.nodes:
-            for name in binds(node):
-                found.setdefault(name, []).append(node)
+            if node.__class__ in BINDERS:
+                for name in binds(node):
+                    found.setdefault(name, []).append(node)
         return found
 
     @cached_property
@@ -233,6 +232,13 @@ def first_line(node: ast.stmt) -> int:
 def inside(place: Place, first: Place, last: Place) -> bool:
     """Whether a place is within a range."""
     return first <= place < last
+
+
+#: The nodes that bind names at all.
+BINDERS: Final = frozenset(
+    {ast.Name, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom}
+    | {ast.ExceptHandler, ast.MatchAs, ast.MatchStar}
+)
 
 
 def binds(node: ast.AST) -> Iterator[str]:

@@ -20,6 +20,8 @@ VERSION = 1
 
 Json = dict[str, Any]
 
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False, separators=(", ", ": "))
+
 
 def to_dict(report: Report) -> Json:
     """The whole report as plain data, keys in the documented order."""
@@ -83,7 +85,7 @@ def function_to_dict(function: FunctionReport, root: str) -> Json:
 
 def _compact(value: object) -> str:
     # ASCII only: lone surrogates of odd file names stay valid JSON, and no terminal's encoding can break it.
-    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
+    return _ENCODER.encode(value)
 
 
 def _project(report: Report) -> Json:

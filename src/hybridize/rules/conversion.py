@@ -63,8 +63,8 @@ def _refused(project: ProjectView, code: Code) -> str | None:
         return "it is a generator"
     if code.kind == "lambda" and _is_ambiguous(project, code):
         return "another lambda with the same parameters stands on its line"
-    lines = project.text(code.path).split("\n")[code.line - 1 : code.end_line]
-    text = "\n".join(lines)
+    lines = project.shared(("lines", code.path), lambda: project.text(code.path).split("\n"))
+    text = "\n".join(lines[code.line - 1 : code.end_line])
     if not any(word in text for word in ("match", "else", ":=", "yield", "async", "__")):
         return None
     node = project.node(code)
@@ -202,8 +202,16 @@ def _plain(project: ProjectView, frame: Frame) -> Iterator[Plain]:
                 yield Plain(inner.path, inner.position, inner.message, needs, (step, *inner.calls))
 
 
-def own(view: FrameView, flow: Control) -> Iterator[Plain]:
+def own(view: FrameView, flow: Control) -> tuple[Plain, ...]:
     """The conditions and loops of one frame that would need AutoGraph."""
+    key = ("own conditions", view.frame)
+    found: tuple[Plain, ...] | None = view.project.known.get(key)
+    if found is None:
+        found = view.project.known[key] = tuple(_own(view, flow))
+    return found
+
+
+def _own(view: FrameView, flow: Control) -> Iterator[Plain]:
     path = view.code.path
     for site, mask in flow.branches:
         yield Plain(path, site.instr[-1], "a condition on a symbolic tensor", mask)

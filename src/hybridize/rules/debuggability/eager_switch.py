@@ -27,9 +27,7 @@ def scan(project: ProjectView) -> Iterator[Hit]:
         for frame in frames:
             on: list[tuple[int, str]] = []
             off = False
-            for instr in project.symbolic.instructions(frame.code):
-                if instr[0] != Op.CALL:
-                    continue
+            for instr in index_of(frame.code).of(Op.CALL):
                 for obj in frame.vals[instr[2]] or ():
                     if isinstance(obj, Lib) and obj.name in _SWITCHES:
                         slot = instr[3][0][0] if instr[3] else dict(instr[4]).get("run_eagerly", -1)

@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Unknown
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView
 
 _MADE: Final = "the result of `eval`"
@@ -47,7 +47,7 @@ RULE = Rule(
 while tracing: a condition or loop on a tensor in it raises. Write the function down, or use `tf.cond` and
 `tf.while_loop` in it.""",
     level=Level.WARNING,
-    triggers={Op.CALL: scan},
+    triggers={Op.CALL: Where(scan, values=lambda _, value: any(isinstance(o, Unknown) for o in value))},
     bad=(
         Example(
             """\

@@ -29,7 +29,7 @@ _ASKING: Final = frozenset(f"builtins.{n}" for n in ("filter", "sorted", "max", 
 def scan(view: FrameView) -> Iterator[Hit]:
     """Conditions in a function that AutoGraph gives up, below a call that it does not follow, or in a comprehension."""
     flow = control(view)
-    found = list(own(view, flow))
+    found = own(view, flow)
     for (pos, callee), how in view.frame.calls.items():
         below_it = plain(view.project, callee)
         reason = follows(view, pos, callee, how) if below_it else None

@@ -82,11 +82,18 @@ def _every(project: ProjectView) -> Iterator[_Place]:
 
 def _last_line(project: ProjectView, path: str, line: int) -> int | None:
     """The last line of the `with` statement whose head stands at a line; None where there is none."""
-    module = project.module(path)
+    ends: dict[int, int | None] = project.shared(("ends of with", path), lambda: _ends(project.module(path)))
+    return ends.get(line)
+
+
+def _ends(module: ast.Module | None) -> dict[int, int | None]:
+    """The last lines of the `with` statements of a file, by the lines of their heads; of several the outermost."""
+    found: dict[int, int | None] = {}
     for node in walk(module) if module is not None else ():
-        if isinstance(node, ast.With) and any(i.context_expr.lineno == line for i in node.items):
-            return node.end_lineno
-    return None
+        if isinstance(node, ast.With):
+            for item in node.items:
+                found.setdefault(item.context_expr.lineno, node.end_lineno)
+    return found
 
 
 def _set(frame: Frame) -> Iterator[tuple[LibInst, int]]:
