@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Class, Heap, Inst, Unknown, Value
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass
+from hybridize.regex import regex
 from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.model import Cause
 from hybridize.repairs.text import FunctionNode, SourceFile
 from hybridize.rules.views import position_of
 from hybridize.source.syntax import walk
 
-_QUOTES: Final = "\"'"
+_APART: Final = regex(r"\.[\s\\]+(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def _field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
     classes = set(_classes(owners))
     homes = {cls.path for cls in classes}
     # An attribute or a string: a file that has the word otherwise need not be parsed.
-    for file in _files(bench, name, _may_be_field):
+    for file in _files_with_field(bench, name):
         if name in file.named_in_calls:
             return None
         for node in file.attributes.get(name, ()):
@@ -97,38 +99,43 @@ def _of_another_class(bench: Bench, file: SourceFile, node: ast.Attribute, class
     return code is not None and code not in classes
 
 
-def _is_word(text: str, first: int, last: int) -> bool:
-    """Whether what stands between two places of a text is a word of its own."""
-    return not (_in_words(text[last : last + 1]) or _in_words(text[max(first - 1, 0) : first]))
-
-
-def _may_be_field(text: str, first: int, last: int) -> bool:
-    """Whether the name between two places of a text may be that of an attribute, or is a string."""
-    before, behind = text[max(first - 1, 0) : first], text[last : last + 1]
-    if behind and before and before in _QUOTES and behind in _QUOTES:
-        return True
-    if _in_words(behind) or not before or not (before == "." or before == "\\" or before.isspace()):
-        return False
-    while first and (text[first - 1] == "\\" or text[first - 1].isspace()):
-        first -= 1
-    return text[max(first - 1, 0) : first] == "."
-
-
-def _in_words(character: str) -> bool:
-    return character == "_" or character.isalnum()
-
-
-def _files(bench: Bench, name: str, may_be: Callable[[str, int, int], bool] = _is_word) -> Iterator[SourceFile]:
-    """The files whose text has a name where it may be (of text, first and last place); as a word, unless told."""
+def _files(bench: Bench, name: str) -> Iterator[SourceFile]:
+    """The files whose text has a name as a word."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
     for module in bench.project.solution.program.modules.values():
         text = module.text.text if module.text is not None else ""
-        first = text.find(name)
-        while first >= 0 and not may_be(text, first, first + len(name)):
-            first = text.find(name, first + 1)
-        if first >= 0:
+        if name in text and word.search(text):
             file = bench.file(module.code.path)
             if file is not None:
                 yield file
+
+
+def _files_with_field(bench: Bench, name: str) -> Iterator[SourceFile]:
+    """The files whose text has a name as that of an attribute, or as a string."""
+    for module in bench.project.solution.program.modules.values():
+        text = module.text.text if module.text is not None else ""
+        if name in text and (_is_said(text, name) or name in _names_apart(bench, module.code.path, text)):
+            file = bench.file(module.code.path)
+            if file is not None:
+                yield file
+
+
+def _is_said(text: str, name: str) -> bool:
+    """Whether `.name`, or the name as a string, is in a text."""
+    if any(f"{before}{name}{behind}" in text for before in "\"'" for behind in "\"'"):
+        return True
+    dotted = f".{name}"
+    last = text.find(dotted) + len(dotted)
+    while last >= len(dotted):
+        if not (text[last : last + 1] == "_" or text[last : last + 1].isalnum()):
+            return True
+        last = text.find(dotted, last) + len(dotted)
+    return False
+
+
+def _names_apart(bench: Bench, path: str, text: str) -> frozenset[str]:
+    """The words of a file that follow a dot behind blanks or on the next line, as an attribute may."""
+    return bench.project.shared(("names apart", path), lambda: frozenset(_APART.findall(text)))
 
 
 def _is_ours(bench: Bench, code: Code, node: ast.Attribute, owners: set[Heap]) -> bool | None:

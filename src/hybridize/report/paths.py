@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 from hybridize.decide.model import FileError, Report
 
 
+@lru_cache(maxsize=4096)
 def relative_to_root(path: str, root: str) -> str:
     """`path` relative to `root` with forward slashes; unchanged where it is on another drive."""
     if os.path.isabs(path):
