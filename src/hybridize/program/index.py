@@ -65,6 +65,11 @@ class Index:
         return found
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The module variables and builtins that are read."""
+        return frozenset(instr[2] for instr in self.of(Op.GLOBAL))
+
+    @cached_property
     def _by_position(self) -> dict[int, list[Instr]]:
         found: dict[int, list[Instr]] = {}
         for instr in self.flat:

@@ -12,6 +12,7 @@ from hybridize.repairs.fields import Use, is_preceded
 from hybridize.repairs.model import TextEdit
 from hybridize.repairs.names import local_name
 from hybridize.repairs.text import FunctionNode, SourceFile, end
+from hybridize.source.syntax import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,10 @@ def passed(
     helpers: list[str] = []
     for uses in groups:
         helper = uses[0].function
-        if not isinstance(helper, FunctionNode) or uses[0].file is not file or helper.decorator_list:
+        if not isinstance(helper, ast.FunctionDef) or uses[0].file is not file or helper.decorator_list:
             return None
+        if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in walk(helper)):
+            return None  # it reads the field when somebody asks for more, which may be after another write
         receiver = _receiver(helper)
         if receiver is None or any(u.kind != "read" or file.source(u.node) != f"{receiver}.{name}" for u in uses):
             return None

@@ -217,7 +217,7 @@ def _reads_shape(project: ProjectView, callee: Value) -> bool:
 
 def _mentions_shape(code: Code) -> bool:
     index = index_of(code)
-    return "shape" in index.attributes or any(instr[2] == "len" for instr in index.of(Op.GLOBAL))
+    return "shape" in index.attributes or "len" in index.names
 
 
 def _harmless(view: FrameView, use: Instr) -> bool:
