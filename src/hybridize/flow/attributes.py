@@ -59,8 +59,7 @@ _COMPLETE = {
     "builtins.str": frozenset(dir(str)),
     "builtins.bool": frozenset(dir(bool)) | _OF_SCALARS,
 }
-#: What a member of an enumeration has that its value has not (`flow.members`).
-_OF_MEMBERS: Final = frozenset({"value", "_value_", "name", "_name_"})
+_OF_MEMBERS: Final = frozenset({"value", "_value_", "name", "_name_"})  # of enumerations: their values have none
 _OBJECT_METHODS = frozenset(
     {
         "__init__",

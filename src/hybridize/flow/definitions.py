@@ -88,6 +88,9 @@ class Definitions(Executor):
             self.note_call(frame, pos, body, "class")
             self.run(body)
             self._special_bases(cls)
+        for base in bases:
+            if isinstance(base, Wrapper) and base.kind == "namedtuple" and "__new__" not in cls.fields:
+                self.world.tuple_fields[cls] = base.extra[0]
         self._name_descriptors(frame, cls, pos)
         self.note_call(frame, pos, body, "class")
         self._announce(frame, cls, {name: frame.vals[slot] or BOTTOM for name, slot in keywords.items()}, pos)
@@ -171,6 +174,8 @@ class Definitions(Executor):
 
 def _base_class(obj: Obj) -> Obj:
     """The class that a base expression denotes."""
+    if isinstance(obj, Wrapper) and obj.kind == "namedtuple":
+        return lib("builtins.object")
     if isinstance(obj, Wrapper) and obj.inner:
         return min(obj.inner, key=repr)
     if isinstance(obj, Class | Lib | Unknown):

@@ -169,5 +169,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.identity": Spec(value_rule(_identity), op=True),
     "tf.ensure_shape": op(same("x"), _ensured),
     "tf.nn.isotonic_regression": Spec(value_rule(_isotonic, "unknown"), op=True),
+    "tf.raw_ops.Bucketize": op(fixed("int32"), like("input")),
     "tf.bitcast": op(lambda a: a.dtype("type"), _bitcast),
 }
