@@ -37,7 +37,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.flow.cells import Cells, is_made_with, registry_class
 from hybridize.flow.frames import Frame
-from hybridize.flow.members import member_of
+from hybridize.flow.members import member_of, tuple_member
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute
 from hybridize.library.protocols import ask
@@ -116,7 +116,7 @@ class Attributes(Cells):
                 return library_attribute(obj.name, name)
             case Tup() if obj.names is not None and name in obj.names:
                 return obj.items[obj.names.index(name)]
-            case Tup() if obj.names is not None and (found := self._tuple_member(frame, obj, name, pos)):
+            case Tup() if obj.names is not None and (found := tuple_member(self, frame, obj, name, pos)):
                 return found
             case Unknown():
                 return obj.part("an attribute")
@@ -132,14 +132,6 @@ class Attributes(Cells):
                 inner = obj.func
                 return self.get_attr(frame, inner, name, pos) if isinstance(inner, Obj) else unknown(f".{name}").value
         return self._value_attr(frame, obj, name, pos)
-
-    def _tuple_member(self, frame: Frame, obj: Tup, name: str, pos: int) -> Value:
-        """A method or property that a class of named tuples of the project adds to its fields."""
-        result = BOTTOM
-        for cls, names in self.world.tuple_fields.items():
-            for item in self.class_lookup(frame, cls, name) if names == obj.names else ():
-                result = join(result, self.bind(frame, item, obj, pos))
-        return result
 
     def _value_attr(self, frame: Frame, obj: Obj, name: str, pos: int) -> Value:
         """An attribute of a built-in value: a method or property by its type's model."""

@@ -1,4 +1,4 @@
-"""Members of enumerations: what reading, indexing and iterating over an `enum.Enum` class of the project gives.
+"""Members of enumerations and of named tuples: what reading, indexing and iterating over an `enum.Enum` class gives.
 
 A class without methods of its own has its members' values for members: they are compared and passed on exactly. Where a
 class defines methods, a member is an object, one for each name, that keeps its value.
@@ -9,7 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, EVERY, Bound, Class, Func, Inst, Lib, Lit, Obj, Value, Wrapper, literal
+from hybridize.domain.objects import (
+    BOTTOM,
+    EVERY,
+    Bound,
+    Class,
+    Func,
+    Inst,
+    Lib,
+    Lit,
+    Obj,
+    Tup,
+    Value,
+    Wrapper,
+    literal,
+)
 from hybridize.flow.frames import SHARED, Frame
 
 if TYPE_CHECKING:
@@ -63,6 +77,15 @@ def by_value(engine: Attributes, frame: Frame, cls: Class, given: Value, pos: in
         value = engine.class_lookup(frame, cls, name)
         if value == frozenset([asked]) and _is_member(name, value):
             result = join(result, member_of(engine, frame, cls, name, value, pos))
+    return result
+
+
+def tuple_member(engine: Attributes, frame: Frame, obj: Tup, name: str, pos: int) -> Value:
+    """A method or property that a class of named tuples of the project adds to its fields."""
+    result = BOTTOM
+    for cls, names in engine.world.tuple_fields.items():
+        for item in engine.class_lookup(frame, cls, name) if names == obj.names else ():
+            result = join(result, engine.bind(frame, item, obj, pos))
     return result
 
 
