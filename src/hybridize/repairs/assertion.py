@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.pieces import Formatter, Piece, merged, quoted
@@ -30,6 +31,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
             return
         statement, test = found
         condition = f"{tf}.logical_not({file.source(test)})"
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _is_truth(bench, file, test):
+            condition = file.source(test.operand)
         message = raised.exc.args[0] if isinstance(raised.exc, ast.Call) and raised.exc.args else None
         shown = _message(bench, file, tf, message, f"not ({file.source(test)})")
         raised_type = raised.exc.func if isinstance(raised.exc, ast.Call) else raised.exc
@@ -40,6 +43,14 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     doubt = f"what is raised is `{tf}.errors.InvalidArgumentError`, no longer `{error}`"
     said = f"the condition is checked by `{tf}.debugging.Assert`"
     yield Change((edit,), said, doubt, spans=((file.path, start(statement), end(statement)),))
+
+
+def _is_truth(bench: Bench, file: SourceFile, test: ast.UnaryOp) -> bool:
+    """Whether `not x` asks a tensor of truth values, or a Python one."""
+    value = bench.operand(file, test.operand)
+    return bool(value) and all(
+        (isinstance(o, Tensor) and o.dtype == "bool") or (isinstance(o, Lit | Prim) and o.kind == "bool") for o in value
+    )
 
 
 def _guard(file: SourceFile, raised: ast.Raise) -> tuple[ast.stmt, ast.expr] | None:
@@ -64,6 +75,8 @@ def _message(bench: Bench, file: SourceFile, tf: str, node: ast.expr | None, oth
         return [quoted(str(node.value))]
     formatter = Formatter(bench, file, tf)
     value = bench.operand(file, node)
+    if isinstance(node, ast.Name) and value and all(isinstance(o, Lit | Prim) and o.kind == "str" for o in value):
+        return [node.id]
     pieces = formatter.argument(node, code, {}) if isinstance(node, ast.JoinedStr | ast.BinOp | ast.Call) else None
     if pieces is None or (not pieces and not value):
         raise NotOffered("the message is not clear")

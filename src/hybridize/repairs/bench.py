@@ -148,6 +148,10 @@ class Bench:
             for instr in index_of(code).at(position_of(parent)):
                 if instr[0] in (Op.TUPLE, Op.LIST) and len(instr[2]) == len(parent.elts) and node in parent.elts:
                     return self.values(code, instr[2][parent.elts.index(node)][0])
+        if isinstance(parent, ast.UnaryOp):
+            for instr in index_of(code).at(position_of(parent)):
+                if instr[0] == Op.UNARY:
+                    return self.values(code, instr[3])
         if isinstance(parent, ast.BinOp):
             for instr in index_of(code).at(position_of(parent)):
                 if instr[0] == Op.BINARY:
