@@ -6,6 +6,7 @@ itself allocated does not count; effects on arguments, globals, fields, captured
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import (
@@ -25,6 +26,7 @@ from hybridize.facts.dispatch import is_either
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import (
     SET_UP,
+    cached_read,
     guarded,
     holds_plain_tensor,
     is_cached,
@@ -34,6 +36,7 @@ from hybridize.facts.guards import (
     stored,
 )
 from hybridize.facts.latent import hands_generator, hands_out, is_latent
+from hybridize.facts.lifted import lifted
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import (
     ELSEWHERE,
@@ -94,6 +97,7 @@ class SideEffects:
         self._frames = solution.frames
         self._owners = Owners(solution)
         self._kept: dict[tuple[Code, int], bool] = {}
+        self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
 
     def of(self, frame: Frame) -> Summary:
@@ -142,12 +146,22 @@ class SideEffects:
         elif effect.kind in CHANGES and (self._is_own(frame, effect, direct=True) or self._is_new(frame, effect)):
             return
         once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
+        if not once and effect.kind == "attribute" and self._is_read_early(frame, effect):
+            once = SET_UP
         latent = is_latent(frame, effect.position)
         key = _key(effect, once, latent)
         known = gathered.get(key)
         if known is None or (known.frame is frame and _is_milder(frame, known.effect, effect)):
             sure = not (effect.kind in TOLD and is_either(frame, effect.position))
             gathered[key] = Reason(effect, frame, (), origin, sure, once, latent)
+
+    def _is_read_early(self, frame: Frame, effect: Effect) -> bool:
+        """Whether code only reads a cached property that a constructor has read before: it is kept since then."""
+        if isinstance(effect.target, Inst) and cached_read(frame, effect) is not None:
+            if self._early is None:
+                self._early = frozenset(_read_by_constructors(self._frames))
+            return (effect.target, effect.detail) in self._early
+        return False
 
     def _lift(self, gathered: Summary, frame: Frame, call: tuple[int, Frame, str], summary: Summary) -> None:
         """Takes over a callee's effects, as far as they are effects of the caller too."""
@@ -171,7 +185,7 @@ class SideEffects:
             if not once and effect.kind in CHANGES:
                 if once_here is None:
                     once_here = set_up_once(frame, pos)
-                if once_here and not _stores_tensor(reason):
+                if once_here and (not _stores_tensor(reason) or lifted(frame, pos, stored(frame, pos))):
                     once, key = SET_UP, _key(effect, SET_UP, latent)
             if latent is not reason.latent:
                 key = _key(effect, once, latent)
@@ -417,6 +431,19 @@ def _handed_out(frame: Frame, effect: Effect) -> frozenset[Root]:
         for instr in () if callee.code.is_generator else index_of(callee.code).of(Op.RETURN):
             found |= roots(callee, instr[2]) if instr[2] >= 0 else frozenset()
     return ELSEWHERE if any(isinstance(root, int) for root in found) else frozenset(found)
+
+
+def _read_by_constructors(frames: Mapping[Code, Sequence[Frame]]) -> Iterator[tuple[Obj, str]]:
+    """The cached properties that constructors read whatever happens, of their own object or of one that they make."""
+    for code, found in frames.items():
+        for frame in found if code.name in CONSTRUCTORS else ():
+            for effect in frame.effects.values():
+                target = effect.target
+                if effect.kind != "attribute" or not isinstance(target, Inst) or regions(code).get(effect.position):
+                    continue
+                own = bool(frame.args) and target in frame.args[0]
+                if (own or target.site[0] is code) and cached_read(frame, effect) is not None:
+                    yield target, effect.detail
 
 
 def _stores_tensor(reason: Reason) -> bool:

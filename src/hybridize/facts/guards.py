@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
+from hybridize.facts.lifted import lifted
 from hybridize.facts.origins import callees_at, definitions
 from hybridize.flow.frames import Effect, Frame
 from hybridize.program.index import index_of, instructions
@@ -143,17 +144,18 @@ def repeatable(frame: Frame, effect: Effect) -> str:
     slots = stored(frame, effect.position)
     cell = _cell_of(frame, effect)
     if effect.kind == "attribute" and cell is not None and effect.detail != _NAMESPACE:  # cached properties keep theirs
-        kept = _read(frame, effect)
+        kept = cached_read(frame, effect)
         if kept is not None:
             return "" if holds_plain_tensor(cell.value) or holds_plain_tensor(kept) else SET_UP
-    if any(holds_plain_tensor(frame.vals[slot] or _NO_VALUE) for slot in slots):
+    tensors = any(holds_plain_tensor(frame.vals[slot] or _NO_VALUE) for slot in slots)
+    if tensors and not (set_up_once(frame, effect.position) and lifted(frame, effect.position, slots)):
         return ""
     if set_up_once(frame, effect.position) or (effect.kind == "mutate" and effect.detail.endswith("setdefault")):
         return SET_UP
     return CONSTANT if _same_constant(frame, effect, slots) else ""
 
 
-def _read(frame: Frame, effect: Effect) -> Value | None:
+def cached_read(frame: Frame, effect: Effect) -> Value | None:
     """What code gets that only reads the attribute that it is said to write; None where it does write it."""
     found = [i for i in index_of(frame.code).at(effect.position) if i[0] in (Op.ATTR, Op.SET_ATTR)]
     if any(i[0] == Op.SET_ATTR for i in found):

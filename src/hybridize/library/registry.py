@@ -24,6 +24,7 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
         "hybridize.library.tensorflow.control",
         "hybridize.library.tensorflow.objects",
         "hybridize.library.tensorflow.lookup",
+        "hybridize.library.tensorflow.queues",
         "hybridize.library.tensorflow.outside",
     ),
     "tensor": ("hybridize.library.tensorflow.values", "hybridize.library.numpy_models"),

@@ -76,7 +76,7 @@ class Op(IntEnum):
     LOOP = auto()  # -, Loop, p
     TRY = auto()  # -, Try, p
     ENTER = auto()  # d, s, async (bool), p
-    EXIT = auto()  # -, s, p
+    EXIT = auto()  # -, s, lines of the body (range), p
     ITER = auto()  # d, s, p                     the elements' common value of an iterable
     MATCH = auto()  # d, s, pattern kind, argument, p   a sub-value that a pattern captures
     DYNAMIC = auto()  # -, what, p               code the analysis can't see (exec, dynamic class syntax)

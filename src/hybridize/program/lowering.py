@@ -358,7 +358,8 @@ class Lowering(PatternLowering, GrowthLowering):
             manager, entered = self.expr(item.context_expr), self.slot()
             pos = position(item.context_expr)
             self.emit(Op.ENTER, entered, manager, is_async, pos)
-            self.emit(Op.EXIT, -1, manager, pos)  # here, because no `return` in the body skips it
+            body = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+            self.emit(Op.EXIT, -1, manager, body, pos)  # here, because no `return` in the body skips it
             if item.optional_vars is not None:
                 self.bind_target(item.optional_vars, entered, pos)
         return self.block(node.body)

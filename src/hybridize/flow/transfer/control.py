@@ -228,7 +228,7 @@ def _enter(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
 
 
 def _exit(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, src, pos = instr
+    _, _, src, _, pos = instr
     engine.exit_context(frame, vals[src] or BOTTOM, pos)
 
 

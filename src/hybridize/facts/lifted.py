@@ -1,0 +1,63 @@
+"""State that holds tensors, and is made outside of any graph all the same: in `tf.init_scope`, of nothing symbolic."""
+
+from __future__ import annotations
+
+from hybridize.domain.objects import Tensor
+from hybridize.facts.origins import definitions
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
+
+_DEPTH = 60  # slots that a value may be made of
+
+
+def lifted(frame: Frame, position: int, slots: list[int]) -> bool:
+    """Whether code stands in `tf.init_scope`, and what is in some slots depends on no tensor that is an argument."""
+    return _in_init_scope(frame.code, position) and not _from_tensors(frame, slots)
+
+
+def _in_init_scope(code: Code, position: int) -> bool:
+    known = definitions(code)
+    return any(position >> 16 in exit[3] and _is_init_scope(known, exit[2]) for exit in index_of(code).of(Op.EXIT))
+
+
+def _is_init_scope(known: dict[int, Instr], slot: int) -> bool:
+    made = known.get(slot)
+    func = known.get(made[2]) if made is not None and made[0] == Op.CALL else None
+    return func is not None and func[0] in (Op.ATTR, Op.GLOBAL) and func[3 if func[0] == Op.ATTR else 2] == "init_scope"
+
+
+def _from_tensors(frame: Frame, slots: list[int]) -> bool:
+    """Whether a value is made of a tensor that arrives as an argument, as far as the function's own code says."""
+    known = definitions(frame.code)
+    arrives = {
+        param.slot
+        for param, value in zip(frame.code.params, frame.args, strict=True)
+        if any(isinstance(o, Tensor) for o in value)
+    }
+    todo, seen = [*slots], set(slots)
+    while todo:
+        slot = todo.pop()
+        if slot in arrives or len(seen) > _DEPTH:
+            return True
+        made = known.get(slot)
+        for each in _operands(made) if made is not None else ():
+            if each >= 0 and each not in seen:
+                seen.add(each)
+                todo.append(each)
+    return False
+
+
+def _operands(instr: Instr) -> list[int]:
+    """The slots that an instruction reads; for an attribute of a tensor nothing, where Python knows it."""
+    if instr[0] == Op.CALL:
+        return [instr[2], *(s for s, _ in instr[3]), *(s for _, s in instr[4])]
+    if instr[0] == Op.ATTR:
+        return [] if instr[3] in ("shape", "dtype") else [instr[2]]
+    if instr[0] == Op.PHI:
+        return [s for _, s in instr[2]]
+    if instr[0] in (Op.TUPLE, Op.LIST, Op.SET):
+        return [s for s, _ in instr[2]]
+    if instr[0] == Op.DICT:
+        return [s for pair in instr[2] for s in pair]
+    return [part for part in instr[2:-1] if type(part) is int]
