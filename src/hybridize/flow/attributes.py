@@ -413,8 +413,8 @@ class Attributes(Cells):
         value = self.read(frame, obj.fields.get(name) or obj.absent(name))
         if value:
             return value
-        if name == "__class__":
-            return lib(obj.cls).value
+        if name in ("__class__", "__dict__"):
+            return lib(obj.cls).value if name == "__class__" else namespace(obj)
         return bound(name, obj).value
 
     def set_attr(self, frame: Frame, obj: Obj, name: str, value: Value, pos: int) -> None:

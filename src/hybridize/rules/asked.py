@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Cell
+from hybridize.domain.objects import Cell, Lit, Value, Wrapper
+from hybridize.program.ir import Instr
+from hybridize.rules.views import FrameView
 from hybridize.rules.writes import ENVIRONMENT, FILES, LOGGING
 
 GETATTR: Final = "builtins.getattr"
+ATTRGETTER: Final = "operator.attrgetter.__call__"
 READ_FILE: Final = "tf.io.read_file"
 SAID: Final[dict[Cell, str]] = {
     ENVIRONMENT: "reads the environment",
@@ -28,3 +31,23 @@ WORLD: Final[dict[str, Cell]] = {
     READ_FILE: FILES,
     **dict.fromkeys(("logging.Logger.isEnabledFor", "logging.Logger.getEffectiveLevel"), LOGGING),
 }
+
+
+def attributes_asked(view: FrameView, instr: Instr) -> tuple[Value, set[str]]:
+    """The objects that `getattr` or an `attrgetter` is called with, and the attributes that it reads of them."""
+    names = {o.const for o in view.value(instr[3][1][0]) if isinstance(o, Lit)} if len(instr[3]) > 1 else set()
+    for obj in view.value(instr[2]):
+        if isinstance(obj, Wrapper) and _deferred(obj) == ATTRGETTER:
+            names |= {str(o.const).partition(".")[0] for _, value in obj.extra[1] for o in value if isinstance(o, Lit)}
+    return view.value(instr[3][0][0]) if instr[3] else frozenset(), {str(name) for name in names}
+
+
+def names_asked(view: FrameView, slot: int) -> tuple[str, ...]:
+    """The names of the library functions in a slot, those included that are made with their arguments beforehand."""
+    made = [_deferred(o) for o in view.value(slot) if isinstance(o, Wrapper)]
+    return (*view.names(slot), *(name for name in made if name))
+
+
+def _deferred(obj: Wrapper) -> str:
+    """The library function that a callable calls with arguments that it keeps; empty for other callables."""
+    return obj.extra[0] if obj.kind == "decorator" and len(obj.extra) > 1 and isinstance(obj.extra[0], str) else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice, product
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Bound, Container, Lib, LibInst, Lit, Obj, Tensor, Value
+from hybridize.domain.objects import NONE_V, Bound, Container, Lib, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.flow.frames import Frame
 from hybridize.library.failing import assignment_fails, call_fails, item_fails, operator_fails, sizes
 from hybridize.program.ir import Instr, Op
@@ -106,11 +106,19 @@ def _known(view: FrameView, slot: int) -> list[Obj]:
     value = view.value(slot)
     if len(value) > 1:
         value -= NONE_V  # eager code would raise, too
-    if len(value) > 1 and slot not in {param.slot for param in view.code.params}:
+    if len(value) > 1 and slot not in {param.slot for param in view.code.params} and not _is_element(view, slot):
         return []  # what branches join
     if any(isinstance(o, Tensor) for o in value) and unknown_dims(view, slot) is not None:
         return []
     return list(value)
+
+
+def _is_element(view: FrameView, slot: int) -> bool:
+    """Whether a slot holds one element after the other of a list or tuple: each turn is traced by itself."""
+    made = view.definition(slot)
+    if made is None or made[0] != Op.ITER:
+        return False
+    return all(isinstance(o, Tup | Container) for o in view.value(made[2]))
 
 
 def _every(view: FrameView, slots: list[int]) -> Iterator[tuple[Obj, ...]]:

@@ -82,7 +82,7 @@ class Settings:
                 self._states[owner] = place
                 continue
             name = "" if place in states else next((n for n, c in owner.fields.items() if c is place), "")
-            if (place in states and _is_model(owner)) or (name and _is_read(owner, name)):
+            if place in states or (name and _is_read(owner, name)):
                 self._of.setdefault(owner, []).append(Setting(place, owner, name))
 
     def __bool__(self) -> bool:
@@ -134,7 +134,7 @@ class Settings:
 
     def _reached(self, roots: list[Obj]) -> tuple[Setting, ...]:
         found: list[Setting] = []
-        todo = [obj for obj in roots if _runs_library(obj)]
+        todo = [obj for obj in roots if obj in self._of or _runs_library(obj)]
         seen: set[Obj] = set(todo)
         while todo and len(seen) < _PARTS:
             obj = todo.pop()
@@ -180,7 +180,7 @@ def _is_read(owner: Heap, name: str) -> bool:
     """Whether Python reads a field of a library object when it is called."""
     classes = [each for each in _classes(owner) if each.startswith(("keras.", "tf."))]
     if not classes:
-        return False
+        return isinstance(owner, LibInst)
     if name == "trainable":
         return any(each in _SWITCHED for each in classes)
     if name in _UNREAD_NAMES or name.endswith(_UNREAD):

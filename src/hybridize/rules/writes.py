@@ -166,6 +166,9 @@ def _places(
         return [(cell, None)] if cell is not None else []
     if effect.kind == "attribute" and isinstance(target, Heap):
         cell = target.fields.get(effect.detail)
+        if cell is None and effect.detail == "__dict__":  # several at once, through the dictionary of them
+            here = (frame.code, effect.position)
+            return [(each, target) for each in target.fields.values() if here in each.writes]
         return [(cell, target)] if cell is not None else []
     if isinstance(target, Container):
         return [(target, target)]

@@ -11,7 +11,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import replace
-from hybridize.rules.asked import GETATTR, READ_FILE, SAID, WORLD
+from hybridize.rules.asked import ATTRGETTER, GETATTR, READ_FILE, SAID, WORLD, attributes_asked, names_asked
 from hybridize.rules.effects import within
 from hybridize.rules.globals import TELLING
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule
@@ -82,7 +82,7 @@ def _is_environment(obj: Obj) -> bool:
 
 def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
     """A read of the environment, of files, of a library's settings, or of an attribute by its name."""
-    for name in view.names(instr[2]):
+    for name in names_asked(view, instr[2]):
         place = WORLD.get(name)
         if name in TELLING:
             cell, what = TELLING[name]
@@ -91,10 +91,10 @@ def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
         elif place is not None:
             if known.is_late(place) and (name != READ_FILE or _is_constant_path(view, instr)):
                 yield Hit(instr[-1], f"{SAID[place]}, which changes between calls", subject=place)
-        elif name == GETATTR and len(instr[3]) > 1:
-            owners = view.value(instr[3][0][0])
-            for attribute in {o.const for o in view.value(instr[3][1][0]) if isinstance(o, Lit)}:
-                cells = [each for each in fields_named(owners, str(attribute)) if known.is_late(each[0])]
+        elif name in (GETATTR, ATTRGETTER):
+            owners, attributes = attributes_asked(view, instr)
+            for attribute in sorted(attributes):
+                cells = [each for each in fields_named(owners, attribute) if known.is_late(each[0])]
                 for hit in _of_places(instr, cells, ()):
                     yield replace(hit, message=f"reads `{attribute}`, which changes between calls")
 
@@ -105,8 +105,8 @@ def _asks(view: FrameView, slot: int) -> bool:
     value = view.value(slot)
     found = asked.get(value)
     if found is None:
-        names = view.names(slot)
-        found = asked[value] = any(n in WORLD or n in TELLING or n == GETATTR for n in names)
+        names = names_asked(view, slot)
+        found = asked[value] = any(n in WORLD or n in TELLING or n in (GETATTR, ATTRGETTER) for n in names)
     return found
 
 
