@@ -36,6 +36,11 @@ from hybridize.rules.values import arguments
 from hybridize.rules.views import FrameView
 from hybridize.rules.writes import Writes
 
+#: Functions that call what they are given.
+_CALLING: Final = frozenset(
+    "tf.map_fn tf.vectorized_map tf.scan tf.foldl tf.foldr tf.nest.map_structure tf.while_loop tf.cond "
+    "tf.recompute_grad tf.numpy_function tf.py_function builtins.map".split()
+)
 _PARTS: Final = 200  # objects that are looked into
 #: Settings that only building a layer, the regularization of its weights or a report reads.
 _UNREAD: Final = ("_initializer", "_regularizer", "_constraint")
@@ -74,6 +79,7 @@ class Settings:
             o: c for o, c in known.behind.items() if isinstance(o, Wrapper) and known.is_late(c)
         }
         self._calls: dict[Value, tuple[Setting, ...]] = {}
+        self._concerned: dict[Value, bool] = {}
         states = {cell: obj for obj, cell in known.states.items()}
         for place, owner in known.owners.items():
             if not isinstance(place, Cell) or not isinstance(owner, Inst | LibInst) or not known.is_late(place):
@@ -85,8 +91,20 @@ class Settings:
             if place in states or (name and _is_read(owner, name)):
                 self._of.setdefault(owner, []).append(Setting(place, owner, name))
 
-    def __bool__(self) -> bool:
-        return bool(self._of or self._states or self._keywords)
+    def concern(self, value: Value) -> bool:
+        """Whether a call or an item of something may tell of any of them: asked once of each value."""
+        found = self._concerned.get(value)
+        if found is None:
+            some = bool(self._of or self._states or self._keywords)
+            found = self._concerned[value] = some and any(self._concerns(obj) for obj in value)
+        return found
+
+    def _concerns(self, obj: Obj) -> bool:
+        if isinstance(obj, Lib):
+            return bool(self._of) and obj.name in _CALLING
+        if isinstance(obj, Wrapper):
+            return obj in self._keywords
+        return bool(_roots(obj)) and (bool(self._reached(_roots(obj))) or self._state(_roots(obj)[0]) is not None)
 
     def hits(self, view: FrameView, instr: Instr) -> Iterator[Hit]:
         """What a call reads that changes between calls."""
@@ -127,9 +145,9 @@ class Settings:
         found = self._calls.get(value)
         if found is None:
             found = self._calls[value] = self._reached([root for obj in value for root in _roots(obj)])
-        if any(isinstance(o, Lib) and o.name.startswith(("tf.", "keras.")) for o in value):
-            given = [o for slot in arguments(instr) for o in view.value(slot) if isinstance(o, LibInst)]
-            found = (*found, *self._reached([o for o in given if not o.cls.startswith("keras.optimizers.")]))
+        if any(isinstance(o, Lib) for o in value):
+            given: list[Obj] = [o for slot in arguments(instr) for o in view.value(slot) if isinstance(o, LibInst)]
+            found = (*found, *self._reached(given))
         return found
 
     def _reached(self, roots: list[Obj]) -> tuple[Setting, ...]:

@@ -41,12 +41,12 @@ def scan(view: FrameView) -> Iterator[Hit]:
         if value is None:
             continue  # control never gets there
         if instr[0] == Op.CALL:
-            if settings:
+            if settings.concern(frame.vals[instr[2]] or frozenset()):
                 yield from settings.hits(view, instr)
             if _asks(view, instr[2]):
                 yield from _of_call(view, instr, known)
             continue
-        if settings and instr[0] == Op.ITEM:
+        if instr[0] == Op.ITEM and settings.concern(frame.vals[instr[2]] or frozenset()):
             yield from settings.told(view, instr)
         containers = known.late_containers(value) if value else ()
         if containers and any(isinstance(o, Tensor) for o in value):
