@@ -110,6 +110,10 @@ class HeapAccess(Attributes):
         """Notes that reading a missing key of a container inserts it (`defaultdict`)."""
         self.world.allocated[container, "inserts"] = container
 
+    def reads_from(self, container: Container, source: Container) -> None:
+        """Notes that reading a container gives what is in another at that time (`ChainMap`)."""
+        self.world.allocated[container, source, "source"] = source
+
     def _item(self, frame: Frame, obj: Obj, index: Value, pos: int, quiet: bool = False) -> Value:
         match obj:
             case Tup():

@@ -52,6 +52,7 @@ class Writes:
     owners: dict[Place, Heap | None] = field(default_factory=dict)  # whose field it is; None: a variable
     states: dict[Obj, Cell] = field(default_factory=dict)  # what stands for the state of library objects
     behind: dict[Obj, Container] = field(default_factory=dict)  # objects of classes like `dict`; partials
+    sources: dict[Obj, list[Container]] = field(default_factory=dict)  # what else is read through a container
     _late: dict[Place, bool] = field(default_factory=dict)
     _writers: dict[Place, int] = field(default_factory=dict)
     _containers: dict[Value, tuple[Container, ...]] = field(default_factory=dict)
@@ -74,7 +75,8 @@ class Writes:
         """The containers in a value that change late."""
         found = self._containers.get(value)
         if found is None:
-            every = (obj if isinstance(obj, Container) else self.behind.get(obj) for obj in value)
+            own = (obj if isinstance(obj, Container) else self.behind.get(obj) for obj in value)
+            every = [*own, *(source for obj in value for source in self.sources.get(obj, ()))]
             found = tuple(obj for obj in every if obj is not None and self.is_late(obj))
             self._containers[value] = found
         return found
@@ -126,7 +128,7 @@ def _gather(solution: Solution) -> Writes:
                     if cell is not None:
                         every.setdefault(cell, {})[frame, instr[-1]] = None
                         owners.setdefault(cell, None)
-    return Writes(every, owners, states, behind)
+    return Writes(every, owners, states, behind, _sources(solution))
 
 
 def _behind(solution: Solution) -> dict[Obj, Container]:
@@ -134,6 +136,15 @@ def _behind(solution: Solution) -> dict[Obj, Container]:
     every = solution.world.allocated.items()
     kinds = ("backing", "keywords")
     return {key[0]: made for key, made in every if key[-1] in kinds and isinstance(made, Container)}
+
+
+def _sources(solution: Solution) -> dict[Obj, list[Container]]:
+    """By container those that it shows besides what is in it."""
+    found: dict[Obj, list[Container]] = {}
+    for key, source in solution.world.allocated.items():
+        if key[-1] == "source" and isinstance(source, Container):
+            found.setdefault(key[0], []).append(source)
+    return found
 
 
 def _variable(frame: Frame, instr: Instr) -> Cell | None:

@@ -111,12 +111,13 @@ def _chain_map(call: Call) -> Value:
     for value in (*call.args, call.rest):
         for obj in value:
             if isinstance(obj, Container) and obj.kind == "dict":
+                call.engine.reads_from(made, obj)
                 keys = call.engine.keys_of(call.frame, obj)
                 call.engine.set_item_quietly(call.frame, made, keys, call.engine.values_of(call.frame, obj), call.pos)
             else:
                 element = unknown("an item of a chained mapping").value
                 call.engine.write(call.frame, made.rest_cell(), element, call.pos)
-    return join(made.value, call.every())  # what is read comes from any of the maps, whenever they change
+    return join(made.value, call.arg(0))  # what is written goes to the first of the maps
 
 
 # What mappings and sequences of the project inherit from the abstract classes: it is all built on their own methods.
