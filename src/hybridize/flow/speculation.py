@@ -81,6 +81,7 @@ class Uses:
     def __init__(self, engine: HeapAccess) -> None:
         self.engine = engine
         self._known: dict[tuple[Code, int], str | None] = {}
+        self._uses: dict[Code, _SlotUses] = {}
 
     def of(self, func: Func, index: int, depth: int = 0) -> str | None:
         """Which use says that a parameter is a tensor, in words; None where none does, or one speaks against it."""
@@ -95,9 +96,12 @@ class Uses:
             return None
         said: str | None = None
         for code in _readers(func.code, param.name):
-            made = index_of(code)
-            slots = _aliases(made, param.slot if code is func.code else -1, param.name)
-            for instr in made.flat:
+            uses = self._uses.get(code)
+            if uses is None:
+                uses = self._uses[code] = _SlotUses(code)
+            made = uses.made
+            slots = _aliases(uses, param.slot if code is func.code else -1, param.name)
+            for instr in uses.of(slots):
                 if _speaks_against(code, instr, slots):
                     return None
                 if instr[0] == Op.CALL:
@@ -179,7 +183,7 @@ class Uses:
 def parts_of(code: Code, param: Param) -> int:
     """Into how many parts a function takes a parameter apart (`x, mask = inputs`); 0 where it does not."""
     made = index_of(code)
-    slots = _aliases(made, param.slot, param.name)
+    slots = _aliases(_SlotUses(code), param.slot, param.name)
     taken = {len(instr[1]) for instr in made.of(Op.UNPACK) if instr[2] in slots and instr[3] < 0}
     return taken.pop() if len(taken) == 1 else 0
 
@@ -215,15 +219,58 @@ def _readers(code: Code, name: str) -> list[Code]:
     return found
 
 
-def _aliases(made: Index, slot: int, name: str) -> set[int]:
+class _SlotUses:
+    """Where the slots of a code are used, gathered once for all of its parameters."""
+
+    def __init__(self, code: Code) -> None:
+        self.made = index_of(code)
+        self.moved: dict[int, list[int]] = {}  # the places of the instructions that hand a slot on as it is
+        self.asked: dict[int, list[int]] = {}  # of those that say something of it
+        self.read: dict[str, list[int]] = {}  # of those that read captured variables, by name
+        for place, instr in enumerate(self.made.flat):
+            op = instr[0]
+            if op == Op.CELL:
+                self.read.setdefault(instr[2], []).append(place)
+            elif op in (Op.COPY, Op.REFINE):
+                self.moved.setdefault(instr[2], []).append(place)
+            elif op == Op.PHI:
+                for _, source in instr[2]:
+                    self.moved.setdefault(source, []).append(place)
+            else:
+                for slot in _looked_at(instr):
+                    self.asked.setdefault(slot, []).append(place)
+
+    def of(self, slots: set[int]) -> list[Instr]:
+        """The instructions that say something of some slots, in order."""
+        return [self.made.flat[place] for place in sorted({p for slot in slots for p in self.asked.get(slot, ())})]
+
+
+def _looked_at(instr: Instr) -> list[int]:
+    """The slots of which an instruction says something."""
+    op = instr[0]
+    if op == Op.COMPARE:
+        return [instr[3], instr[4]]
+    if op == Op.CALL:
+        return [instr[2], *(slot for slot, _ in instr[3]), *(slot for _, slot in instr[4])]
+    return [instr[2]] if op in _TAKES else []
+
+
+def _aliases(uses: _SlotUses, slot: int, name: str) -> set[int]:
     """The slots that surely or perhaps hold what a parameter received; as a captured variable it goes by its name."""
+    made = uses.made
     found = {slot} - {-1}
-    is_set_anew = any(instr[2] == name and instr[3] not in found for instr in made.of(Op.SET_CELL))
-    for instr in made.flat:
-        copied = instr[0] in (Op.COPY, Op.REFINE) and instr[2] in found
-        copied = copied or (instr[0] == Op.PHI and any(source in found for _, source in instr[2]))
-        if copied or (instr[0] == Op.CELL and instr[2] == name and not is_set_anew):
-            found.add(instr[1])
+    todo = [(each, -1) for each in found]
+    if not any(instr[2] == name and instr[3] not in found for instr in made.of(Op.SET_CELL)):
+        read = uses.read.get(name, ())
+        todo += [(made.flat[place][1], place) for place in read]
+        found.update(target for target, _ in todo)
+    while todo:
+        source, since = todo.pop()
+        for place in uses.moved.get(source, ()):
+            target = made.flat[place][1]
+            if place > since and target not in found:
+                found.add(target)
+                todo.append((target, place))
     return found
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from hybridize.domain.objects import BOTTOM, NONE, Container, Lit, Obj, Prim, Stream, Tensor, Tup, Value, tensor
@@ -100,18 +100,26 @@ def first_parameter(name: str) -> str:
     return next((p for p, (i, _) in positions(name).items() if i == 0), "x")
 
 
+@cache
+def _traits(name: str) -> tuple[dict[str, tuple[int, str | None]], bool, bool]:
+    """The parameters of a library callable, whether it is NumPy's, and whether it promotes as NumPy does."""
+    numpy = name.startswith("np.")
+    return positions(name), numpy, numpy or name.startswith("tf.experimental.numpy.")
+
+
 class Args:
     """The arguments of a call, by parameter name; several names mean the first that is given."""
 
-    __slots__ = ("call", "kinds", "name", "numpy", "promotes", "slots")
+    __slots__ = ("call", "kinds", "name", "numpy", "operands", "promotes", "slots")
 
     def __init__(self, call: Call, name: str = "", parameters: tuple[str, ...] = ()) -> None:
         self.call = call
         self.name = name or call.name
-        self.slots = {p: (i, None) for i, p in enumerate(parameters)} if parameters else positions(self.name)
-        self.numpy = self.name.startswith("np.")
-        self.promotes = self.numpy or self.name.startswith("tf.experimental.numpy.")
+        self.slots, self.numpy, self.promotes = _traits(self.name)
+        if parameters:
+            self.slots = {p: (i, None) for i, p in enumerate(parameters)}
         self.kinds: list[str] = []
+        self.operands: dict[Value, Operand] = {}  # the rules of dtype and shape ask for the same ones
 
     def value(self, *names: str) -> Value:
         """What is given for a parameter; bottom if nothing is."""
@@ -239,7 +247,9 @@ class Args:
 
     def operand(self, value: Value) -> Operand:
         """A value as a tensor."""
-        made = self._of(value, 0)
+        made = self.operands.get(value)
+        if made is None:
+            made = self.operands[value] = self._of(value, 0)
         self.kinds.append(made.kind)
         return made
 
@@ -270,20 +280,11 @@ class Args:
         return _merged(found)
 
     def _object(self, obj: Obj, depth: int) -> Operand:
-        table = PYTHON_NP if self.promotes else PYTHON_TF
         match obj:
-            case Tensor():
-                weak = obj.kind == NDARRAY and not self.promotes
-                return Operand(obj.dtype, obj.shape, obj.kind, obj.content, weak)
-            case Lit() | Prim():
-                const = obj.const if isinstance(obj, Lit) and obj.kind == "int" else None
-                dtype = table.get(obj.kind)
-                if dtype == "int32" and const is not None and not -(2**31) <= const < 2**31:
-                    dtype = None
-                content = (const,) if const is not None and const >= 0 else None
-                return Operand(dtype, (), DENSE, content, True, obj.kind) if dtype else NOTHING
+            case Tensor() | Lit() | Prim():
+                return _plain(obj, self.promotes)
             case Tup() | Container(kind="list" | "deque") if depth < _MAX_DEPTH:
-                return self._sequence(obj, table, depth)
+                return self._sequence(obj, PYTHON_NP if self.promotes else PYTHON_TF, depth)
             case Stream(kind="tuple" | "range" | "TensorShape"):
                 inner = self._of(obj.element, depth + 1)
                 length = length_of(self.call.engine, self.call.frame, obj.value)
@@ -337,6 +338,20 @@ class Args:
         if kind in (RAGGED, SPARSE):
             return tensor(kind, dtype, None).value
         return tensor(kind, dtype, shape, content).value
+
+
+@lru_cache(maxsize=4096)
+def _plain(obj: Tensor | Lit | Prim, promotes: bool) -> Operand:
+    """A tensor, array or Python constant as an operand; `promotes`: as NumPy does."""
+    if isinstance(obj, Tensor):
+        weak = obj.kind == NDARRAY and not promotes
+        return Operand(obj.dtype, obj.shape, obj.kind, obj.content, weak)
+    const = obj.const if isinstance(obj, Lit) and obj.kind == "int" else None
+    dtype = (PYTHON_NP if promotes else PYTHON_TF).get(obj.kind)
+    if dtype == "int32" and const is not None and not -(2**31) <= const < 2**31:
+        dtype = None
+    content = (const,) if const is not None and const >= 0 else None
+    return Operand(dtype, (), DENSE, content, True, obj.kind) if dtype else NOTHING
 
 
 def _integer(value: Value) -> int:
