@@ -152,6 +152,46 @@ PROGRAMS = {
         same(several), same(b""), same(...), same(1j), same(True), same([]), same({}), same(set()), same(object())
         same(range), same(zip), same(open("f")), same(print), same(map), same(len), same(iter), same(next), same(abs)
         """,
+    "weights that come later": """
+        import tensorflow as tf
+        class Net(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.blocks = [tf.keras.layers.Dense(2)]
+            def call(self, x):
+                for block in self.blocks:
+                    x = block(x)
+                return x
+        def train(net):
+            return net.trainable_variables, net.weights
+        def show(net):
+            return [v.shape for v in net.trainable_variables]
+        net = Net()
+        net(tf.ones((2, 2)))
+        train(net)
+        show(net)
+        def grow():
+            net.head = tf.keras.layers.Dense(3)
+            net.head(tf.ones((2, 2)))
+            net.scale = tf.Variable(1.0)
+        grow()
+        """,
+    "copies of what grows": """
+        import copy
+        class Box:
+            def __init__(self):
+                self.items = {"a": [1]}
+        box = Box()
+        def twin():
+            other = copy.deepcopy(box)
+            return other.items["a"], copy.copy(box).items, other.late
+        twin()
+        def fill():
+            box.items["a"].append("text")
+            box.items["b"] = 1.0
+            box.late = {"c": 2}
+        fill()
+        """,
     "a result in a generator": """
         def inner():
             yield 1
@@ -180,6 +220,8 @@ def test_another_run_changes_nothing(name: str, tmp_path: Path) -> None:
     engine = solver.engine
     frames = [f for f in engine.world.frames if f.runs and f.uses and not f.dead and f.code.kind != "class"]
     before = [state(frame) for frame in frames]
+    for source in engine.world.shared.values():
+        source.stale = True
     for frame in frames:
         frame.steps.clear()  # so that every instruction is executed
         engine.enqueue(frame)
