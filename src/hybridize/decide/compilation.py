@@ -61,9 +61,11 @@ class Compilation:
         if any(name in _CONFIGURED or "None" in value for name, value in given):
             return report
         frames = self.basis.frames.get(code, [])
+        if not frames or not all(map(_is_fixed, frames)):  # first, for it costs least
+            return report
         work = self.basis.benefits.work(frames)
         gain = _gain(work) if work is not None else 0.0
-        if gain < _LEAST or not frames or not self._compiles(frames):
+        if gain < _LEAST or not self._compiles(frames):
             return report
         if self.asked and converts:
             decided = replace(decision, arguments=(*decision.arguments, ("jit_compile", "True")))
@@ -75,9 +77,7 @@ class Compilation:
         return replace(report, statuses=(*report.statuses, status))
 
     def _compiles(self, frames: list[Frame]) -> bool:
-        """Whether nothing in the traced code is what XLA refuses, changes, or is slow at; shapes are known."""
-        if any(not _is_fixed(frame) for frame in frames):
-            return False
+        """Whether nothing in the traced code is what XLA refuses, changes, or is slow at."""
         inside = list(extent(frames, NOT_TRACED))
         if any(True for _ in unsupported(self.project, inside)) or any(True for f in inside for _ in drops(f)):
             return False

@@ -92,17 +92,14 @@ def _opaque_call(frame: Frame) -> Evidence | None:
 
 
 def _own_op(frame: Frame) -> Evidence | None:
-    for pos, name in sorted(frame.ops.items()):
-        if not name.startswith(_NOT_COMPUTATION):
-            return Evidence(f"computes with `{name}`", frame.code.path, pos >> 16)
-    return None
+    found = min((op for op in frame.ops.items() if not op[1].startswith(_NOT_COMPUTATION)), default=None)
+    return Evidence(f"computes with `{found[1]}`", frame.code.path, found[0] >> 16) if found is not None else None
 
 
 def _update(frame: Frame) -> Evidence | None:
-    for pos, name in sorted(frame.ops.items()):
-        if costs.applies(name) or costs.assigns(name):
-            return Evidence(f"updates variables with `{name}`", frame.code.path, pos >> 16)
-    return None
+    found = min((op for op in frame.ops.items() if costs.applies(op[1]) or costs.assigns(op[1])), default=None)
+    said = f"updates variables with `{found[1]}`" if found is not None else ""
+    return Evidence(said, frame.code.path, found[0] >> 16) if found is not None else None
 
 
 def hazards(code: Code) -> tuple[Hazard, ...]:

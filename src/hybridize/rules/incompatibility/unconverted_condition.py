@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Bound, Container, Lib, Tensor
+from hybridize.domain.objects import NONE_V, Bound, Container, Lib, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
@@ -57,14 +57,30 @@ def scan(view: FrameView) -> Iterator[Hit]:
         elif site.instr[-1] in flow.syntax.nested and not flow.is_short_circuit(site):
             text = "a conditional expression inside another asks a symbolic tensor: AutoGraph converts only the outer"
             yield Hit(site.instr[-1], text, mask)
-    yield from _folds(view)
-    yield from _keys(view)
+    asking = _asking_calls(view)
+    if asking:
+        yield from _folds(view, asking)
+        yield from _keys(view, asking)
 
 
-def _keys(view: FrameView) -> Iterator[Hit]:
+def _asking_calls(view: FrameView) -> list[Instr]:
+    """The calls of functions that ask elements, or keys of them, for their truth; each callee is looked at once."""
+    known: dict[Value, bool] = view.project.shared("asking callees", dict)
+    found: list[Instr] = []
+    for call in index_of(view.code).of(Op.CALL):
+        callee = view.value(call[2])
+        asks = known.get(callee)
+        if asks is None:
+            asks = known[callee] = not (_FOLDS | _ASKING).isdisjoint(view.names(call[2]))
+        if asks:
+            found.append(call)
+    return found
+
+
+def _keys(view: FrameView, calls: list[Instr]) -> Iterator[Hit]:
     """`filter` and the keys of `sorted`, `max` and `min`: Python asks for the truth of what they give."""
     flow = control(view)
-    for call in index_of(view.code).of(Op.CALL):
+    for call in calls:
         name = next((n for n in view.names(call[2]) if n in _ASKING), None)
         if name is None or not flow.runs(flow.structure.at(call)):
             continue
@@ -117,10 +133,10 @@ def _gives_tensor(view: FrameView, callee: Frame) -> bool:
     return any(number(inner, i[2]) for i in index_of(callee.code).of(Op.RETURN))
 
 
-def _folds(view: FrameView) -> Iterator[Hit]:
+def _folds(view: FrameView, calls: list[Instr]) -> Iterator[Hit]:
     """`any` and `all` ask each element for its truth."""
     flow = control(view)
-    for call in index_of(view.code).of(Op.CALL):
+    for call in calls:
         names = view.names(call[2])
         if call[3] and not _FOLDS.isdisjoint(names) and flow.runs(flow.structure.at(call)):
             slot = call[3][0][0]
