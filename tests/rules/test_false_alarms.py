@@ -341,3 +341,47 @@ def run():
     found = {f.facts.qualname: {s.code for s in f.statuses} for f in report.functions}
     assert "HY602" in found["Growing.call"]
     assert "HY003" in found["Once.call"]
+
+
+def test_what_is_switched_back_or_only_looked_at_is_no_alarm(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+def before():
+    tf.config.run_functions_eagerly(True)
+def after():
+    tf.config.run_functions_eagerly(False)
+def build(f, spec):
+    f = tf.function(f)
+    return f.get_concrete_function(spec).output_shapes
+def double(x):
+    return x * 2
+before()
+after()
+for n in range(3):
+    build(double, tf.TensorSpec([n]))
+"""
+    assert not severities(source, tmp_path)
+
+
+def test_a_function_that_a_loop_makes_reads_what_its_turn_has_bound(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+def test_all():
+    for n in (1, 2, 3):
+        scale = tf.constant([float(n)])
+        @tf.function
+        def run(u):
+            return u * scale
+        run(tf.ones(1))
+def late():
+    k = 1.0
+    @tf.function
+    def run(u):
+        return u * k
+    for n in range(3):
+        k = float(n)
+        run(tf.ones(1))
+test_all()
+late()
+"""
+    assert lines(source, "HY602", tmp_path) == {13}

@@ -8,7 +8,8 @@ from typing import Final
 from hybridize.domain.objects import Cell, Container, Inst, LibInst, Obj
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
-from hybridize.program.ir import Code
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.rules.order import Events, Order, Sites
@@ -201,6 +202,10 @@ class _Makers:
             self._site(next(iter(receivers)), question.asked)
         if parent is not None and parent.kind not in ("module", "class"):
             self.nested[parent] = self.nested.get(parent, 0) | question.asked
+        for instr in index_of(parent).of(Op.FUNC) if parent is not None and parent.kind != "class" else ():
+            if instr[2] is function.code:  # a loop makes it anew in each turn
+                row = self.sites.setdefault(parent, {})
+                row[instr[-1]] = row.get(instr[-1], 0) | question.asked
 
     def _site(self, owner: Inst | LibInst | Container, bits: int) -> None:
         code, pos = owner.site

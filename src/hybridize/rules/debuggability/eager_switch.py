@@ -23,21 +23,24 @@ _SWITCHES: Final = frozenset(
 
 def scan(project: ProjectView) -> Iterator[Hit]:
     """Calls that switch graphs off, in modules that never switch them on again."""
+    on: dict[str, list[tuple[Frame, int, str]]] = {}
+    off: set[str] = set()
     for frames in project.solution.frames.values():
         for frame in frames:
-            on: list[tuple[int, str]] = []
-            off = False
+            path = frame.code.path
             for instr in index_of(frame.code).of(Op.CALL):
                 for obj in frame.vals[instr[2]] or ():
                     if isinstance(obj, Lib) and obj.name in _SWITCHES:
                         slot = instr[3][0][0] if instr[3] else dict(instr[4]).get("run_eagerly", -1)
                         const = {o.const for o in frame.vals[slot] or () if isinstance(o, Lit)} if slot >= 0 else {True}
-                        off = off or const == {False}
-                        if const == {True}:
-                            on.append((instr[-1], obj.name))
-            for pos, name in on if not off else ():
-                level = Level.INFO if _is_asked_for(frame, pos) else None
-                yield Hit(pos, f"`{name}` runs every hybrid function eagerly", path=frame.code.path, level=level)
+                        if const == {False}:
+                            off.add(path)
+                        elif const == {True}:
+                            on.setdefault(path, []).append((frame, instr[-1], obj.name))
+    for path, places in on.items():
+        for frame, pos, name in places if path not in off else ():
+            level = Level.INFO if _is_asked_for(frame, pos) else None
+            yield Hit(pos, f"`{name}` runs every hybrid function eagerly", path=path, level=level)
 
 
 def _is_asked_for(frame: Frame, pos: int) -> bool:

@@ -114,7 +114,9 @@ def item(view: FrameView, instr: Instr) -> Iterator[Hit]:
         needs |= tensor_or_number(view, part)
     if needs:
         kind = "an array" if any(isinstance(o, Tensor) for o in value) else "a Python container"
-        yield Hit(instr[-1], f"indexes {kind} with a tensor", needs)
+        # A key that is a word where it is no tensor: calls were merged.
+        merged = any(isinstance(o, Lit) and o.kind == "str" for o in view.value(index))
+        yield Hit(instr[-1], f"indexes {kind} with a tensor", needs, sure=not merged)
 
 
 def _indexed_by_python(view: FrameView, owner: int, value: Value) -> bool:

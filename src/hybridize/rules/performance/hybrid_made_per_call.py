@@ -50,9 +50,12 @@ def _pays(function: FunctionView, where: Code, pos: int) -> bool:
 
 
 def _is_exported(project: ProjectView, frames: list[Frame], code: Code) -> bool:
-    """Whether the function is written down where it is made, as a signature of a saved model."""
+    """Whether the function is traced or written down where it is made: for a saved model, for what it consists of."""
     for frame in frames:
         view = FrameView(project, frame)
+        for instr in index_of(frame.code).attributes.get("get_concrete_function", ()):
+            if _holds(frame.vals[instr[2]], code):
+                return True
         for instr in index_of(frame.code).of(Op.CALL):
             given = [s for s, _ in instr[3]] + [s for _, s in instr[4]]
             if any(_holds(frame.vals[s], code) for s in given) and not set(_EXPORTS).isdisjoint(view.names(instr[2])):
