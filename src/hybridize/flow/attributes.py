@@ -151,11 +151,21 @@ class Attributes(Cells):
             return BOTTOM  # reading it raises: that alternative ends here
         return unknown(f"attribute `{name}` of a {cls.rpartition('.')[2]}").value
 
-    def _instance_attr(self, frame: Frame, obj: Inst, name: str, pos: int) -> Value:
+    def plain_attrs(self, frame: Frame, value: Value, name: str, pos: int) -> Value:
+        """What `object.__getattribute__` gives: a class that defines its own is not asked again."""
+        result = BOTTOM
+        for obj in value:
+            if isinstance(obj, Inst):
+                result = join(result, self._instance_attr(frame, obj, name, pos, plain=True))
+            else:
+                result = join(result, self.get_attr(frame, obj, name, pos))
+        return result
+
+    def _instance_attr(self, frame: Frame, obj: Inst, name: str, pos: int, *, plain: bool = False) -> Value:
         own = self.read(frame, obj.cell(name))
         found = self.class_lookup(frame, obj.cls, name)
         result = own
-        if self.world.intercepted and frame.code.name != "__getattribute__":
+        if self.world.intercepted and not plain and frame.code.name != "__getattribute__":
             result = join(result, ask(self, frame, obj.value, ("__getattribute__",), pos, literal(name).value))
         if found:
             for item in found:

@@ -362,7 +362,7 @@ _OBJECT: Final = {
     "__hash__": Spec(give(INT_V)),
     "__new__": Spec(lambda call: _made_by_type(call)),
     "__getattribute__": Spec(
-        lambda call: call.engine.get_attrs(
+        lambda call: call.engine.plain_attrs(
             call.frame, call.receiver.value if call.receiver else BOTTOM, str(call.constant(0, "", "")), call.pos
         )
     ),
