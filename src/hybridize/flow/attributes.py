@@ -426,7 +426,9 @@ class Attributes(Cells):
             return value
         if name in ("__class__", "__dict__"):
             return lib(obj.cls).value if name == "__class__" else namespace(obj)
-        return bound(name, obj).value
+        return (
+            unknown("an attribute that code in a module may set") if obj.cls == "types.ModuleType" else bound(name, obj)
+        ).value
 
     def set_attr(self, frame: Frame, obj: Obj, name: str, value: Value, pos: int) -> None:
         """Sets an attribute of an object."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, TypeAlias
 
+from hybridize.domain.nesting import held
 from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Lit, Obj, Tensor, Tup, Value, Wrapper
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import guarded, parts
@@ -15,6 +16,7 @@ from hybridize.library.spec import SOURCE
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass, field
+from hybridize.rules.arrays import others_holding
 from hybridize.rules.globals import GLOBALS, SETTING
 from hybridize.rules.views import ProjectView
 
@@ -34,6 +36,7 @@ _WORLD: Final = (ENVIRONMENT, FILES, LOGGING)
 _SWITCHED: Final = frozenset({"trainable_variables", "trainable_weights"})
 _SWITCH: Final = "trainable"
 _PARTS: Final = 200  # objects that are looked into for layers
+_BOUND: Final = 3  # containers in containers that a partial brings are looked into so deeply
 _FILE_WRITES: Final = frozenset(
     "write writelines write_text write_bytes write_file savetxt save dump copy copyfile copytree move replace rename "
     "touch mkdir makedirs unlink remove rmdir rmtree removedirs symlink_to symlink link to_csv to_json".split()
@@ -77,6 +80,7 @@ class Writes:
         if found is None:
             own = (obj if isinstance(obj, Container) else self.behind.get(obj) for obj in value)
             every = [*own, *(source for obj in value for source in self.sources.get(obj, ()))]
+            every += [each for obj in value if isinstance(obj, Wrapper) for each in _bound_in(obj)]
             found = tuple(obj for obj in every if obj is not None and self.is_late(obj))
             self._containers[value] = found
         return found
@@ -147,6 +151,16 @@ def _sources(solution: Solution) -> dict[Obj, list[Container]]:
     return found
 
 
+def _bound_in(obj: Wrapper) -> list[Container]:
+    """The containers that a partial brings to each call: no argument of the call, which may be looked into anew."""
+    if obj.kind != "partial":
+        return []
+    first, named = obj.extra
+    values = [*first, *(value for _, value in named)]
+    found = [each for value in values for each in held(value, _BOUND, parts) if isinstance(each, Container)]
+    return [*found, *(each for inner in obj.inner if isinstance(inner, Wrapper) for each in _bound_in(inner))]
+
+
 def _variable(frame: Frame, instr: Instr) -> Cell | None:
     """The variable that a module body, or the function that owns it, writes: no effect is noted of that."""
     if instr[0] == Op.SET_GLOBAL and frame.code.kind == "module":
@@ -177,7 +191,9 @@ def _places(
         return [(cell, None)] if cell is not None else []
     if effect.kind == "attribute" and isinstance(target, Heap):
         cell = target.fields.get(effect.detail)
-        if cell is None and effect.detail == "__dict__":  # several at once, through the dictionary of them
+        if effect.detail == "__dict__" and (
+            cell is None or not cell.value
+        ):  # several at once, through the dictionary of them
             here = (frame.code, effect.position)
             return [(each, target) for each in target.fields.values() if here in each.writes]
         return [(cell, target)] if cell is not None else []
@@ -220,7 +236,7 @@ def _holders(frame: Frame, slot: int) -> list[tuple[Place, Heap | None]]:
         if instr[0] in (Op.SET_GLOBAL, Op.SET_CELL) and instr[3] == slot:
             cell = frame.module.fields.get(instr[2]) if instr[0] == Op.SET_GLOBAL else frame.cells.get(instr[2])
             found += [(cell, None)] if cell is not None else []
-    return found
+    return list(dict.fromkeys([*found, *others_holding(frame, slot)]))
 
 
 def cells_read(frame: Frame, instr: Instr | None) -> list[tuple[Cell, Heap | None]]:

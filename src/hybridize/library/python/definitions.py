@@ -269,6 +269,14 @@ def _namespace(call: Call) -> Value:
     return made.value
 
 
+def _module(call: Call) -> Value:
+    """`types.ModuleType(name, doc)`: an object for attributes."""
+    made = call.engine.library_instance(call.frame, call.pos, "types.ModuleType")
+    call.keep(made, "__name__", call.arg(0, "name"))
+    call.keep(made, "__doc__", call.arg(1, "doc") or NONE_V)
+    return made.value
+
+
 def _new_type(call: Call) -> Value:
     return pass_through()
 
@@ -359,7 +367,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "types.DynamicClassAttribute": Spec(lambda call: wrapper("property", call.arg(0), BOTTOM).value),
     "types.coroutine": Spec(same),
     **table("types", "new_class", opaque, "unknown_call"),
-    **table("types", "ModuleType FunctionType CodeType", opaque),
+    "types.ModuleType": Spec(_module),
+    **table("types", "FunctionType CodeType", opaque),
     **table(
         "inspect",
         "isfunction isclass ismethod ismodule isbuiltin isroutine isgenerator isgeneratorfunction "

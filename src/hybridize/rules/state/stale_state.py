@@ -158,6 +158,8 @@ def _is_local(place: Place, frame: Frame, doubt: Doubt) -> bool:
     """Whether a captured variable belongs to a function that each call runs anew, around the one that reads it."""
     if not isinstance(place, Cell):
         return False
+    if any(frame.cells.get(name) is place for name in frame.code.cells):
+        return frame.code.kind not in ("module", "class")
     outer = frame.code.parent
     while outer is not None and outer is not doubt.function.code.parent:
         owners = [f for f in doubt.function.project.solution.frames.get(outer, ()) if place in f.cells.values()]
