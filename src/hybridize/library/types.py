@@ -38,11 +38,11 @@ _PYTHON: Final[dict[str, frozenset[str]]] = {
 }
 _TENSOR: Final[dict[str, frozenset[str]]] = {
     "dense": frozenset({"tf.Tensor", "tf.is_tensor", "tf.experimental.numpy.ndarray"}),
-    "variable": frozenset({"tf.Variable"}),
-    "ragged": frozenset({"tf.RaggedTensor"}),
-    "sparse": frozenset({"tf.sparse.SparseTensor", "tf.SparseTensor", "tf.IndexedSlices"}),
+    "variable": frozenset({"tf.Variable", "tf.is_tensor"}),
+    "ragged": frozenset({"tf.RaggedTensor", "tf.is_tensor"}),
+    "sparse": frozenset({"tf.sparse.SparseTensor", "tf.SparseTensor", "tf.IndexedSlices", "tf.is_tensor"}),
     "ndarray": frozenset({"np.ndarray", "np.generic", "numbers.Number", "np.floating", "np.integer"}),
-    "symbolic": frozenset({"keras.KerasTensor", "tf.Tensor"}),
+    "symbolic": frozenset({"keras.KerasTensor", "tf.Tensor", "tf.is_tensor"}),
 }
 #: Types about whose instances abstract objects can tell.
 TYPE_NAMES: Final = frozenset(

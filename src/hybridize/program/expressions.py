@@ -243,6 +243,11 @@ class ExpressionLowering(Builder):
                 return [(name, "none", None, not holds)]
             case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
                 return [(name, "isinstance", self.expr(kind), holds)] if name in self.env else []
+            case ast.Call(
+                func=ast.Attribute(attr="is_tensor") | ast.Name(id="is_tensor") as func, args=[ast.Name(id=name)]
+            ):
+                # The function stands for the types that it knows; one of the project's own says nothing.
+                return [(name, "isinstance", self.expr(func), holds)] if name in self.env else []
             case ast.Call(func=ast.Name(id="callable"), args=[ast.Name(id=name)]):
                 return [(name, "callable", None, holds)]
         return []

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.objects import Container, Lit
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr, Op
+from hybridize.program.operands import operands
 from hybridize.regex import regex
 from hybridize.rules.views import FrameView
 
@@ -18,6 +22,8 @@ _SEEDED: Final = regex(
     r"keras\.layers\.(AlphaDropout|AugMix|CutMix|Dropout|Gaussian\w+|MixUp|RandAugment|Random\w+|SpatialDropout\w+)"
     r"|keras\.random\.SeedGenerator"
 )
+#: Those of the weighted ones that may own such a generator, too.
+_EARLY: Final = regex(r"Attention|Bidirectional|GRU|LSTM|RNN")
 _CLASSES: Final = regex(r"keras\.(optimizers|metrics|applications)\.[A-Z]\w*")
 _FUNCTIONS: Final = regex(
     r"tf\.Variable|keras\.Variable|tf\.compat\.v1\.get_variable|tf\.random\.Generator(\.from_\w+)?"
@@ -58,3 +64,30 @@ def makes_queue(view: FrameView, slot: int) -> str | None:
 def makes_table(view: FrameView, slot: int) -> str | None:
     """The name of a mutable hash table class that a call makes an object of."""
     return next((name for name in view.names(slot) if is_table(name)), None)
+
+
+def once_kept(view: FrameView, made: Instr) -> int | None:
+    """The slot of the key under which `d.setdefault(key, Dense(...))` keeps the first object of all that are made.
+
+    That is enough where an object makes its variables when it is first called: those that are dropped make none.
+    """
+    if not _is_built_late(view, made[2]):
+        return None
+    flat = index_of(view.code)
+    users = [i for i in flat.flat if made[1] in operands(i)]
+    if len(users) != 1 or users[0][0] != Op.CALL or len(users[0][3]) != 2 or users[0][3][1][0] != made[1]:
+        return None
+    called = view.definition(users[0][2])
+    if called is None or called[0] != Op.ATTR or called[3] != "setdefault":
+        return None
+    return int(users[0][3][0][0]) if _holds_dicts(view, called[2]) else None
+
+
+def _is_built_late(view: FrameView, slot: int) -> bool:
+    names = view.names(slot)
+    return bool(names) and all(_WEIGHTED.fullmatch(name) and not _EARLY.search(name) for name in names)
+
+
+def _holds_dicts(view: FrameView, slot: int) -> bool:
+    known = [o for o in view.value(slot) if not isinstance(o, Lit)]  # `cache = None`, at the end of a program
+    return bool(known) and all(isinstance(o, Container) and o.kind == "dict" for o in known)

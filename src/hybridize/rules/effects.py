@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Container, Obj, Stream, Tensor, Value
+from hybridize.domain.objects import Container, Obj, Stream, Tensor, Tup, Value
 from hybridize.facts.guards import holds_plain_tensor, parts, stored
 from hybridize.facts.reasons import CHANGES, Reason, describe, evidence_of, fills_own, is_unclear, kind_of
 from hybridize.flow.frames import Frame
@@ -66,7 +66,7 @@ def argument_name(frame: Frame, reason: Reason) -> str | None:
         for param, value in zip(frame.code.params, frame.args, strict=True):
             if param.kind not in ("varargs", "kwargs") and within(target, value):
                 return param.name
-    elif isinstance(target, Tensor | Stream):
+    elif isinstance(target, Tensor | Stream | Tup):
         for root in sorted(r for r in reason.roots if isinstance(r, int)):
             return frame.code.params[root].name
     return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import ceil
 from typing import Final
 
-from hybridize.domain.objects import BOOL_V, Lit, Tensor, Value
-from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Shape, is_dynamic
+from hybridize.domain.objects import BOOL_V, Lit, Tensor, Value, literal
+from hybridize.domain.tensors import DYNAMIC, NDARRAY, RAGGED, SPARSE, UNRESOLVED, Shape, is_dynamic
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import (
     Args,
@@ -24,7 +24,17 @@ from hybridize.library.operands import (
     value_rule,
 )
 from hybridize.library.shapes import broadcast_all, like, product_of, replaced, shaped, unsized
-from hybridize.library.spec import Spec
+from hybridize.library.spec import Call, Spec
+from hybridize.library.types import NO, YES, is_instance
+
+
+def _is_tensor(call: Call) -> Value:
+    """Whether its argument is a tensor; of an array it is left open, as one that arrives in a graph is a tensor."""
+    value = call.arg(0, "x")
+    if not value or any(isinstance(o, Tensor) and o.kind == NDARRAY for o in value):
+        return BOOL_V
+    answers = {is_instance(o, "tf.is_tensor") for o in value}
+    return literal(answers == {YES}).value if answers in ({YES}, {NO}) else BOOL_V
 
 
 def _like_dtype(a: Args) -> str | None:
@@ -191,12 +201,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.sequence_mask": op(chosen("bool"), _sequence_mask),
     "tf.broadcast_dynamic_shape": Spec(value_rule(_broadcast_shapes), op=True),
     "tf.math.sobol_sample": op(chosen("float32"), lambda a: (count_of(a, "num_results"), count_of(a, "dim"))),
-    "tf.is_tensor": Spec(lambda call: _boolean()),
+    "tf.is_tensor": Spec(_is_tensor),
     "tf.timestamp": Spec(tensor_rule(fixed("float64"), lambda a: ()), op=True),
     "tf.histogram_fixed_width": op(chosen("int32"), lambda a: (count_of(a, "nbins") if a.given("nbins") else 100,)),
     "tf.histogram_fixed_width_bins": op(chosen("int32"), like("values")),
 }
-
-
-def _boolean() -> Value:
-    return BOOL_V

@@ -11,13 +11,14 @@ from hybridize.domain.objects import Lit, Prim
 from hybridize.program.ir import Instr, Op
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
-from hybridize.rules.values import argument, arguments, is_message, tensor_or_number, uses
+from hybridize.rules.values import argument, arguments, inside, is_message, tensor_or_number, uses
 from hybridize.rules.views import FrameView, position_of
 from hybridize.source.syntax import walk
 
 _TEXTS: Final = frozenset({"builtins.str", "builtins.repr", "builtins.ascii"})
 _FORMAT: Final = "builtins.format"
 _METHOD: Final = "builtins.str.format"
+_TEMPLATES: Final = frozenset({"string.Template.substitute", "string.Template.safe_substitute"})
 _NUMERIC: Final = regex(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?[diouxXeEfFgGc]")
 _PLAIN: Final = regex(r"\{[^{}:]*\}")
 
@@ -89,6 +90,12 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
             else:
                 yield from _silent(view, instr, needs)
             return
+        if name in _TEMPLATES:
+            needs = 0
+            for slot in arguments(instr):
+                needs |= tensor_or_number(view, slot) or inside(view, slot)
+            yield from _silent(view, instr, needs)
+            return
         if name == _METHOD:
             yield from _method(view, instr)
             return
@@ -135,7 +142,7 @@ outside. Texts of shapes, dtypes and Python values are fine, and so are the mess
     triggers={
         Op.FORMAT: formatted,
         Op.BINARY: operators(percent, "%"),
-        Op.CALL: Where(call, names=(_TEXTS | {_FORMAT, _METHOD}).__contains__),
+        Op.CALL: Where(call, names=(_TEXTS | _TEMPLATES | {_FORMAT, _METHOD}).__contains__),
     },
     bad=(
         Example(

@@ -2,8 +2,49 @@
 
 from __future__ import annotations
 
-from hybridize.rules.effects import of_kinds
-from hybridize.rules.model import Category, Example, Outcome, Rule
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lit
+from hybridize.facts.guards import regions
+from hybridize.facts.reasons import Reason, kind_of
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
+from hybridize.rules.effects import hit, reasons
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.views import FrameView, FunctionView
+
+#: What seeds the numbers of a module, by the beginning of its functions' names.
+_SEEDS: Final = {"np.random.seed": "np.random.", "random.seed": "random."}
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Draws; after a fixed seed in the function itself they come out the same, but what others draw then does not."""
+    seeds: dict[Frame, list[tuple[int, str]]] = {}
+    for frame, reason in reasons(function):
+        if kind_of(reason.effect) == "random":
+            if frame not in seeds:
+                seeds[frame] = list(_seeded(FrameView(function.project, frame)))
+            yield hit(reason, Level.WARNING if _is_fixed(reason, seeds[frame]) else None)
+
+
+def _seeded(view: FrameView) -> Iterator[tuple[int, str]]:
+    """Where each call of a function seeds random numbers by a constant, and whose."""
+    index = index_of(view.code)
+    for call in index.of(Op.CALL):
+        for name in view.names(call[2]):
+            plain = name in _SEEDS and not regions(view.code).get(call[-1]) and call[-1] not in index.looped
+            value = view.value(call[3][0][0]) if plain and len(call[3]) == 1 else frozenset()
+            if len(value) == 1 and all(isinstance(o, Lit) and isinstance(o.const, int) for o in value):
+                yield call[-1], _SEEDS[name]
+
+
+def _is_fixed(reason: Reason, seeds: list[tuple[int, str]]) -> bool:
+    """Whether a draw comes after a fixed seed of the same generator, or is that seed."""
+    position = reason.path[0][1] if reason.path else reason.effect.position
+    return any(position >= at and reason.effect.detail.startswith(family) for at, family in seeds)
+
 
 RULE = Rule(
     code="HY203",
@@ -16,7 +57,7 @@ the same numbers, and a branch on them is taken for good. `tf.random.set_seed` i
 its calls. Draw with `tf.random` or a `tf.random.Generator` that was made
 outside, or pass the numbers in as tensors.""",
     blocks=frozenset(),
-    root=of_kinds("random"),
+    root=scan,
     bad=(
         Example(
             """\

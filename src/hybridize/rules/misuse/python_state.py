@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.facts.reasons import kept_properties
+from hybridize.rules.additions import adds_same
 from hybridize.rules.effects import argument_name, hit, is_change, leaked, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -16,7 +17,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         changes = is_change(reason) or reason.effect.kind == "state"
         if changes and argument_name(frame, reason) is None and not leaked(function, reason):
             # Somebody may have asked for a property that is computed once before.
-            yield hit(reason, Level.WARNING if kept_properties(reason) else None)
+            yield hit(reason, Level.WARNING if kept_properties(reason) or adds_same(reason, frame) else None)
 
 
 RULE = Rule(

@@ -12,7 +12,7 @@ from hybridize.flow.truth import truth
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
-from hybridize.rules.creation import makes_queue, makes_variables, may_own_variables
+from hybridize.rules.creation import makes_queue, makes_variables, may_own_variables, once_kept
 from hybridize.rules.keyed import comes_late, keys, varies
 from hybridize.rules.late import made_late
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
@@ -33,6 +33,10 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
         return
     if guarded(view.frame, pos):
         _keyed(view.project)[view.frame, pos] = _Guarded(name, keys(view.code, pos))
+        return
+    key = once_kept(view, instr)
+    if key is not None:
+        _keyed(view.project)[view.frame, pos] = _Guarded(name, [key])
         return
     yield Hit(pos, f"makes a `{name}` at every call")
 
