@@ -60,6 +60,19 @@ r1 = target(tf.constant(2.0))
     good=(
         Example(
             """\
+import tensorflow as tf
+def as_tensor(v):
+    if tf.is_tensor(v):
+        return v
+    return tf.constant(v, tf.float32)
+def target(x, k):
+    return as_tensor(x) * as_tensor(k)
+r1 = target(tf.constant(1.0), 2.0)
+r2 = target(tf.constant(1.0), tf.constant(4.0))
+"""
+        ),
+        Example(
+            """\
 import numpy as np
 import tensorflow as tf
 def target(batch, k):

@@ -11,7 +11,7 @@ from hybridize.domain.objects import Lit, Prim
 from hybridize.program.ir import Instr, Op
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
-from hybridize.rules.values import argument, arguments, inside, is_message, tensor_or_number, uses
+from hybridize.rules.values import argument, arguments, is_message, tensor_or_number, uses
 from hybridize.rules.views import FrameView, position_of
 from hybridize.source.syntax import walk
 
@@ -91,14 +91,22 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
                 yield from _silent(view, instr, needs)
             return
         if name in _TEMPLATES:
-            needs = 0
-            for slot in arguments(instr):
-                needs |= tensor_or_number(view, slot) or inside(view, slot)
-            yield from _silent(view, instr, needs)
+            yield from _silent(view, instr, _filled_in(view, instr))
             return
         if name == _METHOD:
             yield from _method(view, instr)
             return
+
+
+def _filled_in(view: FrameView, instr: Instr) -> int:
+    """What a template is given: arguments by name, and those of a dictionary that is written out."""
+    needs = 0
+    for slot in arguments(instr):
+        made = view.definition(slot)
+        parts = [part for _, part in made[2]] if made is not None and made[0] == Op.DICT else [slot]
+        for part in parts:
+            needs |= tensor_or_number(view, part)
+    return needs
 
 
 def _method(view: FrameView, instr: Instr) -> Iterator[Hit]:

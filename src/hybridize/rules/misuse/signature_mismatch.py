@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, TypeGuard
 
 from hybridize.domain.objects import NONE, Container, Func, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
-from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, VARIABLE, Shape
+from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE, Shape
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_dtype, spec_shape
@@ -160,6 +160,8 @@ def _object_mismatch(obj: object, shape: Shape, dtype: str | None) -> str:
         return f"is a number, not of rank {len(shape)}"
     if isinstance(obj, Lit) and isinstance(obj.const, int | float):
         return _NUMBER
+    if isinstance(obj, Tensor) and obj.kind in (RAGGED, SPARSE):
+        return f"is a {obj.kind} tensor, not a dense one"
     if not isinstance(obj, Tensor) or obj.kind not in (DENSE, VARIABLE, NDARRAY):
         return ""
     if dtype is not None and obj.dtype is not None and dtype != obj.dtype:
@@ -183,8 +185,10 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="An `input_signature` rejects calls that the program makes, or does not fit the function.",
     details="""With an `input_signature` a hybrid function takes what fits it and raises for the rest: another
-dtype, another rank, another size along a fixed axis, None, a required parameter that it does not mention. Use
-None for an axis that varies, or leave the signature out. The last batch of a dataset is smaller where the examples
+dtype, another rank, a ragged or sparse tensor for a dense one,
+another size along a fixed axis, None, a
+required parameter that it does not mention. Use None for an axis that varies, or leave the signature
+out. The last batch of a dataset is smaller where the examples
 do not divide evenly (`drop_remainder=True` drops it).""",
     blocks=frozenset(),
     root=scan,
