@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Container, Lit
+from hybridize.domain.objects import Container, Lib, LibInst, Lit
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.program.operands import operands
@@ -24,7 +24,11 @@ _SEEDED: Final = regex(
 )
 #: Those of the weighted ones that may own such a generator, too.
 _EARLY: Final = regex(r"Attention|Bidirectional|GRU|LSTM|RNN")
-_CLASSES: Final = regex(r"keras\.(optimizers|metrics|applications)\.[A-Z]\w*")
+_CLASSES: Final = regex(r"keras\.(optimizers|metrics|applications(\.\w+)?)\.[A-Z]\w*")
+#: What makes a model or layer anew, from another one or from a description.
+_COPIES: Final = regex(r"keras\.models\.(clone_model|model_from_(json|config|yaml))|keras\.layers\.deserialize")
+_MODELS: Final = regex(r"keras\.(models\.)?(Sequential|Model|Functional)")
+_FROM_CONFIG: Final = ".from_config"
 _FUNCTIONS: Final = regex(
     r"tf\.Variable|keras\.Variable|tf\.compat\.v1\.get_variable|tf\.random\.Generator(\.from_\w+)?"
     r"|tf\.random\.experimental\.Generator(\.from_\w+)?|keras\.backend\.variable|keras\.optimizers\.get"
@@ -41,14 +45,24 @@ def makes_variables(view: FrameView, slot: int) -> str | None:
     for name in view.names(slot):
         if _FUNCTIONS.fullmatch(name) or _CLASSES.fullmatch(name) or _WEIGHTED.fullmatch(name):
             return name
+        if _COPIES.fullmatch(name) or (name.endswith(_FROM_CONFIG) and _is_weighted(view, slot)):
+            return name
         if view.project.versions.keras >= 3 and _SEEDED.fullmatch(name):
             return name
     return None
 
 
+def _is_weighted(view: FrameView, slot: int) -> bool:
+    """Whether the class or object whose method a slot holds is a model or layer of Keras with weights."""
+    owner = view.receiver(slot)
+    classes = [o.name if isinstance(o, Lib) else o.cls for o in view.value(owner) if isinstance(o, Lib | LibInst)]
+    return any(_WEIGHTED.fullmatch(name) or _MODELS.fullmatch(name) for name in classes)
+
+
 def may_own_variables(name: str) -> bool:
     """Whether what is called so may make something that owns variables, or a queue, in some version of Keras."""
-    return any(kind.fullmatch(name) for kind in (_FUNCTIONS, _CLASSES, _WEIGHTED, _SEEDED, _QUEUES))
+    known = (_FUNCTIONS, _CLASSES, _WEIGHTED, _SEEDED, _QUEUES, _COPIES)
+    return name.endswith(_FROM_CONFIG) or any(kind.fullmatch(name) for kind in known)
 
 
 def is_table(name: str) -> bool:

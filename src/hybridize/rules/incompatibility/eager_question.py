@@ -23,7 +23,7 @@ _MODES: Final = frozenset(
 #: What only eager tensors, or only symbolic ones, have.
 _EAGER_ONLY: Final = frozenset({"numpy", "_numpy"})
 _FUNCTIONS: Final = frozenset({"tf.get_static_value"}) | frozenset(
-    f"builtins.{name}" for name in "hasattr getattr type id isinstance".split()
+    f"builtins.{name}" for name in "hasattr getattr dir type id isinstance".split()
 )
 _REFERENCES: Final = (".ref", ".experimental_ref")
 #: What code that only works out a shape consists of, besides calls.
@@ -71,7 +71,7 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 
 def _named(view: FrameView, instr: Instr) -> Iterator[Hit]:
-    """`tf.executing_eagerly()`, `hasattr(t, "numpy")`, `type(t)`, `id(t)`, `t.ref()`."""
+    """`tf.executing_eagerly()`, `hasattr(t, "numpy")`, `"numpy" in dir(t)`, `type(t)`, `id(t)`, `t.ref()`."""
     for name in view.names(instr[2]):
         if name in _MODES and uses(view, instr[1]) and not _tells_shapes(view, instr[1]) and not _is_xla(view, instr):
             yield Hit(instr[-1], f"asks `{name}()`, whose answer changes", OPERATION)
@@ -83,6 +83,8 @@ def _named(view: FrameView, instr: Instr) -> Iterator[Hit]:
             asked = view.value(argument(instr, 1))
             if any(isinstance(o, Lit) and o.const in _EAGER_ONLY for o in asked):
                 yield from _hit(view, instr, argument(instr, 0), "asks a tensor for what only eager ones have")
+        elif name == "builtins.dir" and _looks_up(view, instr[1]):
+            yield from _hit(view, instr, argument(instr, 0), "asks a tensor for what only eager ones have")
         elif name == "builtins.type" and len(instr[3]) == 1:
             if _tells(view, instr[1], instr[3][0][0]):
                 yield from _hit(view, instr, instr[3][0][0], _CLASSES)
@@ -95,6 +97,12 @@ def _named(view: FrameView, instr: Instr) -> Iterator[Hit]:
             owner = view.receiver(instr[2])
             if _outlives(view, instr[1]) and not _is_variable(view, owner):
                 yield from _hit(view, instr, owner, "keeps or looks up a tensor by its identity")
+
+
+def _looks_up(view: FrameView, slot: int) -> bool:
+    """Whether `"numpy" in dir(t)` is asked of a list of attributes."""
+    asking = [use for use in uses(view, slot) if use[0] == Op.COMPARE and use[2] in ("in", "not in")]
+    return any(isinstance(o, Lit) and o.const in _EAGER_ONLY for use in asking for o in view.value(use[3]))
 
 
 def dispatched(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -280,6 +288,16 @@ r1 = target(tf.constant(2.0))
 import tensorflow as tf
 def target(x):
     return x * 2 if hasattr(x, "numpy") else x * 3
+r1 = target(tf.constant(2.0))
+""",
+            line=3,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return x * 2 if "numpy" in dir(x) else x * 3
 r1 = target(tf.constant(2.0))
 """,
             line=3,

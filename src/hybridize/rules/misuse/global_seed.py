@@ -13,26 +13,65 @@ from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, ProjectView
 
-_DRAWS: Final = frozenset(
-    f"tf.random.{name}" for name in "normal uniform truncated_normal gamma poisson categorical shuffle".split()
+#: The stateful random operations, and where each takes its own seed if that comes without a name.
+_DRAWS: Final = {
+    **dict.fromkeys((f"tf.random.{n}" for n in "normal uniform truncated_normal gamma".split()), 4),
+    **dict.fromkeys((f"tf.random.{n}" for n in "poisson categorical".split()), 3),
+    "tf.random.shuffle": 1,
+    **{f"tf.random.{n}_candidate_sampler": 5 for n in ("uniform", "log_uniform", "learned_unigram")},
+    "tf.random.fixed_unigram_candidate_sampler": 11,
+    "tf.nn.dropout": 3,
+    "tf.compat.v1.nn.dropout": 3,
+    "tf.nn.experimental.general_dropout": 4,
+    "tf.nn.fractional_max_pool": 4,
+    "tf.nn.fractional_avg_pool": 4,
+    "tf.nn.sampled_softmax_loss": 9,
+    **dict.fromkeys((f"tf.image.random_{n}" for n in ("flip_left_right", "flip_up_down")), 1),
+    **dict.fromkeys((f"tf.image.random_{n}" for n in ("brightness", "hue", "crop")), 2),
+    **dict.fromkeys((f"tf.image.random_{n}" for n in ("contrast", "saturation", "jpeg_quality")), 3),
+    "tf.image.sample_distorted_bounding_box": 2,
+}
+#: With these given nothing is drawn, or by the seed.
+_SETTLING: Final = frozenset({"seed", "seed2", "sampled_values"})
+_SEEDS: Final = frozenset(
+    {
+        "tf.random.set_seed",
+        "tf.keras.utils.set_random_seed",
+        "keras.utils.set_random_seed",
+        "tf.compat.v1.set_random_seed",
+    }
 )
-_SEEDS: Final = frozenset({"tf.random.set_seed", "tf.keras.utils.set_random_seed", "tf.compat.v1.set_random_seed"})
 
 
 def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A draw without a seed of its own, in a program that sets the global one."""
     name = next((n for n in view.names(instr[2]) if n in _DRAWS), None)
-    if name is None or _has_seed(view, instr) or not _is_seeded(view):
+    if (
+        name is None
+        or _has_seed(view, instr, _DRAWS[name])
+        or _draws_nothing(view, instr, name)
+        or not _is_seeded(view)
+    ):
         return
     yield Hit(instr[-1], f"`{name}` follows the global seed alone: in a graph it draws other numbers")
 
 
-def _has_seed(view: FrameView, call: Instr) -> bool:
-    """Whether a call may give a seed for the operation itself."""
-    if any(starred for _, starred in call[3]) or len(call[3]) > 3:
+def _has_seed(view: FrameView, call: Instr, place: int) -> bool:
+    """Whether a call may give a seed for the operation itself, with its name or at its place."""
+    if any(starred for _, starred in call[3]):
         return True  # whether one is among them is not told
-    given = [slot for key, slot in call[4] if key in ("seed", "**", None)]
+    given = [slot for key, slot in call[4] if key in _SETTLING or key in ("**", None)]
+    given += [slot for slot, _ in call[3][place : place + 1]]
     return any(not _is_none(view, slot) for slot in given)
+
+
+def _draws_nothing(view: FrameView, call: Instr, name: str) -> bool:
+    """Whether a dropout may have rate 0: it gives what it gets."""
+    if not name.endswith("dropout"):
+        return False
+    rates = [view.value(slot) for key, slot in call[4] if key in ("rate", "keep_prob")]
+    rates += [view.value(slot) for slot, _ in call[3][1:2]]
+    return any(isinstance(o, Lit) and o.const in (0, None) for rate in rates for o in rate)
 
 
 def _is_none(view: FrameView, slot: int) -> bool:
@@ -51,7 +90,7 @@ def _is_seeded(view: FrameView) -> bool:
 def _seeds(project: ProjectView) -> tuple[bool, frozenset[str]]:
     """Whether the seed is set for all the project, else the scripts and tests that set it for themselves."""
     frames = [frame for found in project.solution.frames.values() for frame in found]
-    seeding = [f for f in frames if any(e.kind == "random" and e.detail in _SEEDS for e in f.effects.values())]
+    seeding = [f for f in frames if any(e.detail in _SEEDS for e in f.effects.values())]
     files = _programs(seeding)
     imported = _imported(project) if files else frozenset()
     everywhere = any(not is_test_path(path) and _stem(path) in imported for path in files)
@@ -123,6 +162,18 @@ def target(x):
     return x + noise(x)
 r1 = target(tf.zeros([3]))
 r2 = target(tf.zeros([3]))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+tf.random.set_seed(5)
+def target(x):
+    return tf.nn.dropout(x, 0.5)
+r1 = target(tf.ones([8]))
+r2 = target(tf.ones([8]))
 """,
             line=4,
             outcome=Outcome.DIFFERS,

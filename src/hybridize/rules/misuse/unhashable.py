@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Class, Container, Func, Inst, Lib, Lit, Obj, Tup, Value, Wrapper
+from hybridize.domain.objects import Class, Container, Func, Inst, Lib, LibInst, Lit, Obj, Tup, Value, Wrapper
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
@@ -14,7 +14,12 @@ from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FunctionView, ProjectView
 
 #: Containers that `tf.function` does not take apart and Python does not hash.
-_UNHASHABLE: Final = frozenset({"set", "deque", "collections.deque", "bytearray"})
+_UNHASHABLE: Final = frozenset({"set", "deque", "collections.deque", "bytearray", "array"})
+#: Classes of libraries that compare by value, or hash nothing.
+_UNHASHABLE_CLASSES: Final = frozenset(
+    "types.SimpleNamespace argparse.Namespace argparse.Namespace.defaults collections.UserList".split()
+)
+_BASES: Final = frozenset({"builtins.list", "builtins.dict", "builtins.set"}) | _UNHASHABLE_CLASSES
 _TAKEN_APART: Final = frozenset({"builtins.list", "builtins.dict"})
 _TUPLES: Final = frozenset({"typing.NamedTuple", "builtins.tuple", "builtins.int", "builtins.str", "builtins.float"})
 _PROPERTIES: Final = frozenset({"property", "cached_property", "setter", "getter"})
@@ -77,6 +82,8 @@ def _problems(
                 yield f"is a `{obj.cls.name}`, which {cause.message}", (cause,)
         elif isinstance(obj, Container) and obj.kind in _UNHASHABLE and not receiver:
             yield f"is a {obj.kind}, which Python does not hash", ()
+        elif isinstance(obj, LibInst) and obj.cls in _UNHASHABLE_CLASSES and not receiver:
+            yield f"is a `{obj.cls.removesuffix('.defaults')}`, which Python does not hash", ()
         elif isinstance(obj, Wrapper) and obj.kind == "slice" and not receiver:
             yield "is a slice, which Python does not hash before 3.12", ()
         elif depth and isinstance(obj, Container | Tup) and not receiver:
@@ -88,7 +95,7 @@ def unhashable(cls: Class) -> Evidence | None:
     """Why instances of a class cannot be hashed: it compares by value and says nothing of hashing."""
     for base in cls.mro:
         if isinstance(base, Lib):
-            if base.name in ("builtins.list", "builtins.dict", "builtins.set"):
+            if base.name in _BASES:
                 return Evidence(f"derives from `{base.name.removeprefix('builtins.')}`", cls.code.path, cls.code.line)
             continue
         if not isinstance(base, Class):
@@ -176,9 +183,10 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="A receiver or argument cannot be hashed, or a receiver takes no weak reference.",
     details="""TensorFlow looks traces up by the arguments: lists, tuples, dictionaries and tensors are taken
-apart, any other object is hashed. Sets, data classes that compare by value, and classes with `__eq__` but no `__hash__`
-raise. The receiver of a hybrid method is also referred to weakly, which instances of classes with `__slots__` and of
-named tuples don't allow. Add `__hash__`, `eq=False`, or `__weakref__` to the slots.""",
+apart, any other object is hashed. Sets, namespaces (`types.SimpleNamespace`, `argparse.Namespace`), data classes that
+compare by value, and classes with `__eq__` but no `__hash__` raise. The receiver of a hybrid method is also referred to
+weakly, which instances of classes with `__slots__` and of named tuples don't allow. Add `__hash__`, `eq=False`, or
+`__weakref__` to the slots.""",
     root=scan,
     bare=True,
     bad=(
@@ -237,6 +245,17 @@ def target(names, x):
 r1 = target({"a", "b"}, tf.constant(1))
 """,
             line=2,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import types
+import tensorflow as tf
+def target(options, x):
+    return x * options.k
+r1 = target(types.SimpleNamespace(k=2), tf.constant(1))
+""",
+            line=3,
             outcome=Outcome.RAISES,
         ),
     ),

@@ -136,7 +136,8 @@ RULE = Rule(
     summary="Makes variables at every call.",
     details="""A hybrid function may make variables only while it is traced for the first time: at the second trace
 TensorFlow raises `tf.function only supports singleton tf.Variables`. Layers with weights, metrics, optimizers,
-random generators and (from Keras 3 on) dropout layers own variables; queues can't be made in a graph either. Make them
+random generators and (from Keras 3 on) dropout layers own variables; so does the copy of a model
+(`tf.keras.models.clone_model`, `from_config`); queues can't be made in a graph either. Make them
 outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
     triggers={Op.CALL: Where(scan, names=may_own_variables, values=_is_lazy)},
     passes=passes,
@@ -188,6 +189,19 @@ r1 = target(tf.constant([1.0]))
             line=3,
             outcome=Outcome.RAISES,
             needs="keras>=3",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])
+def target(x):
+    copy = tf.keras.models.clone_model(model)
+    return copy(x).shape
+r1 = target(tf.ones([1, 2]))
+model = None
+""",
+            line=4,
+            outcome=Outcome.RAISES,
         ),
         Example(
             """\
