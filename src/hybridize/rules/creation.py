@@ -45,18 +45,19 @@ def makes_variables(view: FrameView, slot: int) -> str | None:
     for name in view.names(slot):
         if _FUNCTIONS.fullmatch(name) or _CLASSES.fullmatch(name) or _WEIGHTED.fullmatch(name):
             return name
-        if _COPIES.fullmatch(name) or (name.endswith(_FROM_CONFIG) and _is_weighted(view, slot)):
-            return name
+        made = _weighted_owner(view, slot) if name.endswith(_FROM_CONFIG) else None
+        if made is not None or _COPIES.fullmatch(name):
+            return made or name
         if view.project.versions.keras >= 3 and _SEEDED.fullmatch(name):
             return name
     return None
 
 
-def _is_weighted(view: FrameView, slot: int) -> bool:
-    """Whether the class or object whose method a slot holds is a model or layer of Keras with weights."""
-    owner = view.receiver(slot)
-    classes = [o.name if isinstance(o, Lib) else o.cls for o in view.value(owner) if isinstance(o, Lib | LibInst)]
-    return any(_WEIGHTED.fullmatch(name) or _MODELS.fullmatch(name) for name in classes)
+def _weighted_owner(view: FrameView, slot: int) -> str | None:
+    """The class of Keras with weights whose method a slot holds: a model or layer, or an object of one."""
+    owners = view.value(view.receiver(slot))
+    classes = (o.name if isinstance(o, Lib) else o.cls for o in owners if isinstance(o, Lib | LibInst))
+    return next((name for name in classes if _WEIGHTED.fullmatch(name) or _MODELS.fullmatch(name)), None)
 
 
 def may_own_variables(name: str) -> bool:

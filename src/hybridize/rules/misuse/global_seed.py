@@ -84,13 +84,31 @@ def _is_seeded(view: FrameView) -> bool:
     everywhere, files = view.project.shared("global seed", lambda: _seeds(view.project))
     if everywhere or view.code.path in files:
         return True
-    return bool(files) and not files.isdisjoint(_programs([view.frame]))
+    return bool(files) and view.frame in view.project.shared("seeded frames", lambda: _led_to(view.project, files))
+
+
+def _led_to(project: ProjectView, files: frozenset[str]) -> set[Frame]:
+    """The frames that the own code of some files leads to."""
+    frames = [frame for found in project.solution.frames.values() for frame in found]
+    callees: dict[Frame, list[Frame]] = {}
+    for frame in frames:
+        for caller in frame.callers:
+            callees.setdefault(caller, []).append(frame)
+    todo = [frame for frame in frames if not frame.callers and frame.code.path in files]
+    found = set(todo)
+    while todo:
+        new = [callee for callee in callees.get(todo.pop(), ()) if callee not in found]
+        found.update(new)
+        todo += new
+    return found
 
 
 def _seeds(project: ProjectView) -> tuple[bool, frozenset[str]]:
     """Whether the seed is set for all the project, else the scripts and tests that set it for themselves."""
     frames = [frame for found in project.solution.frames.values() for frame in found]
-    seeding = [f for f in frames if any(e.detail in _SEEDS for e in f.effects.values())]
+    seeding = [
+        f for f in frames if any(e.kind in ("random", "state") and e.detail in _SEEDS for e in f.effects.values())
+    ]
     files = _programs(seeding)
     imported = _imported(project) if files else frozenset()
     everywhere = any(not is_test_path(path) and _stem(path) in imported for path in files)
