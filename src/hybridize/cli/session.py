@@ -48,12 +48,12 @@ def selected(report: Report, config: Config, unlocked: Collection[str] = ()) -> 
     found = filter_report(report, config.select, config.ignore)
     if unlocked and config.select:
         spared = filter_report(report, (), config.ignore)
-        functions = zip(found.functions, spared.functions, strict=True)
-        both = (
-            (one, one.facts.id in unlocked and two.decision.action is Action.CONVERT_TO_HYBRID, two.decision)
-            for one, two in functions
+        kept = tuple(
+            replace(one, decision=other.decision)
+            if one.facts.id in unlocked and other.decision.action is Action.CONVERT_TO_HYBRID
+            else one
+            for one, other in zip(found.functions, spared.functions, strict=True)
         )
-        kept = tuple(replace(one, decision=decision) if converts else one for one, converts, decision in both)
         found = replace(found, functions=kept)
     return filter_files(found, config.per_file_ignores)
 

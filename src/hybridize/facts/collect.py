@@ -9,7 +9,6 @@ from hybridize.facts.dependants import exported, used_as_tensor
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import reset_guards
-from hybridize.facts.latent import reset_latent
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
@@ -42,7 +41,6 @@ class Collector:
         reset_guards(solution.world.cached)
         reset_conditions()
         reset_undone()
-        reset_latent()
         self.solution = solution
         self.options = options
         self.hints = HintReader(solution.engine)

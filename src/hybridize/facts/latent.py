@@ -14,17 +14,10 @@ from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Instr, Op
-from hybridize.program.operands import operands
 
 _PREFIX: Final = "itertools."
 _LAZY: Final = frozenset({"builtins.map", "builtins.filter", "builtins.zip", "builtins.enumerate", "builtins.iter"})
 _PASSES: Final = frozenset({Op.COPY, Op.REFINE, Op.PHI})
-_uses: dict[Code, dict[int, list[Instr]]] = {}
-
-
-def reset_latent() -> None:
-    """Forgets the codes of earlier analyses."""
-    _uses.clear()
 
 
 def hands_out(frame: Frame, position: int) -> bool:
@@ -77,7 +70,7 @@ def _only_leaves(frame: Frame, slot: int, seen: set[int]) -> bool:
     if slot in seen:
         return True
     seen.add(slot)
-    for use in _uses_of(frame.code).get(slot, ()):
+    for use in index_of(frame.code).uses.get(slot, ()):
         op = use[0]
         if op == Op.RETURN or (op == Op.APPEND and use[2] == slot and use[3] != slot):
             continue
@@ -85,14 +78,3 @@ def _only_leaves(frame: Frame, slot: int, seen: set[int]) -> bool:
         if not passes or not _only_leaves(frame, use[1], seen):
             return False
     return True
-
-
-def _uses_of(code: Code) -> dict[int, list[Instr]]:
-    """The instructions that read each slot."""
-    found = _uses.get(code)
-    if found is None:
-        found = _uses[code] = {}
-        for instr in index_of(code).flat:
-            for slot in operands(instr):
-                found.setdefault(slot, []).append(instr)
-    return found

@@ -7,8 +7,10 @@ from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.operands import operands
 
 _DEPTH = 60  # slots that a value may be made of
+_KNOWN = ("shape", "dtype")  # what Python knows of a tensor while it is traced
 
 
 def lifted(frame: Frame, position: int, slots: list[int]) -> bool:
@@ -41,23 +43,10 @@ def _from_tensors(frame: Frame, slots: list[int]) -> bool:
         if slot in arrives or len(seen) > _DEPTH:
             return True
         made = known.get(slot)
-        for each in _operands(made) if made is not None else ():
-            if each >= 0 and each not in seen:
+        if made is None or (made[0] == Op.ATTR and made[3] in _KNOWN):
+            continue
+        for each in operands(made):
+            if each not in seen:
                 seen.add(each)
                 todo.append(each)
     return False
-
-
-def _operands(instr: Instr) -> list[int]:
-    """The slots that an instruction reads; for an attribute of a tensor nothing, where Python knows it."""
-    if instr[0] == Op.CALL:
-        return [instr[2], *(s for s, _ in instr[3]), *(s for _, s in instr[4])]
-    if instr[0] == Op.ATTR:
-        return [] if instr[3] in ("shape", "dtype") else [instr[2]]
-    if instr[0] == Op.PHI:
-        return [s for _, s in instr[2]]
-    if instr[0] in (Op.TUPLE, Op.LIST, Op.SET):
-        return [s for s, _ in instr[2]]
-    if instr[0] == Op.DICT:
-        return [s for pair in instr[2] for s in pair]
-    return [part for part in instr[2:-1] if type(part) is int]

@@ -9,7 +9,7 @@ from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor
 from hybridize.domain.tensors import Dim
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import definitions, instructions
+from hybridize.facts.origins import definitions
 from hybridize.facts.symbolic import Symbolic
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -105,7 +105,7 @@ def _asks_size(build: Code) -> bool:
     """Whether a `build` does more with the shape that it is given than to hand it on to another `build`."""
     known = definitions(build)
     for param in build.params[1:]:
-        for use in _uses(build, param.slot):
+        for use in index_of(build).uses.get(param.slot, ()):
             made = known.get(use[2]) if use[0] == Op.CALL else None
             if made is None or made[0] != Op.ATTR or made[3] != "build":
                 return True
@@ -134,7 +134,7 @@ def _get_shape(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int
 def _axes(frame: Frame, shape: int, rank: int, depth: int = 6) -> tuple[int, ...] | None:
     """The axes of a shape that the function uses: constants by which it is indexed or sliced, else all."""
     found: list[int] = []
-    for instr in _uses(frame.code, shape):
+    for instr in index_of(frame.code).uses.get(shape, ()):
         used = _used(frame, instr, shape, rank, depth) if depth else None
         if used is None:
             return None
@@ -151,7 +151,7 @@ def _used(frame: Frame, instr: Instr, shape: int, rank: int, depth: int) -> Sequ
     if op == Op.FORMAT or (op == Op.BINARY and instr[2] == "%" and instr[4] == shape):
         return ()  # a text for people
     if op == Op.UNPACK and instr[3] < 0:
-        return [axis for axis, slot in enumerate(instr[1]) if _uses(frame.code, slot)]
+        return [axis for axis, slot in enumerate(instr[1]) if index_of(frame.code).uses.get(slot, ())]
     if op in (Op.COPY, Op.REFINE, Op.PHI):
         return _axes(frame, instr[1], rank, depth - 1)
     if op == Op.ATTR:
@@ -197,28 +197,6 @@ def _indexed(frame: Frame, index: int, rank: int) -> Sequence[int] | None:
             return None
         bounds.append(known[0])
     return range(rank)[slice(*bounds)]
-
-
-def _uses(code: Code, slot: int) -> list[Instr]:
-    return [i for i in instructions(code.body) if _mentions(i, slot)]
-
-
-def _mentions(instr: Instr, slot: int) -> bool:
-    if instr[0] == Op.IF:
-        return bool(instr[2] == slot)
-    if instr[0] == Op.PHI:
-        return any(source == slot for _, source in instr[2])
-    for operand in instr[2:-1]:
-        if operand == slot and isinstance(operand, int) and not isinstance(operand, bool):
-            return True
-        if isinstance(operand, tuple) and any(_among(part, slot) for part in operand):
-            return True
-    return False
-
-
-def _among(part: object, slot: int) -> bool:
-    """Whether an operand's part, a slot or a tuple with one in it, is the slot."""
-    return slot in part if isinstance(part, tuple) else part == slot
 
 
 def _rank(frame: Frame, slot: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from hybridize.domain.lattice import collapse, join, widen
@@ -23,8 +23,9 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
-from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, Frame, Step
+from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, Frame
 from hybridize.library.lengths import LOST
+from hybridize.library.spec import EngineApi
 
 if TYPE_CHECKING:
     from hybridize.flow.world import World
@@ -41,7 +42,7 @@ _CONTAINERS = {
 _T = TypeVar("_T")
 
 
-class Cells:
+class Cells(EngineApi):
     """The part of the engine that reads and writes cells, and makes the objects that have them."""
 
     if TYPE_CHECKING:
@@ -51,26 +52,6 @@ class Cells:
         limit: int
 
         def enqueue(self, frame: Frame) -> None: ...
-        def wake(self, readers: Mapping[Step, int]) -> None: ...
-        def call_value(
-            self,
-            frame: Frame,
-            pos: int,
-            func: Value,
-            args: list[Value],
-            kwargs: Mapping[str, Value] = ...,
-            how: str = ...,
-            rest: Value = ...,
-        ) -> Value: ...
-        def symbolic_call(self, frame: Frame) -> None: ...
-        def note_hybrid(self, frame: Frame, pos: int, func: Value, options: Mapping[str, Value]) -> None: ...
-        def import_named(self, frame: Frame, name: str) -> Value: ...
-        def note_cached(self, func: Value) -> None: ...
-        def note_fixture(self, func: Value, options: Mapping[str, Value]) -> None: ...
-        def note_parameters(self, target: Value, pos: int, names: Value, values: Value) -> None: ...
-        def mark_dataclass(self, cls: Class) -> None: ...
-        def narrow(self, frame: Frame, value: Value, kinds: Value, polarity: bool) -> Value: ...
-        def mro_names(self, obj: Obj) -> tuple[str, ...]: ...
 
     def read(self, frame: Frame, cell: Cell) -> Value:
         """The value of a cell; the frame runs again when it grows."""

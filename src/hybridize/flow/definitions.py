@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hybridize.domain.objects import (
     BOTTOM,
     Class,
@@ -22,21 +20,13 @@ from hybridize.domain.objects import (
 )
 from hybridize.flow.classes import linearize
 from hybridize.flow.execute import Executor
-from hybridize.flow.frames import Frame, Step
+from hybridize.flow.frames import Frame
 from hybridize.library.protocols import ask
 from hybridize.program.ir import Code
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Definitions(Executor):
     """The part of the engine that makes functions and classes."""
-
-    if TYPE_CHECKING:
-
-        def enqueue(self, frame: Frame) -> None: ...
-        def wake(self, readers: Mapping[Step, int]) -> None: ...
 
     def function_object(self, frame: Frame, code: Code, pos: int) -> Func:
         """The function object that a `def` or lambda makes in a frame."""

@@ -26,7 +26,9 @@ class _Probe(Call):
 
     __slots__ = ("refused",)
 
-    refused: bool
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.refused = False
 
     def refuse(self) -> None:
         self.refused = True
@@ -42,7 +44,6 @@ def call_fails(
     if not _may_ask(args, kwargs):
         return False
     probe = _Probe(engine, frame, pos, name, args, kwargs, receiver)
-    probe.refused = False
     check = CHECKS.get(name)
     try:
         if check is not None:
@@ -65,7 +66,6 @@ def call_result(
     if rule is None or not _may_ask(args, kwargs):
         return BOTTOM
     probe = _Probe(engine, frame, pos, name, args, kwargs, receiver)
-    probe.refused = False
     try:
         found: Value = rule(probe)
     except (Impossible, Unsure):
@@ -391,7 +391,7 @@ def item_fails(owner: Obj, key: Obj) -> bool:
     """Whether `owner[key]` of a tensor, or of a tuple or shape, raises for certain."""
     if isinstance(owner, Tup):
         place = _place(key)
-        return owner.kind in ("tuple", "TensorShape") and place is not None and not _inside(place, len(owner.items))
+        return owner.kind in ("tuple", "TensorShape") and place is not None and not inside(place, len(owner.items))
     if not isinstance(owner, Tensor) or owner.shape is None or owner.kind in _OTHERS:
         return False
     keys: list[Value] = list(key.items) if isinstance(key, Tup) else [frozenset((key,))]
@@ -409,14 +409,15 @@ def _out_of(shape: tuple[int, ...], places: list[Obj | None]) -> bool:
     if any(isinstance(p, Lit) and p.kind == "ellipsis" for p in places):
         return False
     numbers = [(_place(p), dim) for p, dim in zip(consuming, shape, strict=False) if p is not None]
-    return any(place is not None and dim >= 0 and not _inside(place, dim) for place, dim in numbers)
+    return any(place is not None and dim >= 0 and not inside(place, dim) for place, dim in numbers)
 
 
 def _place(key: Obj) -> int | None:
     return key.const if isinstance(key, Lit) and type(key.const) is int else None
 
 
-def _inside(place: int, size: int) -> bool:
+def inside(place: int, size: int) -> bool:
+    """Whether an index, which may count from the end, is one of a sequence of some size."""
     return -size <= place < size
 
 

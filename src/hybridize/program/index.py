@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
-from hybridize.program.operands import read_slots
+from hybridize.program.operands import operands, read_slots
 
 _NESTED = frozenset({Op.IF, Op.LOOP, Op.TRY})
 
@@ -30,6 +30,15 @@ class Index:
                     found[slot] = instr
             elif dst >= 0:
                 found[dst] = instr
+        return found
+
+    @cached_property
+    def uses(self) -> dict[int, list[Instr]]:
+        """The instructions that read each slot, in order."""
+        found: dict[int, list[Instr]] = {}
+        for instr in self.flat:
+            for slot in dict.fromkeys(operands(instr)):
+                found.setdefault(slot, []).append(instr)
         return found
 
     def original(self, slot: int) -> int:

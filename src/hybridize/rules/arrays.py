@@ -12,7 +12,7 @@ from hybridize.domain.objects import Cell, Heap, Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.origins import callees_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
-from hybridize.program.index import index_of
+from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr, Op
 
 _STEPS: Final = 100  # slots that an array is followed through
@@ -86,8 +86,7 @@ class _Search:
             return False
         if one[:1] == two[:1] and one[2] == two[2]:
             return True
-        setting = Op.SET_GLOBAL if one[0] == Op.GLOBAL else Op.SET_CELL
-        return [i[3] for i in index.of(setting) if i[2] == one[2]] == [slot]
+        return _stores(index, one[0], one[2]) == [slot]
 
     def _kept(self, frame: Frame, pos: int, callee: Frame, given: int) -> None:
         if (callee, given) in self._given or len(self._given) > _STEPS or callee is frame:
@@ -138,10 +137,9 @@ class _Search:
 
     def _stored(self, frame: Frame, op: int, name: str) -> None:
         """What the code itself puts into a variable, where it does so once."""
-        setting = Op.SET_GLOBAL if op == Op.GLOBAL else Op.SET_CELL
-        stores = [instr for instr in index_of(frame.code).of(setting) if instr[2] == name]
+        stores = _stores(index_of(frame.code), op, name)
         if len(stores) == 1:
-            self.trace(frame, stores[0][3])
+            self.trace(frame, stores[0])
 
     def _part(self, frame: Frame, slot: int, index: int) -> None:
         """An element of a tuple: written here, or by a function that returns it."""
@@ -154,10 +152,9 @@ class _Search:
         elif made[0] == Op.CALL:
             self._results(frame, made[1], made, index)
         elif made[0] in (Op.GLOBAL, Op.CELL):
-            setting = Op.SET_GLOBAL if made[0] == Op.GLOBAL else Op.SET_CELL
-            stores = [instr for instr in index_of(frame.code).of(setting) if instr[2] == made[2]]
-            if len(stores) == 1 and stores[0][3] != slot:
-                self._part(frame, stores[0][3], index)
+            stores = _stores(index_of(frame.code), made[0], made[2])
+            if len(stores) == 1 and stores[0] != slot:
+                self._part(frame, stores[0], index)
 
     def _results(self, frame: Frame, slot: int, call: Instr, index: int | None) -> None:
         """What functions of the project return: a value, or an element of a tuple."""
@@ -180,3 +177,9 @@ class _Search:
             if param.slot == index_of(callee.code).original(slot):
                 for each in passed_slots(frame, pos, callee, index) or ():
                     self.trace(frame, each)
+
+
+def _stores(index: Index, reading: int, name: str) -> list[int]:
+    """The slots that a code puts into a variable, by the operation that reads the variable."""
+    setting = Op.SET_GLOBAL if reading == Op.GLOBAL else Op.SET_CELL
+    return [instr[3] for instr in index.of(setting) if instr[2] == name]

@@ -8,7 +8,7 @@ from typing import Final
 
 from hybridize.domain.objects import NONE_V, Bound, Container, Lib, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.flow.frames import Frame
-from hybridize.library.failing import assignment_fails, call_fails, item_fails, operator_fails, sizes
+from hybridize.library.failing import assignment_fails, call_fails, inside, item_fails, operator_fails, sizes
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.control import Control, control
@@ -141,13 +141,9 @@ def _item(view: FrameView, instr: Instr) -> str:
     if any(item_fails(owner, key) for owner, key in pairs):
         return "the index"
     lists = [(o, k) for o, k in pairs if isinstance(o, Container) and _parts(view, instr[2])]
-    if any(isinstance(k, Lit) and type(k.const) is int and not _in(k.const, len(o.fields)) for o, k in lists):
+    if any(isinstance(k, Lit) and type(k.const) is int and not inside(k.const, len(o.fields)) for o, k in lists):
         return "the index"
     return ""
-
-
-def _in(place: int, size: int) -> bool:
-    return -size <= place < size
 
 
 def _parts(view: FrameView, slot: int) -> int:

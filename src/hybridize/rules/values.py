@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -22,6 +22,7 @@ from hybridize.domain.objects import (
     Value,
 )
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import control
 from hybridize.rules.views import FrameView
@@ -30,7 +31,6 @@ _NUMBERS: Final = frozenset({"builtins.int", "builtins.float"})
 _ARITHMETIC: Final = frozenset({"builtins.abs", "builtins.min", "builtins.max", "builtins.sum", "builtins.round"})
 _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _DEPTH: Final = 12
-_NO_OPERANDS: Final = frozenset({Op.TRY, Op.JUMP, Op.GLOBAL, Op.CELL, Op.IMPORT, Op.IMPORT_FROM, Op.IMPORT_STAR})
 
 
 def own(view: FrameView, slot: int, *, arrays: bool = True, certain: bool = True) -> int:
@@ -206,12 +206,7 @@ def argument(call: Instr, index: int, name: str = "") -> int:
 
 def uses(view: FrameView, slot: int) -> list[Instr]:
     """The instructions that use a slot, through the names that it gets."""
-    index = view.project.uses.get(view.code)
-    if index is None:
-        index = view.project.uses[view.code] = {}
-        for instr in view.instructions():
-            for used in _operands(instr):
-                index.setdefault(used, []).append(instr)
+    index = index_of(view.code).uses
     found: list[Instr] = []
     todo, seen = [slot], {slot}
     while todo:
@@ -258,36 +253,3 @@ def is_message(view: FrameView, use: Instr) -> bool:
         return True
     made = uses(view, use[1])
     return bool(made) and all(each[0] == Op.RAISE for each in made)
-
-
-def _operands(instr: Instr) -> Iterator[int]:
-    op = instr[0]
-    if op == Op.PHI:
-        for _, slot in instr[2]:
-            yield slot
-        return
-    if op == Op.IF:
-        yield instr[2]
-        return
-    if op == Op.LOOP:
-        yield instr[2].condition
-        yield instr[2].iterable
-        return
-    if op in _NO_OPERANDS:
-        return
-    if op == Op.UNPACK:
-        yield instr[2]
-        return
-    for part in instr[2:-1]:
-        yield from _slots(part)
-
-
-def _slots(part: Any) -> Iterator[int]:
-    """The slots in an operand: slots are plain ints; pairs hold a slot and a flag or a name."""
-    if isinstance(part, bool):
-        return
-    if isinstance(part, int):
-        yield part
-    elif isinstance(part, tuple):
-        for each in part:
-            yield from _slots(each)

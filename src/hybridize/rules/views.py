@@ -47,7 +47,6 @@ class ProjectView:
         self.solution = solution
         self.symbolic = symbolic
         self.versions = versions or Versions()
-        self.uses: dict[Code, dict[int, list[Instr]]] = {}  # rules.values: who uses each slot
         self._sites: dict[Frame, dict[Frame, list[tuple[int, str]]]] = {}
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
