@@ -80,6 +80,7 @@ def merged(first: ClassSpec, second: ClassSpec) -> ClassSpec:
         call=second.call or first.call,
         parameters=second.parameters or first.parameters,
         effects=first.effects + second.effects,
+        assigned=first.assigned | second.assigned,
     )
 
 
@@ -158,6 +159,13 @@ def property_rule(cls: str, name: str) -> Rule | None:
         if spec is not None and name in spec.properties:
             return spec.properties[name]
     return None
+
+
+@cache
+def is_assigned(cls: str, name: str) -> bool:
+    """Whether setting a property of a library object assigns to one of its variables."""
+    specs = [class_spec(base) for base in class_chain(cls)]
+    return any(name in spec.assigned for spec in specs if spec is not None)
 
 
 @cache

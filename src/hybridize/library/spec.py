@@ -108,7 +108,8 @@ class Spec:
 class ClassSpec:
     """A model of a library class.
 
-    `make` gives the value of a construction (None: an instance with its arguments kept).
+    `make` gives the value of a construction (None: an instance with its arguments kept). `assigned` are the properties
+    whose setter assigns to a `tf.Variable` that the object has from the start: setting them changes no Python state.
     """
 
     bases: tuple[str, ...] = ()
@@ -118,6 +119,7 @@ class ClassSpec:
     call: Spec | None = None
     parameters: tuple[str, ...] = ()
     effects: tuple[str, ...] = ()
+    assigned: frozenset[str] = frozenset()
 
 
 class Call:

@@ -45,8 +45,6 @@ _PARTS: Final = 200  # objects that are looked into
 #: Settings that only building a layer, the regularization of its weights or a report reads.
 _UNREAD: Final = ("_initializer", "_regularizer", "_constraint")
 _UNREAD_NAMES: Final = frozenset({"name", "units", "filters", "input_dim", "output_dim", "trainable", "dynamic"})
-#: What setters of optimizers assign to a variable.
-_ASSIGNED: Final = frozenset({"learning_rate", "lr", "iterations"})
 #: Attributes that layers read besides their settings.
 _READ: Final = frozenset("kernel bias gamma beta embeddings moving_mean moving_variance layer cell".split())
 #: The layers whose call depends on `trainable`.
@@ -203,6 +201,6 @@ def _is_read(owner: Heap, name: str) -> bool:
         return any(each in _SWITCHED for each in classes)
     if name in _UNREAD_NAMES or name.endswith(_UNREAD):
         return False
-    if any(each.startswith("keras.optimizers.") for each in classes) and name in _ASSIGNED:
+    if any(registry.is_assigned(each, name) for each in classes):
         return False
     return name in _READ or any(name in positions(each) for each in classes)

@@ -103,6 +103,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "iterations": _iterations,
             "variables": lambda call: call.list_of(tensor("variable").value, "list", "variables"),
         },
+        assigned=frozenset({"learning_rate", "lr", "iterations"}),
     ),
     "tf.compat.v1.train.Optimizer": ClassSpec(methods=_OPTIMIZER),
     "keras.optimizers.schedules.LearningRateSchedule": ClassSpec(

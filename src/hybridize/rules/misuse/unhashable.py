@@ -21,7 +21,10 @@ _UNHASHABLE_CLASSES: Final = frozenset(
 )
 _BASES: Final = frozenset({"builtins.list", "builtins.dict", "builtins.set"}) | _UNHASHABLE_CLASSES
 _TAKEN_APART: Final = frozenset({"builtins.list", "builtins.dict"})
-_TUPLES: Final = frozenset({"typing.NamedTuple", "builtins.tuple", "builtins.int", "builtins.str", "builtins.float"})
+#: Classes of objects of variable size: neither they nor what derives from them takes a weak reference.
+_SIZED: Final = frozenset(
+    "typing.NamedTuple builtins.tuple builtins.int builtins.bytes enum.IntEnum enum.IntFlag".split()
+)
 _PROPERTIES: Final = frozenset({"property", "cached_property", "setter", "getter"})
 _DEPTH: Final = 3
 
@@ -80,6 +83,8 @@ def _problems(
                 cause = None
             if cause is not None:
                 yield f"is a `{obj.cls.name}`, which {cause.message}", (cause,)
+        elif isinstance(obj, Tup) and receiver:
+            yield "is a named tuple, which takes no weak reference", ()
         elif isinstance(obj, Container) and obj.kind in _UNHASHABLE and not receiver:
             yield f"is a {obj.kind}, which Python does not hash", ()
         elif isinstance(obj, LibInst) and obj.cls in _UNHASHABLE_CLASSES and not receiver:
@@ -148,8 +153,8 @@ def _dataclass_options(cls: Class) -> dict[str, bool] | None:
 
 def unreferable(project: ProjectView, cls: Class) -> Evidence | None:
     """Why instances of a class cannot be referred to weakly, as the cache of a hybrid method does."""
-    if any(isinstance(b, Lib) and b.name in _TUPLES for b in cls.mro):
-        return Evidence("is a tuple or number, which takes no weak reference", cls.code.path, cls.code.line)
+    if any(isinstance(b, Lib) and b.name in _SIZED for b in cls.mro):
+        return Evidence("is a tuple, an integer or bytes, which take no weak reference", cls.code.path, cls.code.line)
     line = 0
     for base in cls.mro:
         if isinstance(base, Lib):
@@ -239,6 +244,22 @@ r1 = m.target(tf.constant(1))
         ),
         Example(
             """\
+import typing
+import tensorflow as tf
+class Affine(typing.NamedTuple):
+    k: float
+    b: float
+    def target(self, x):
+        return self.k * x + self.b
+line = Affine(2.0, 1.0)
+r1 = line.target(tf.constant(1.0))
+""",
+            target="Affine.target",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
 import tensorflow as tf
 def target(names, x):
     return x * len(names)
@@ -286,6 +307,17 @@ m = Model(2)
 r1 = m.target(tf.constant(1))
 """,
             target="Model.target",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Metres(float):
+    def target(self, x):
+        return x * float(self)
+length = Metres(2.0)
+r1 = length.target(tf.constant(1.0))
+""",
+            target="Metres.target",
         ),
         Example(
             """\
