@@ -156,6 +156,10 @@ class Bench:
             for instr in index_of(code).at(position_of(parent)):
                 if instr[0] == Op.BINARY:
                     return self.values(code, instr[3] if node is parent.left else instr[4])
+        if isinstance(parent, ast.Subscript) and node is parent.value:
+            items = [i for i in index_of(code).at(position_of(parent)) if i[0] == Op.ITEM]
+            if len(items) == 1:
+                return self.values(code, items[0][2])
         return NOTHING
 
     def stored(self, code: Code, statement: ast.stmt) -> Value:

@@ -10,7 +10,7 @@ from hybridize.domain.objects import Inst, Lit, Mod, Prim, Tensor, Value
 from hybridize.facts.callgraph import reachable
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
-from hybridize.repairs.bench import NOTHING, Bench, numbers
+from hybridize.repairs.bench import NOTHING, Bench, may_be_tensor, numbers
 from hybridize.repairs.fields import Use, field_of, field_uses, global_uses, is_constructor
 from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import SourceFile, end, start
@@ -110,7 +110,7 @@ def _edits(bench: Bench, cause: Cause, uses: list[Use], kind: _Kind) -> tuple[li
             made += 1
             edits.append(_initial(file, use, kind, tf))
         elif use.kind in ("write", "update"):
-            edits.append(_assignment(bench, file, use, kind))
+            edits.append(_assignment(bench, file, use, kind, use.code in traced))
         elif use.kind == "read":
             edits += _read(bench, file, use, kind, use.code in traced)
         else:
@@ -152,18 +152,18 @@ def _initial(file: SourceFile, use: Use, kind: _Kind, tf: str) -> TextEdit:
     return file.replace(value, f"{tf}.Variable({file.source(value)}, dtype={tf}.{kind.dtype}, trainable=False)")
 
 
-def _assignment(bench: Bench, file: SourceFile, use: Use, kind: _Kind) -> TextEdit:
+def _assignment(bench: Bench, file: SourceFile, use: Use, kind: _Kind, traced: bool) -> TextEdit:
     statement, name = use.statement, file.source(use.node)
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.expr) or isinstance(statement, ast.AnnAssign):
         raise NotOffered(_OTHERWISE)
     if isinstance(value, ast.BinOp) and _same(file, value.left, use.node) and type(value.op) in _METHODS:
         _fits(bench, file, value.right, kind)
-        text = f"{name}.{_METHODS[type(value.op)]}({file.source(value.right)})"
+        text = f"{name}.{_METHODS[type(value.op)]}({_stored(bench, file, value.right, kind, traced)})"
         return TextEdit(file.path, start(statement), end(statement), text)
     if any(_same(file, n, use.node) for n in walk(value)):
         raise NotOffered(_OTHERWISE)  # it is read and written at once: both would be edited
-    text = file.source(value)
+    text = _stored(bench, file, value, kind, traced)
     if isinstance(statement, ast.AugAssign):
         method = _METHODS.get(type(statement.op))
         if method is None:
@@ -172,6 +172,23 @@ def _assignment(bench: Bench, file: SourceFile, use: Use, kind: _Kind) -> TextEd
         return TextEdit(file.path, start(statement), end(statement), f"{name}.{method}({text})")
     _fits(bench, file, value, kind)
     return TextEdit(file.path, start(statement), end(statement), f"{name}.assign({text})")
+
+
+def _stored(bench: Bench, file: SourceFile, value: ast.expr, kind: _Kind, traced: bool) -> str:
+    """The text of what is stored, with the variable's dtype for `float(t)` and `int(t)`: a graph gives them 32 bits."""
+    text = file.source(value)
+    for node in walk(value) if traced and kind.python else ():
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) not in ("float", "int") or len(node.args) != 1:
+            continue
+        if not may_be_tensor(bench.operand(file, node.args[0])):
+            continue
+        outer = [n for n in file.around(node) if start(n) >= start(value) and end(n) <= end(value)]
+        whole = ast.unparse(node.func) == "int" and kind.python == "float"
+        if whole or file.tensorflow is None or not all(isinstance(n, ast.BinOp | ast.UnaryOp) for n in outer):
+            raise NotOffered(_OTHERWISE)
+        cast = f"{file.tensorflow}.cast({file.source(node.args[0])}, {file.tensorflow}.{kind.dtype})"
+        text = text.replace(file.source(node), cast)
+    return text
 
 
 def _is_added(file: SourceFile, use: Use) -> bool:
