@@ -146,11 +146,12 @@ def _functions(
             for i, (module, code) in enumerate(pairs)
             if (code in first.reached) == (solution is not None)
         }
-        asked = [i for i, view in views.items() if _may_be_graph(view)]
+        every = suppressions.any or solved.world.is_small
+        asked = [i for i, view in views.items() if _may_be_graph(view, every=every)]
         # What blocks nothing is told of hybrid functions only; it may still be what a comment silences.
         hits = dict(zip(asked, scanner.hits([views[i] for i in asked], every=suppressions.any), strict=True))
         for i, view in views.items():
-            told = hits[i] if i in hits else scanner.bare_hits(view)
+            told = hits[i] if i in hits else scanner.bare_hits(view) if _is_known(view) else []
             remaining = suppressions.remaining(view.facts, told)
             reports[i] = suppressions.apply(decide(view.facts, decisions, remaining))
             if view.facts.candidate and (reports[i].decision.precondition is None or view.is_hybrid):
@@ -194,11 +195,22 @@ def _bundles(
     return sorted(bundles, key=lambda b: (not b.complete, b.makes != "", b.repairs[0].code != _STEP and b.makes != ""))
 
 
-def _may_be_graph(view: FunctionView) -> bool:
-    """Whether a function is hybrid, or receives or updates what it may be made so for, datasets included."""
+def _is_known(view: FunctionView) -> bool:
+    """Whether it is certain what a function receives: what it lacks for a graph can be told at all."""
+    return view.facts.tensor_parameter.value is not Ternary.UNKNOWN
+
+
+def _may_be_graph(view: FunctionView, *, every: bool) -> bool:
+    """Whether a function is hybrid, or receives or updates what it may be made so for, datasets included.
+
+    Without `every` not where nobody knows that it receives a tensor, nor that it computes with TensorFlow: that is why
+    it stays eager, and what else would keep it so is looked for in small programs only, and where comments may name it.
+    """
     facts = view.facts
-    if facts.mode is Mode.HYBRID or facts.tensor_parameter.value is not Ternary.NO:
+    if facts.mode is Mode.HYBRID or facts.tensor_parameter.value is Ternary.YES:
         return True
+    if facts.tensor_parameter.value is Ternary.UNKNOWN:
+        return every or facts.tensor_computation.value is Ternary.YES
     return facts.updates_variables.value is Ternary.YES or view.takes_data
 
 
