@@ -22,16 +22,15 @@ from hybridize.domain.objects import (
     Tup,
     Unknown,
 )
+from hybridize.facts.arguments import comes_out_same
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import (
     SET_UP,
-    cached_read,
     guarded,
     holds_plain_tensor,
     is_cached,
     regions,
-    repeatable,
     set_up_once,
     stored,
 )
@@ -62,6 +61,7 @@ from hybridize.facts.reasons import (
     order,
     sounds_harmless,
 )
+from hybridize.facts.repeats import cached_read, repeatable
 from hybridize.facts.restored import RESTORED, is_restored
 from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
@@ -381,7 +381,11 @@ class SideEffects:
         for frame in frames:
             reasons = [each for each in self.of(frame).values() if not each.latent]
             makes = frame.code.name in CONSTRUCTORS
-            found += [each for each in reasons if not fills_own(frame, each)] if makes else reasons
+            for each in reasons:
+                if makes and fills_own(frame, each):
+                    continue
+                lasts = bool(each.once) and each.once != RESTORED and not comes_out_same(frame, each)
+                found.append(replace(each, once="") if lasts else each)
         return found
 
 

@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final
 
-from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, Lit, Obj, Prim, Tensor, Tup, Value
+from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.lifted import lifted
 from hybridize.facts.origins import callees_at, definitions
-from hybridize.flow.frames import Effect, Frame
+from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
 from hybridize.records import dataclass, field
@@ -26,14 +25,9 @@ CONSTANT: Final = "constant "
 _SET_UP: Final = frozenset({"built", "_built", "is_built"})
 #: Decorators that keep a function's first result.
 _CACHES: Final = frozenset({"cache", "lru_cache", "cached_property", "memoize"})
-_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build"})
 _ENDS: Final = (Op.RETURN, Op.RAISE, Op.JUMP)
 #: Comparisons that ask whether something is there.
 _PRESENCE: Final = frozenset({"is", "is not", "in", "not in"})
-#: Methods that take away: they run again whenever there is something to take.
-_TAKES: Final = frozenset({"pop", "popleft", "popitem", "remove", "clear", "discard", "popright"})
-#: Effects on the outside world.
-_OUTSIDE: Final = frozenset({"print", "io", "random", "clock", "state"})
 _DEPTH: Final = 3
 _NO_VALUE: Final[Value] = frozenset()
 
@@ -117,7 +111,7 @@ def set_up_once(frame: Frame, position: int) -> bool:
     return False
 
 
-def _is_flagged(frame: Frame, position: int) -> bool:
+def is_flagged(frame: Frame, position: int) -> bool:
     """Whether code is set up once under a flag or field of its own, not under what is in a container: keys vary."""
     for region in regions(frame.code).get(position, ()):
         own = {i[3] if i[0] == Op.SET_ATTR else i[2] for i in region.block if i[0] in _ASSIGNMENTS}
@@ -127,75 +121,6 @@ def _is_flagged(frame: Frame, position: int) -> bool:
 
 
 _ASSIGNMENTS: Final = frozenset({Op.SET_ATTR, Op.SET_GLOBAL, Op.SET_CELL})
-
-
-#: What a change of all the fields of an object is told as: to read it is part of the change.
-_NAMESPACE: Final = "__dict__"
-
-
-def repeatable(frame: Frame, effect: Effect) -> str:
-    """Why a change of state comes out the same when it happens once per trace and not once per call; empty if not."""
-    if effect.kind in _OUTSIDE:
-        return SET_UP if _is_flagged(frame, effect.position) else ""
-    if effect.kind not in ("attribute", "global", "closure", "item", "mutate"):
-        return ""
-    if effect.detail.rpartition(".")[2] in _TAKES:
-        return ""
-    slots = stored(frame, effect.position)
-    cell = _cell_of(frame, effect)
-    if effect.kind == "attribute" and cell is not None and effect.detail != _NAMESPACE:  # cached properties keep theirs
-        kept = cached_read(frame, effect)
-        if kept is not None:
-            return "" if holds_plain_tensor(cell.value) or holds_plain_tensor(kept) else SET_UP
-    tensors = any(holds_plain_tensor(frame.vals[slot] or _NO_VALUE) for slot in slots)
-    if tensors and not (set_up_once(frame, effect.position) and lifted(frame, effect.position, slots)):
-        return ""
-    if set_up_once(frame, effect.position) or (effect.kind == "mutate" and effect.detail.endswith("setdefault")):
-        return SET_UP
-    return CONSTANT if _same_constant(frame, effect, slots) else ""
-
-
-def cached_read(frame: Frame, effect: Effect) -> Value | None:
-    """What code gets that only reads the attribute that it is said to write; None where it does write it."""
-    found = [i for i in index_of(frame.code).at(effect.position) if i[0] in (Op.ATTR, Op.SET_ATTR)]
-    if any(i[0] == Op.SET_ATTR for i in found):
-        return None
-    reads = [i for i in found if i[3] == effect.detail]
-    return (frame.vals[reads[0][1]] or _NO_VALUE) if reads else None
-
-
-def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
-    """Whether every write after construction puts the same constant there, and nobody looks in between."""
-    cell = _cell_of(frame, effect)
-    if cell is None or len(slots) != 1:
-        return False
-    value = frame.vals[slots[0]] or _NO_VALUE
-    if len(value) != 1 or not all(isinstance(o, Lit) for o in value):
-        return False
-    if cell.value == value and not _hides_default(effect, value):
-        return True
-    places = [(code, pos) for code, pos in cell.writes if (code, pos) != (frame.code, effect.position)]
-    if len(places) > 1 or any(c.kind != "module" and c.name not in _CONSTRUCTORS for c, _ in places):
-        return False
-    return all(reader.frame.code.kind == "module" for reader in cell.readers)
-
-
-def _hides_default(effect: Effect, value: Value) -> bool:
-    """Whether a field takes the place of another value that the class gives, which is what is read before."""
-    if not isinstance(effect.target, Inst):
-        return False
-    shared = [base.fields.get(effect.detail) for base in effect.target.cls.mro if isinstance(base, Class)]
-    return any(cell is not None and cell.value and cell.value != value for cell in shared)
-
-
-def _cell_of(frame: Frame, effect: Effect) -> Cell | None:
-    if effect.kind == "global":
-        return frame.module.fields.get(effect.detail)
-    if effect.kind == "closure":
-        return effect.cell
-    if effect.kind == "attribute" and isinstance(effect.target, Inst):
-        return effect.target.fields.get(effect.detail)
-    return None
 
 
 # What is stored ---------------------------------------------------------------------------------------------------

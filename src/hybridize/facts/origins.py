@@ -14,7 +14,7 @@ _callees: dict[Frame, dict[int, list[tuple[Frame, str]]]] = {}
 
 _FRESH: Final = frozenset({Op.BINARY, Op.UNARY, Op.COMPARE, Op.TUPLE, Op.LIST, Op.SET, Op.DICT, Op.FORMAT, Op.SLICE})
 #: Methods and functions whose result may share memory with their receiver or argument.
-_VIEWS: Final = frozenset(
+VIEWS: Final = frozenset(
     {"reshape", "ravel", "view", "T", "transpose", "asarray", "squeeze", "swapaxes", "flat", "iter", "nditer", "split"}
     | {"array_split", "hsplit", "vsplit", "dsplit", "atleast_1d", "atleast_2d", "atleast_3d", "expand_dims", "moveaxis"}
     | {
@@ -180,7 +180,7 @@ def cell_roots(frame: Frame, cell: Cell) -> frozenset[Root]:
 
 
 def _trace_field(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found: set[Root]) -> None:
-    if instr[3] in _VIEWS:
+    if instr[3] in VIEWS:
         _trace(frame, instr[2], seen, found)
         return
     heap = [o for o in frame.vals[instr[2]] or () if isinstance(o, Heap)]
@@ -212,7 +212,7 @@ def _trace_result(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found:
     if func is None or func[0] not in (Op.ATTR, Op.GLOBAL):
         return
     name = func[3] if func[0] == Op.ATTR else func[2]
-    if name not in _VIEWS:
+    if name not in VIEWS:
         return
     if func[0] == Op.ATTR and not _is_module(frame, func[2]):
         _trace(frame, func[2], seen, found)

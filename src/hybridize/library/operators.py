@@ -274,6 +274,10 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
                 engine.write(frame, x.rest_cell(), engine.elements(frame, b, pos), pos)
             result = join(result, x.value)
             continue
+        if isinstance(x, Lib) and x.name == "os.environ":
+            frame.effect("io", None, x.name, pos)
+            result = join(result, x.value)
+            continue
         if isinstance(x, Inst):
             found = _special(engine, frame, x, f"__i{SPECIAL[op]}__", [b], pos)
             if found is not None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from hybridize.domain.objects import Cell, Heap, Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY
-from hybridize.facts.origins import callees_at, definitions, passed_slots
+from hybridize.facts.origins import VIEWS, callees_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr, Op
@@ -25,6 +25,18 @@ def others_holding(frame: Frame, slot: int) -> list[tuple[Cell, Heap | None]]:
     search = _Search()
     search.trace(frame, slot)
     return list(search.found.items())
+
+
+def _is_array(frame: Frame, slot: int) -> bool:
+    return any(isinstance(o, Tensor) and o.kind == NDARRAY for o in frame.vals[slot] or ())
+
+
+def _viewed(frame: Frame, call: Instr) -> list[int]:
+    """The arrays that the result of a call shares memory with: `a.reshape(2, 2)`, `np.asarray(a)`."""
+    method = definitions(frame.code).get(call[2])
+    if method is None or method[0] != Op.ATTR or method[3] not in VIEWS:
+        return []
+    return [each for each in (method[2], *(slot for slot, _ in call[3][:1])) if _is_array(frame, each)]
 
 
 class _Search:
@@ -114,6 +126,8 @@ class _Search:
         if op in (Op.GLOBAL, Op.CELL):
             self._variable(frame, op, made[2])
             self._stored(frame, op, made[2])
+        elif op == Op.ATTR and made[3] in VIEWS and _is_array(frame, made[2]):
+            self.trace(frame, made[2])
         elif op == Op.ATTR:
             for owner in frame.vals[made[2]] or ():
                 if isinstance(owner, Inst | LibInst) and made[3] in owner.fields:
@@ -126,14 +140,28 @@ class _Search:
         elif op == Op.INPLACE:
             self.trace(frame, made[3])
         elif op == Op.CALL:
+            for each in _viewed(frame, made):
+                self.trace(frame, each)
             self._results(frame, slot, made, None)
+        elif op == Op.ITER or (
+            op == Op.ITEM and not any(isinstance(o, Heap | Tensor) for o in frame.vals[made[3]] or ())
+        ):
+            if _is_array(frame, made[2]):  # rows and slices; what a mask or list of indices chooses is a copy
+                self.trace(frame, made[2])
+            elif op == Op.ITEM:
+                self._item(frame, made)
         elif op == Op.UNPACK and made[3] < 0:
             self._part(frame, made[2], made[1].index(slot))
-        elif op == Op.ITEM:
-            index = frame.vals[made[3]] or frozenset()
-            for obj in index if len(index) == 1 else ():
-                if isinstance(obj, Lit) and isinstance(obj.const, int) and obj.const >= 0:
-                    self._part(frame, made[2], obj.const)
+
+    def _item(self, frame: Frame, made: Instr) -> None:
+        """The element of a tuple at a constant index; rows and slices of an array, of which masks and lists copy."""
+        index = frame.vals[made[3]] or frozenset()
+        if _is_array(frame, made[2]) and not any(isinstance(o, Heap | Tensor) for o in index):
+            self.trace(frame, made[2])
+            return
+        for obj in index if len(index) == 1 else ():
+            if isinstance(obj, Lit) and isinstance(obj.const, int) and obj.const >= 0:
+                self._part(frame, made[2], obj.const)
 
     def _stored(self, frame: Frame, op: int, name: str) -> None:
         """What the code itself puts into a variable, where it does so once."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from hybridize.domain.nesting import held
-from hybridize.domain.objects import Container, Obj, Stream, Tensor, Tup, Value
-from hybridize.facts.guards import holds_plain_tensor, parts, stored
+from hybridize.facts.arguments import comes_out_same
+from hybridize.facts.guards import holds_plain_tensor, stored
 from hybridize.facts.reasons import CHANGES, Reason, describe, evidence_of, fills_own, is_unclear, kind_of
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Hit, Level
 from hybridize.rules.views import FunctionView
-
-#: A container in a container in an argument: looked into so deeply.
-_DEPTH = 3
 
 
 def reasons(function: FunctionView) -> Iterator[tuple[Frame, Reason]]:
@@ -25,7 +21,12 @@ def reasons(function: FunctionView) -> Iterator[tuple[Frame, Reason]]:
     exact = function.project.solution.world.is_small
     for frame in function.frames:
         for reason in known.of(frame).values():
-            if reason.once or fills_own(frame, reason) or is_unclear(reason) or known.may_be_own(frame, reason):
+            if (
+                comes_out_same(frame, reason)
+                or fills_own(frame, reason)
+                or is_unclear(reason)
+                or known.may_be_own(frame, reason)
+            ):
                 continue
             if reason.sure or exact:
                 yield frame, reason
@@ -57,24 +58,6 @@ def of_kinds(*kinds: str) -> Callable[[FunctionView], Iterator[Hit]]:
 def is_change(reason: Reason) -> bool:
     """Whether a side effect changes an object or a variable (not the outside world)."""
     return kind_of(reason.effect) in CHANGES and reason.effect.kind != "iterator"
-
-
-def argument_name(frame: Frame, reason: Reason) -> str | None:
-    """The parameter that brings the container or array which a side effect changes; None where no argument is."""
-    target = reason.effect.target
-    if isinstance(target, Container):
-        for param, value in zip(frame.code.params, frame.args, strict=True):
-            if param.kind not in ("varargs", "kwargs") and within(target, value):
-                return param.name
-    elif isinstance(target, Tensor | Stream | Tup):
-        for root in sorted(r for r in reason.roots if isinstance(r, int)):
-            return frame.code.params[root].name
-    return None
-
-
-def within(target: Obj, value: Value) -> bool:
-    """Whether a container is in a value, as an argument's structure is seen: containers are, objects are not."""
-    return target in held(value, _DEPTH, parts)
 
 
 def leaked(function: FunctionView, reason: Reason) -> bool:

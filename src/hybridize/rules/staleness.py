@@ -14,7 +14,7 @@ from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.rules.order import Events, Order, Sites
 from hybridize.rules.views import FunctionView, ProjectView
-from hybridize.rules.writes import CONSTRUCTORS, Place, writes_of
+from hybridize.rules.writes import Place, makes, writes_of
 
 #: So many bits are kept at once for all frames together, and at least so many for each.
 _MEMORY: Final = 1_500_000_000
@@ -86,9 +86,9 @@ def extent_of(function: FunctionView) -> int:
     return extents.without_bodies(extents.of_all(function.frames))
 
 
-def counts(project: ProjectView, extent: int, frame: Frame) -> bool:
+def counts(project: ProjectView, extent: int, frame: Frame, place: Place) -> bool:
     """Whether what a frame writes counts for a function of this extent: not its own writes, nor those of makers."""
-    return frame.code.name not in CONSTRUCTORS and not project.extents.has(extent, frame)
+    return not makes(frame, place, writes_of(project).owners.get(place)) and not project.extents.has(extent, frame)
 
 
 def _ask(
@@ -111,7 +111,7 @@ def _ask(
         for frame in frames:
             events.call(frame, bits[place], asked)
         for frame, position in known.at(place):
-            if counts(project, question.extent, frame):
+            if counts(project, question.extent, frame, place):
                 events.write(frame, position, bits[place], asked)
     makers.add(question)
     return question
@@ -153,7 +153,7 @@ def _open(project: ProjectView, question: _Question) -> int:
         for frame, _ in known.at(place):
             if _makes_both(frame, place, question.function.code) or _makes_owner(frame, known.owners.get(place)):
                 continue
-            if counts(project, question.extent, frame) and _may_come_between(frame.code):
+            if counts(project, question.extent, frame, place) and _may_come_between(frame.code):
                 found |= bit
                 break
     return found

@@ -6,7 +6,23 @@ from collections.abc import Collection
 from typing import Final, TypeAlias
 
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Lit, Obj, Tensor, Tup, Value, Wrapper
+from hybridize.domain.objects import (
+    Bound,
+    Cell,
+    Class,
+    Container,
+    Func,
+    Heap,
+    Inst,
+    LibInst,
+    Lit,
+    Mod,
+    Obj,
+    Tensor,
+    Tup,
+    Value,
+    Wrapper,
+)
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import guarded, parts
 from hybridize.facts.origins import call_at, definitions, slots_of
@@ -18,6 +34,7 @@ from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass, field
 from hybridize.rules.arrays import others_holding
 from hybridize.rules.globals import GLOBALS, SETTING
+from hybridize.rules.parts import Part, changes, stays
 from hybridize.rules.views import ProjectView
 
 #: A field, global or captured variable; or a container, for what is in it.
@@ -43,6 +60,15 @@ _FILE_WRITES: Final = frozenset(
 )
 #: Methods of Keras' objects that change what these consist of, or what they look up.
 _REBUILDS: Final = frozenset({"add", "pop", "adapt", "set_vocabulary"})
+#: What an attribute is called that is set by a name which is not known.
+COMPUTED: Final = "a computed attribute"
+_CLASS: Final = "__class__"
+#: What calls of a function use besides its code.
+_REWIRED: Final = ("__defaults__", "__kwdefaults__", "__code__")
+#: Attributes that every object has from the start: who sets them replaces others.
+_REPLACED: Final = (_CLASS, *_REWIRED)
+#: The views of a dictionary that show what changes later.
+_VIEWS: Final = ("keys", "values", "items")
 #: Libraries whose objects keep what they change in variables and tables.
 _TENSORS: Final = ("tf.", "keras.", "np.", "tensorflow_probability.")
 
@@ -56,6 +82,9 @@ class Writes:
     states: dict[Obj, Cell] = field(default_factory=dict)  # what stands for the state of library objects
     behind: dict[Obj, Container] = field(default_factory=dict)  # objects of classes like `dict`; partials
     sources: dict[Obj, list[Container]] = field(default_factory=dict)  # what else is read through a container
+    views: dict[Cell, list[Container]] = field(default_factory=dict)  # variables that keep views of dictionaries
+    rewired: dict[Obj, list[Cell]] = field(default_factory=dict)  # functions whose defaults or code are set
+    _parts: dict[tuple[Place, object], Part] = field(default_factory=dict)
     _late: dict[Place, bool] = field(default_factory=dict)
     _writers: dict[Place, int] = field(default_factory=dict)
     _containers: dict[Value, tuple[Container, ...]] = field(default_factory=dict)
@@ -73,6 +102,28 @@ class Writes:
     def at(self, place: Place) -> Collection[tuple[Frame, int]]:
         """The frames and positions that write a place, where that may be late."""
         return self.every[place] if self.is_late(place) else ()
+
+    def late_views(self, frame: Frame, instr: Instr) -> list[Container]:
+        """The dictionaries that change late and that a view which an instruction reads shows."""
+        shown = (each for cell, _ in cells_read(frame, instr) for each in self.views.get(cell, ()))
+        return [each for each in shown if self.is_late(each)]
+
+    def late_wiring(self, value: Value) -> list[Cell]:
+        """The defaults and codes of the functions in a value that are set late."""
+        called = (o.func if isinstance(o, Bound) else o for o in value)
+        return [cell for obj in called if isinstance(obj, Func) for cell in self.rewired.get(obj, ())]
+
+    def late_part(self, whole: Place, key: object) -> Part | None:
+        """The entry of a container or of the environment, if it is written late."""
+        part = self._parts.get((whole, key))
+        if part is None:
+            part = self._parts[whole, key] = Part(whole, key)
+            found = {each: changes(*each, whole) for each in self.every.get(whole, ())}
+            found = {each: some for each, some in found.items() if any(change.concerns(key) for change in some)}
+            if not stays(whole, key, (change for some in found.values() for change in some)):
+                self.every[part] = dict.fromkeys(found)
+            self.owners[part] = self.owners.get(whole)
+        return part if self.is_late(part) else None
 
     def late_containers(self, value: Value) -> tuple[Container, ...]:
         """The containers in a value that change late."""
@@ -132,7 +183,40 @@ def _gather(solution: Solution) -> Writes:
                     if cell is not None:
                         every.setdefault(cell, {})[frame, instr[-1]] = None
                         owners.setdefault(cell, None)
-    return Writes(every, owners, states, behind, _sources(solution))
+    rewired: dict[Obj, list[Cell]] = {}
+    for place, owner in owners.items():
+        if isinstance(owner, Func) and any(owner.fields.get(name) is place for name in _REWIRED):
+            assert isinstance(place, Cell)
+            rewired.setdefault(owner, []).append(place)
+    return Writes(every, owners, states, behind, _sources(solution), _kept_views(solution), rewired)
+
+
+def _kept_views(solution: Solution) -> dict[Cell, list[Container]]:
+    """The variables and fields that keep a view of a dictionary, with the dictionaries."""
+    found: dict[Cell, list[Container]] = {}
+    for code, frames in solution.frames.items():
+        index = index_of(code)
+        if not index.attributes.keys() & _VIEWS:
+            continue
+        for op in (Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR):
+            for instr in index.of(op):
+                made = index.source(instr[4] if op == Op.SET_ATTR else instr[3])
+                method = index.definitions.get(made[2]) if made is not None and made[0] == Op.CALL else None
+                if method is None or method[0] != Op.ATTR or method[3] not in _VIEWS:
+                    continue
+                for frame in frames:
+                    dicts = [o for o in frame.vals[method[2]] or () if isinstance(o, Container)]
+                    for cell in _written(frame, instr) if dicts else ():
+                        found.setdefault(cell, []).extend(dicts)
+    return found
+
+
+def _written(frame: Frame, instr: Instr) -> list[Cell]:
+    """The places that an instruction writes."""
+    if instr[0] == Op.SET_ATTR:
+        return [cell for cell, _ in fields_named(frame.vals[instr[2]] or _NO_VALUE, instr[3])]
+    cell = frame.module.fields.get(instr[2]) if instr[0] == Op.SET_GLOBAL else frame.cells.get(instr[2])
+    return [cell] if cell is not None else []
 
 
 def _behind(solution: Solution) -> dict[Obj, Container]:
@@ -190,6 +274,8 @@ def _places(
         cell = frame.module.fields.get(effect.detail)
         return [(cell, None)] if cell is not None else []
     if effect.kind == "attribute" and isinstance(target, Heap):
+        if effect.detail == COMPUTED:
+            return [(target.rest_cell(), target)]
         cell = target.fields.get(effect.detail)
         if effect.detail == "__dict__" and (
             cell is None or not cell.value
@@ -263,11 +349,15 @@ def fields_named(owners: frozenset[Obj], name: str) -> list[tuple[Cell, Heap | N
             cell = obj.fields.get(name)
             if cell is not None:
                 found.append((cell, obj))
+            if obj.rest is not None:
+                found.append((obj.rest, obj))
             if isinstance(obj, Inst) and (cell is None or not cell.value):
+                if _CLASS in obj.fields:
+                    found.append((obj.fields[_CLASS], obj))
                 for base in obj.cls.mro:
                     shared = base.fields.get(name) if isinstance(base, Heap) else None
-                    if shared is not None:
-                        found.append((shared, None))
+                    if shared is not None and isinstance(base, Heap):
+                        found.append((shared, base))
         elif isinstance(obj, Wrapper):  # the attributes of a decorated function
             found += fields_named(obj.inner, name)
     return [*found, *_switches(owners)] if name in _SWITCHED else found
@@ -302,13 +392,16 @@ def _fields_of(obj: Obj) -> list[Value]:
 
 
 def hides_default(cell: Cell, owner: Heap | None) -> bool:
-    """Whether a field of an instance takes the place of another value that its class gives."""
+    """Whether a field of an object or class takes the place of another value that its class or base gives."""
+    if isinstance(owner, Inst | Func) and (cell is owner.rest or any(owner.fields.get(n) is cell for n in _REPLACED)):
+        return True
     if isinstance(owner, Inst | LibInst) and owner.fields.get(_SWITCH) is cell:
         return any(not isinstance(o, Lit) or o.const is not True for o in cell.value)
-    if not isinstance(owner, Inst):
+    if not isinstance(owner, Inst | Class):
         return False
     name = next((n for n, c in owner.fields.items() if c is cell), None)
-    shared = [base.fields.get(name) for base in owner.cls.mro if isinstance(base, Heap)]
+    bases = owner.cls.mro if isinstance(owner, Inst) else owner.mro[1:]
+    shared = [base.fields.get(name) for base in bases if isinstance(base, Heap)]
     return any(c is not None and c.value and c.value != cell.value for c in shared)
 
 
@@ -316,25 +409,38 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
     """Whether the writes are more than one straight write of a module body, or those of constructors."""
     if place in _WORLD or place in GLOBALS or isinstance(owner, LibInst):
         return True
-    if isinstance(place, Cell) and len(place.value) == 1 and isinstance(next(iter(place.value)), Lit):
-        return hides_default(place, owner) and any(not _is_early(frame, pos) for frame, pos in found)
+    hides = isinstance(place, Cell) and hides_default(place, owner)
+    if hides or (isinstance(place, Cell) and len(place.value) == 1 and isinstance(next(iter(place.value)), Lit)):
+        return hides and any(not _is_early(frame, pos, place, owner) for frame, pos in found)
+    if isinstance(place, Part) and isinstance(place.whole, Cell):
+        return True
     # What stands for the state of an object is no field that anybody writes.
-    if isinstance(place, Container) or (isinstance(owner, Inst) and not place.writes):
-        return any(not _is_early(frame, pos) for frame, pos in found)
+    if isinstance(place, Container | Part) or (isinstance(owner, Inst) and not place.writes):
+        return any(not _is_early(frame, pos, place, owner) for frame, pos in found)
     plain = {
         (frame.code, pos)
         for frame, pos in found
         if frame.code.kind == "module" and pos not in index_of(frame.code).looped
     }
-    rest = [(frame, pos) for frame, pos in found if (frame.code, pos) not in plain and not _is_early(frame, pos)]
-    others = any((frame.code, pos) not in plain for frame, pos in found)
+    others = [(frame, pos) for frame, pos in found if (frame.code, pos) not in plain]
+    rest = any(not _is_early(frame, pos, place, owner) for frame, pos in others)
     # The class body, or a constructor that is no code of the project, has given the first value.
     given = owner is not None and isinstance(place, Cell) and not place.writes.keys() <= plain
-    return bool(rest) or len(plain) > 1 or (bool(plain) and (others or given))
+    return rest or len(plain) > 1 or (bool(plain) and (bool(others) or given))
 
 
-def _is_early(frame: Frame, pos: int) -> bool:
-    return frame.code.name in CONSTRUCTORS or guarded(frame, pos) or _is_parameter(frame, pos)
+def _is_early(frame: Frame, pos: int, place: Place, owner: Heap | None) -> bool:
+    return makes(frame, place, owner) or guarded(frame, pos) or _is_parameter(frame, pos)
+
+
+def makes(frame: Frame, place: Place, owner: Heap | None) -> bool:
+    """Whether a constructor writes what belongs to the object that it makes: not what a class or module keeps."""
+    if frame.code.name not in CONSTRUCTORS:
+        return False
+    whole = place.whole if isinstance(place, Part) else place
+    if isinstance(whole, Container):
+        return whole.site[0].kind not in ("module", "class")
+    return owner is not None and not isinstance(owner, Class | Mod)
 
 
 def _is_parameter(frame: Frame, pos: int) -> bool:

@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     Tensor,
     Unknown,
     Value,
+    Wrapper,
     unknown,
     wrapper,
 )
@@ -174,6 +175,14 @@ def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
             if method:
                 engine.call_value(frame, pos, method, [vals[index] or BOTTOM], {}, "operator")
                 continue
+        elif isinstance(obj, Wrapper) and obj.kind == "namespace":  # `del vars(o)["name"]`
+            for key in vals[index] or BOTTOM:
+                name = str(key.const) if isinstance(key, Lit) else "a computed attribute"
+                frame.effect("attribute", obj.extra[0], name, pos)
+            continue
+        elif isinstance(obj, Lib) and obj.name == "os.environ":
+            frame.effect("io", None, obj.name, pos)
+            continue
         frame.effect("item", obj, "item", pos).slot = owner
 
 

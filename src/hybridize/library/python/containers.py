@@ -410,11 +410,17 @@ def _object_setattr(call: Call) -> Value:
     return NONE_V
 
 
+#: Methods of `obj.__dict__` that take attributes away, whatever they are called.
+_EMPTIES: Final = frozenset({"clear", "popitem"})
+
+
 def _namespace_changed(call: Call) -> Value:
     """A change of `obj.__dict__`: of attributes of the object."""
     assert isinstance(call.receiver, Wrapper)
     owner = call.receiver.extra[0]
-    call.effect("attribute", "__dict__", owner)
+    method = call.name.rpartition(".")[2]
+    taken = call.constant(0, "", "a computed attribute") if method in ("pop", "__delitem__") else ""
+    call.effect("attribute", str(taken) or ("__dict__" if method not in _EMPTIES else "a computed attribute"), owner)
     named = {k: v for k, v in call.kwargs.items() if k != "**"}
     for obj in call.arg(0) if call.name.endswith("update") else BOTTOM:
         if isinstance(obj, Container) and obj.kind == "dict":

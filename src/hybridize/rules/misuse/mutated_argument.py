@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.rules.effects import argument_name, hit, is_change, reasons
+from hybridize.facts.arguments import argument_name
+from hybridize.rules.effects import hit, is_change, reasons
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FunctionView
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.facts.arguments import argument_name
 from hybridize.facts.reasons import kept_properties
 from hybridize.rules.additions import adds_same
-from hybridize.rules.effects import argument_name, hit, is_change, leaked, reasons
+from hybridize.rules.effects import hit, is_change, leaked, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Bound, Func, Inst, LibInst, Unknown, Value
+from hybridize.facts.arguments import argument_name
 from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import callees_at, definitions
@@ -13,7 +14,7 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
-from hybridize.rules.effects import argument_name, hit, is_change, leaked, reasons
+from hybridize.rules.effects import hit, is_change, leaked, reasons
 from hybridize.rules.model import Blocks, Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 

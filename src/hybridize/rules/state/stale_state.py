@@ -2,126 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Lib, LibInst, Lit, Mod, Obj, Tensor, Value
+from hybridize.domain.objects import Cell, Container
+from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
-from hybridize.records import replace
-from hybridize.rules.asked import ATTRGETTER, GETATTR, READ_FILE, SAID, WORLD, attributes_asked, names_asked
-from hybridize.rules.effects import within
-from hybridize.rules.globals import TELLING
 from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule
-from hybridize.rules.settings import Settings
+from hybridize.rules.parts import Part
+from hybridize.rules.reads import scan
 from hybridize.rules.staleness import counts, extent_of, stale
-from hybridize.rules.views import FrameView, ProjectView
+from hybridize.rules.views import ProjectView
 from hybridize.rules.writes import (
-    ENVIRONMENT,
     Place,
-    Writes,
-    fields_named,
-    hides_default,
     writes_of,
 )
 
 _SHOWN: Final = 3
-
-
-def scan(view: FrameView) -> Iterator[Hit]:
-    """The reads of variables, fields and containers that the program writes after they were made."""
-    known = writes_of(view.project)
-    environment = known.is_late(ENVIRONMENT)
-    settings = view.project.shared("settings", lambda: Settings(known))
-    frame = view.frame
-    for instr in view.project.shared(("reads", view.code), lambda: _reads(view.code)):
-        value = frame.vals[instr[1]]
-        if value is None:
-            continue  # control never gets there
-        if instr[0] == Op.CALL:
-            if settings.concern(frame.vals[instr[2]] or frozenset()):
-                yield from settings.hits(view, instr)
-            if _asks(view, instr[2]):
-                yield from _of_call(view, instr, known)
-            continue
-        if instr[0] == Op.ITEM and settings.concern(frame.vals[instr[2]] or frozenset()):
-            yield from settings.told(view, instr)
-        containers = known.late_containers(value) if value else ()
-        if containers and any(isinstance(o, Tensor) for o in value):
-            containers = ()  # a tensor, which calls that were merged made a list of
-        cells = known.late_cells(frame, instr) if instr[0] in _OF_CELLS else ()
-        if containers or cells:
-            yield from _of_places(instr, cells, containers)
-        if environment and instr[0] == Op.ITEM and any(map(_is_environment, view.value(instr[2]))):
-            yield Hit(instr[-1], "reads the environment, which changes between calls", subject=ENVIRONMENT)
-
-
-def _reads(code: Code) -> list[Instr]:
-    return [instr for instr in index_of(code).flat if instr[0] in _READS]
-
-
-_OF_CELLS: Final = frozenset({Op.GLOBAL, Op.CELL, Op.ATTR})
-_READS: Final = _OF_CELLS | {Op.ITEM, Op.CALL}
-
-
-def _of_places(
-    instr: Instr, cells: Sequence[tuple[Cell, Heap | None]], containers: Sequence[Container]
-) -> Iterator[Hit]:
-    places: list[Place] = [cell for cell, owner in cells if not _is_fixed(cell) or hides_default(cell, owner)]
-    for place in dict.fromkeys((*places, *containers)):
-        what = instr[3] if instr[0] == Op.ATTR else instr[2] if instr[0] in (Op.GLOBAL, Op.CELL) else "an element"
-        yield Hit(instr[-1], f"reads `{what}`, which changes between calls", subject=place)
-
-
-def _is_environment(obj: Obj) -> bool:
-    name = obj.name if isinstance(obj, Lib) else obj.cls if isinstance(obj, LibInst) else ""
-    return name in ("os.environ", "os._Environ")
-
-
-def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
-    """A read of the environment, of files, of a library's settings, or of an attribute by its name."""
-    for name in names_asked(view, instr[2]):
-        place = WORLD.get(name)
-        if name in TELLING:
-            cell, what = TELLING[name]
-            if known.is_late(cell):
-                yield Hit(instr[-1], f"asks for {what}, which changes between calls", subject=cell)
-        elif place is not None:
-            if known.is_late(place) and (name != READ_FILE or _is_constant_path(view, instr)):
-                yield Hit(instr[-1], f"{SAID[place]}, which changes between calls", subject=place)
-        elif name in (GETATTR, ATTRGETTER):
-            owners, attributes = attributes_asked(view, instr)
-            for attribute in sorted(attributes):
-                cells = [each for each in fields_named(owners, attribute) if known.is_late(each[0])]
-                for hit in _of_places(instr, cells, ()):
-                    yield replace(hit, message=f"reads `{attribute}`, which changes between calls")
-
-
-def _asks(view: FrameView, slot: int) -> bool:
-    """Whether what is called may be one of those that tell about state: asked once of each value."""
-    asked: dict[Value, bool] = view.project.shared("asks for state", dict)
-    value = view.value(slot)
-    found = asked.get(value)
-    if found is None:
-        names = names_asked(view, slot)
-        found = asked[value] = any(n in WORLD or n in TELLING or n in (GETATTR, ATTRGETTER) for n in names)
-    return found
-
-
-def _is_constant_path(view: FrameView, instr: Instr) -> bool:
-    """Whether the path of a file is Python's: a tensor's is looked at by every call."""
-    path = view.value(instr[3][0][0]) if instr[3] else ()
-    return bool(path) and not any(isinstance(o, Tensor) for o in path)
-
-
-def _is_fixed(cell: Cell) -> bool:
-    """Whether all writes put the same thing there."""
-    if len(cell.value) != 1:
-        return False
-    (only,) = cell.value
-    return isinstance(only, Lit | Func | Class | Lib | Mod)
 
 
 def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, tuple[Evidence, ...]]]:
@@ -134,7 +32,7 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, tup
         extent = extent_of(doubt.function) if places else 0
         for hit in doubt.hits:
             if hit.subject in places:
-                writers = [at for at in known.at(_place(hit)) if counts(project, extent, at[0])]
+                writers = [at for at in known.at(_place(hit)) if counts(project, extent, at[0], _place(hit))]
                 shown = sorted({(frame.code.path, position >> 16) for frame, position in writers})
                 found[hit] = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])
         answers.append(found)
@@ -156,7 +54,7 @@ def _places(project: ProjectView, doubt: Doubt) -> dict[Place, list[Frame]]:
 
 def _is_local(place: Place, frame: Frame, doubt: Doubt) -> bool:
     """Whether a captured variable belongs to a function that each call runs anew, around the one that reads it."""
-    if not isinstance(place, Cell):
+    if not isinstance(place, Cell) or isinstance(place, Part):
         return False
     if any(frame.cells.get(name) is place for name in frame.code.cells):
         return frame.code.kind not in ("module", "class")
@@ -177,7 +75,8 @@ def _place(hit: Hit) -> Place:
 
 def _is_argument(place: Place, frame: Frame) -> bool:
     """Whether a container arrives as an argument: each call looks into it anew."""
-    return isinstance(place, Container) and any(within(place, value) for value in frame.args)
+    whole = place.whole if isinstance(place, Part) else place
+    return isinstance(whole, Container) and any(within(whole, value) for value in frame.args)
 
 
 RULE = Rule(

@@ -1,0 +1,112 @@
+"""Changes of state that come out the same whether they happen once per trace or at every call."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import Cell, Class, Container, Inst, Lit, Value
+from hybridize.facts.guards import CONSTANT, SET_UP, holds_plain_tensor, is_flagged, set_up_once, stored
+from hybridize.facts.lifted import lifted
+from hybridize.flow.frames import Effect, Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
+
+_NO_VALUE: Final[Value] = frozenset()
+#: Methods that take away: they run again whenever there is something to take.
+_TAKES: Final = frozenset({"pop", "popleft", "popitem", "remove", "clear", "discard", "popright"})
+#: Effects on the outside world.
+_OUTSIDE: Final = frozenset({"print", "io", "random", "clock", "state"})
+_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build"})
+#: What a change of all the fields of an object is told as: to read it is part of the change.
+_NAMESPACE: Final = "__dict__"
+
+
+def repeatable(frame: Frame, effect: Effect) -> str:
+    """Why a change of state comes out the same when it happens once per trace and not once per call; empty if not."""
+    if effect.kind in _OUTSIDE:
+        return SET_UP if is_flagged(frame, effect.position) else ""
+    if effect.kind not in ("attribute", "global", "closure", "item", "mutate"):
+        return ""
+    if effect.detail.rpartition(".")[2] in _TAKES:
+        return ""
+    slots = stored(frame, effect.position)
+    cell = _cell_of(frame, effect)
+    if effect.kind == "attribute" and cell is not None and effect.detail != _NAMESPACE:  # cached properties keep theirs
+        kept = cached_read(frame, effect)
+        if kept is not None:
+            return "" if holds_plain_tensor(cell.value) or holds_plain_tensor(kept) else SET_UP
+    tensors = any(holds_plain_tensor(frame.vals[slot] or _NO_VALUE) for slot in slots)
+    if tensors and not (set_up_once(frame, effect.position) and lifted(frame, effect.position, slots)):
+        return ""
+    if set_up_once(frame, effect.position) or _fills_gap(frame, effect):
+        return SET_UP
+    return CONSTANT if _same_constant(frame, effect, slots) else ""
+
+
+def _fills_gap(frame: Frame, effect: Effect) -> bool:
+    """Whether a change puts something under a key that is the same in every call, if nothing is there."""
+    keys: list[int] = []
+    if effect.kind == "mutate" and effect.detail.endswith("setdefault"):
+        keys = [i[3][0][0] for i in index_of(frame.code).at(effect.position) if i[0] == Op.CALL and i[3]]
+    elif effect.kind == "item":  # a `defaultdict` makes what is looked for
+        found = index_of(frame.code).at(effect.position)
+        if not any(i[0] in (Op.SET_ITEM, Op.DEL_ITEM, Op.CALL) for i in found):
+            keys = [i[3] for i in found if i[0] == Op.ITEM]
+    return bool(keys) and all(isinstance(o, Lit) for slot in keys for o in frame.vals[slot] or (None,))
+
+
+def cached_read(frame: Frame, effect: Effect) -> Value | None:
+    """What code gets that only reads the attribute that it is said to write; None where it does write it."""
+    found = [i for i in index_of(frame.code).at(effect.position) if i[0] in (Op.ATTR, Op.SET_ATTR)]
+    if any(i[0] == Op.SET_ATTR for i in found):
+        return None
+    reads = [i for i in found if i[3] == effect.detail]
+    return (frame.vals[reads[0][1]] or _NO_VALUE) if reads else None
+
+
+def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
+    """Whether every write after construction puts the same constant there, and nobody looks in between."""
+    cell = _cell_of(frame, effect)
+    if cell is None or len(slots) != 1:
+        return False
+    value = frame.vals[slots[0]] or _NO_VALUE
+    if len(value) != 1 or not all(isinstance(o, Lit) for o in value):
+        return False
+    if cell.value == value and not _hides_default(effect, value):
+        return True
+    places = [(code, pos) for code, pos in cell.writes if (code, pos) != (frame.code, effect.position)]
+    if len(places) > 1 or any(c.kind != "module" and c.name not in _CONSTRUCTORS for c, _ in places):
+        return False
+    return all(reader.frame.code.kind == "module" for reader in cell.readers)
+
+
+def _hides_default(effect: Effect, value: Value) -> bool:
+    """Whether a field takes the place of another value that the class gives, which is what is read before."""
+    if not isinstance(effect.target, Inst):
+        return False
+    shared = [base.fields.get(effect.detail) for base in effect.target.cls.mro if isinstance(base, Class)]
+    return any(cell is not None and cell.value and cell.value != value for cell in shared)
+
+
+def _cell_of(frame: Frame, effect: Effect) -> Cell | None:
+    if effect.kind == "item" and isinstance(effect.target, Container):
+        return _entry(frame, effect)
+    if effect.kind == "global":
+        return frame.module.fields.get(effect.detail)
+    if effect.kind == "closure":
+        return effect.cell
+    if effect.kind == "attribute" and isinstance(effect.target, Inst):
+        return effect.target.fields.get(effect.detail)
+    return None
+
+
+def _entry(frame: Frame, effect: Effect) -> Cell | None:
+    """The entry of a dictionary or list that `d["k"] = v` writes."""
+    target = effect.target
+    assert isinstance(target, Container)
+    stores = [i for i in index_of(frame.code).at(effect.position) if i[0] == Op.SET_ITEM]
+    keys = frame.vals[stores[0][3]] or _NO_VALUE if len(stores) == 1 else _NO_VALUE
+    names = [o.const for o in keys if isinstance(o, Lit)]
+    if len(keys) != 1 or not names or not target.exact or (target.rest is not None and target.rest.value):
+        return None
+    return target.fields.get(names[0])

@@ -1,0 +1,246 @@
+"""Which entries of a container code reads and writes: who reads `cfg["rate"]` does not see `cfg["epoch"]` change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from hybridize.domain.objects import Cell, Container, Lib, LibInst, Lit, Value
+from hybridize.facts.origins import definitions
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.operands import operands
+from hybridize.records import dataclass
+
+#: Constants that tell entries apart: keys of dictionaries, indices, members of sets.
+Keys: TypeAlias = "frozenset[object]"
+Uses: TypeAlias = "dict[int, list[Instr]]"
+
+_NO_VALUE: Final[Value] = frozenset()
+_PASSES: Final = frozenset({Op.COPY, Op.REFINE, Op.PHI})
+_IDENTITY: Final = frozenset({"is", "is not"})
+_MEMBERSHIP: Final = frozenset({"in", "not in"})
+#: Methods that ask for the entry of their first argument.
+_ASKS: Final = frozenset({"get", "__getitem__", "__contains__"})
+#: Methods that write the entry of their first argument; those that put one there, and those that do if there is none.
+_PUTS: Final = frozenset({"__setitem__", "add"})
+_TAKES: Final = frozenset({"pop", "__delitem__", "discard", "remove"})
+_DEFAULT: Final = "setdefault"
+#: Methods of lists that leave the elements before as they are.
+_AT_END: Final = frozenset({"append", "extend", "__iadd__"})
+_MOST: Final = 200  # uses of a value that are looked at
+
+
+class Part(Cell):
+    """An entry of a container, or a variable of the environment (`whole` stands for all of them)."""
+
+    __slots__ = ("key", "whole")
+
+    def __init__(self, whole: Container | Cell, key: object) -> None:
+        super().__init__()
+        self.whole = whole
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A write of a container: the entries that it concerns (None: any), and whether only their values change.
+
+    `puts` is what it puts there; None where it takes entries away, or is not known. `ends`: it appends. `offers`: it
+    puts a value where there is none.
+    """
+
+    keys: Keys | None
+    puts: Value | None = None
+    ends: bool = False
+    offers: bool = False
+
+    def concerns(self, key: object) -> bool:
+        """Whether the entry of a key may be another one after it."""
+        if self.ends:
+            return isinstance(key, int) and key < 0
+        if self.keys is None or key in self.keys:
+            return True
+        # An index from the end may be any from the start.
+        return any(isinstance(k, int) and isinstance(key, int) and (k < 0) is not (key < 0) for k in self.keys)
+
+
+_ANY: Final = Change(None)
+
+
+def keys_read(frame: Frame, slot: int, uses: Uses) -> Keys | None:
+    """The entries that code reads of the container in a slot; None where it may read any, or hands the container on."""
+    found: set[object] = set()
+    todo, seen = [slot], {slot}
+    while todo:
+        for instr in uses.get(todo.pop(), ()):
+            if instr[0] in _PASSES:
+                if instr[1] not in seen:
+                    seen.add(instr[1])
+                    todo.append(instr[1])
+                continue
+            keys = _read_by(frame, instr, seen, uses)
+            if keys is None or len(seen) > _MOST:
+                return None
+            found |= keys
+    return frozenset(found)
+
+
+def _read_by(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> Keys | None:
+    match instr[0]:
+        case Op.ITEM if instr[3] not in slots:
+            return constants(frame, instr[3])
+        case Op.SET_ITEM if instr[2] in slots and slots.isdisjoint(instr[3:5]):
+            return frozenset()
+        case Op.DEL_ITEM if instr[3] not in slots:
+            return frozenset()
+        case Op.COMPARE if instr[2] in _IDENTITY:
+            return frozenset()
+        case Op.COMPARE if instr[2] in _MEMBERSHIP and instr[3] not in slots:
+            return constants(frame, instr[3])
+        case Op.ATTR if instr[3] in _ASKS:
+            found: set[object] = set()
+            for use in uses.get(instr[1], ()):
+                keys = _first_argument(frame, use) if use[0] == Op.CALL and use[2] == instr[1] else None
+                if keys is None:
+                    return None
+                found |= keys
+            return frozenset(found)
+        case Op.DEL_LOCAL:
+            return frozenset()
+    return None
+
+
+def uses_in(code: Code) -> Uses:
+    """The instructions that read each slot."""
+    found: Uses = {}
+    for instr in index_of(code).flat:
+        for slot in operands(instr):
+            found.setdefault(slot, []).append(instr)
+    return found
+
+
+def constants(frame: Frame, slot: int) -> Keys | None:
+    """The constants that a slot may hold; None where it may hold anything else."""
+    value = (frame.vals[slot] or _NO_VALUE) if slot >= 0 else _NO_VALUE
+    if not value or not all(isinstance(o, Lit) for o in value):
+        return None
+    return frozenset(o.const for o in value if isinstance(o, Lit))
+
+
+def _first_argument(frame: Frame, call: Instr) -> Keys | None:
+    return constants(frame, call[3][0][0]) if call[3] and not call[3][0][1] else None
+
+
+def changes(frame: Frame, position: int, whole: Container | Cell) -> list[Change]:
+    """What the code at a position does to a container (or to the environment)."""
+    found = [_changed(frame, instr, whole) for instr in index_of(frame.code).at(position)]
+    return [each for each in found if each is not None] or [_ANY]
+
+
+def _changed(frame: Frame, instr: Instr, whole: Container | Cell) -> Change | None:
+    match instr[0]:
+        case Op.SET_ITEM if _holds(frame, instr[2], whole):
+            return Change(constants(frame, instr[3]), frame.vals[instr[4]])
+        case Op.DEL_ITEM if _holds(frame, instr[2], whole):
+            return Change(constants(frame, instr[3]))
+        case Op.INPLACE if _holds(frame, instr[3], whole):
+            if _is_list(whole):
+                return Change(None, ends=True) if instr[2] == "+" else _ANY
+            return Change(_entries(frame.vals[instr[4]] or _NO_VALUE)) if instr[2] == "|" else _ANY
+        case Op.CALL:
+            return _called(frame, instr, whole)
+    return None
+
+
+def _called(frame: Frame, call: Instr, whole: Container | Cell) -> Change | None:
+    """What a call changes: a method of the container, or a function that is given it."""
+    method = definitions(frame.code).get(call[2])
+    if method is None or method[0] != Op.ATTR or not _holds(frame, method[2], whole):
+        given = (*(s for s, _ in call[3]), *(s for _, s in call[4]))
+        return _ANY if any(_holds(frame, slot, whole) for slot in given) else None
+    name = method[3]
+    if name in _AT_END and _is_list(whole):
+        return Change(None, ends=True)
+    if _is_list(whole):
+        return _ANY
+    if name in _PUTS:
+        value = frame.vals[call[3][1][0]] if len(call[3]) == 2 else None
+        return Change(_first_argument(frame, call), value)
+    if name in _TAKES:
+        return Change(_first_argument(frame, call))
+    if name == _DEFAULT:
+        return Change(_first_argument(frame, call), offers=True)
+    return _updated(frame, call) if name == "update" else _ANY
+
+
+def _updated(frame: Frame, call: Instr) -> Change:
+    """`d.update(k=v)`, `d.update({"k": v})`."""
+    keys: set[object] = set()
+    for name, _ in call[4]:
+        if name is None:
+            return _ANY
+        keys.add(name)
+    for slot, starred in call[3]:
+        entries = None if starred else _entries(frame.vals[slot] or _NO_VALUE)
+        if entries is None:
+            return _ANY
+        keys |= entries
+    put = {o for _, slot in call[4] for o in frame.vals[slot] or ()} if not call[3] else None
+    return Change(frozenset(keys), frozenset(put) if put is not None else None)
+
+
+def _entries(value: Value) -> Keys | None:
+    """The keys of the dictionaries in a value, where all of them are known."""
+    found: set[object] = set()
+    for obj in value:
+        if not isinstance(obj, Container) or obj.kind != "dict" or not obj.exact:
+            return None
+        found |= obj.fields.keys()
+    return frozenset(found) if value else None
+
+
+def _holds(frame: Frame, slot: int, whole: Container | Cell) -> bool:
+    value = (frame.vals[slot] or _NO_VALUE) if slot >= 0 else _NO_VALUE
+    if isinstance(whole, Container):
+        return whole in value
+    return any(_name(o) in ("os.environ", "os._Environ") for o in value)
+
+
+def _name(obj: object) -> str:
+    return obj.name if isinstance(obj, Lib) else obj.cls if isinstance(obj, LibInst) else ""
+
+
+def _is_list(whole: Container | Cell) -> bool:
+    return isinstance(whole, Container) and whole.kind == "list"
+
+
+def stays(whole: Container | Cell, key: object, found: Iterable[Change]) -> bool:
+    """Whether the changes of an entry leave it as it was made: what is there already, put there again."""
+    if not isinstance(whole, Container) or not _is_made_with(whole, key):
+        return False
+    every = list(found)
+    if all(change.offers for change in every):
+        return True
+    value = whole.fields[key].value if key in whole.fields else _NO_VALUE
+    same = len(value) == 1 and all(isinstance(o, Lit) for o in value)
+    known = all(each.puts is not None and each.keys is not None for each in every)
+    return same and known and all(each.puts == value for each in every)
+
+
+def _is_made_with(whole: Container, key: object) -> bool:
+    """Whether the code that makes a dictionary or list gives it an entry."""
+    code, position = whole.site
+    for instr in index_of(code).at(position):
+        if instr[0] == Op.DICT:
+            consts = [o.const for k, _ in instr[2] if k >= 0 for o in code.template[k] or () if isinstance(o, Lit)]
+            if key in consts:
+                return True
+        elif instr[0] == Op.LIST:
+            starred = any(star for _, star in instr[2])
+            if not starred and isinstance(key, int) and -len(instr[2]) <= key < len(instr[2]):
+                return True
+        elif instr[0] == Op.CALL and any(name == key for name, _ in instr[4]):
+            return True
+    return False

@@ -1,0 +1,161 @@
+"""Reads of Python state while a function is traced: variables, fields, entries of containers, what libraries tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Lib, LibInst, Lit, Mod, Obj, Tensor, Value
+from hybridize.facts.guards import is_cached
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
+from hybridize.records import replace
+from hybridize.rules.asked import ATTRGETTER, GETATTR, READ_FILE, SAID, WORLD, attributes_asked, names_asked
+from hybridize.rules.globals import TELLING
+from hybridize.rules.model import Hit
+from hybridize.rules.parts import constants, keys_read, uses_in
+from hybridize.rules.settings import Settings
+from hybridize.rules.views import FrameView
+from hybridize.rules.writes import ENVIRONMENT, Place, Writes, fields_named, hides_default, writes_of
+
+
+def scan(view: FrameView) -> Iterator[Hit]:
+    """The reads of variables, fields and containers that the program writes after they were made."""
+    known = writes_of(view.project)
+    environment = known.is_late(ENVIRONMENT)
+    settings = view.project.shared("settings", lambda: Settings(known))
+    frame = view.frame
+    for instr in view.project.shared(("reads", view.code), lambda: _reads(view.code)):
+        value = frame.vals[instr[1]]
+        if value is None:
+            continue  # control never gets there
+        if instr[0] == Op.CALL:
+            yield from _of_callee(view, instr, known)
+            if settings.concern(frame.vals[instr[2]] or frozenset()):
+                yield from settings.hits(view, instr)
+            if _asks(view, instr[2]):
+                yield from _of_call(view, instr, known)
+            continue
+        if instr[0] == Op.ITEM and settings.concern(frame.vals[instr[2]] or frozenset()):
+            yield from settings.told(view, instr)
+        containers = known.late_containers(value) if value else ()
+        if containers and any(isinstance(o, Tensor) for o in value):
+            containers = ()  # a tensor, which calls that were merged made a list of
+        cells = known.late_cells(frame, instr) if instr[0] in _OF_CELLS else ()
+        if known.views and instr[0] in _OF_CELLS:
+            yield from _of_places(instr, (), known.late_views(frame, instr))
+        if containers or cells:
+            yield from _of_places(instr, cells, _entries(view, instr, containers, known) if containers else ())
+        if environment and instr[0] == Op.ITEM and any(map(_is_environment, view.value(instr[2]))):
+            for place in _variables(frame, instr[3], known):
+                yield Hit(instr[-1], "reads the environment, which changes between calls", subject=place)
+
+
+def _of_callee(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
+    """What a call uses that is kept with the function: its defaults, and the result that a cache gives again."""
+    value = view.frame.vals[instr[1]]
+    if known.rewired:
+        for cell in known.late_wiring(view.value(instr[2])):
+            yield Hit(instr[-1], "calls a function whose defaults or code change between calls", subject=cell)
+    containers = known.late_containers(value) if value else ()
+    cached = [each for each in containers if each in (value or ()) and is_cached(each.site[0])]
+    if cached:
+        yield from _of_places(instr, (), _entries(view, instr, cached, known))
+
+
+def _entries(view: FrameView, instr: Instr, containers: Sequence[Container], known: Writes) -> list[Place]:
+    """What is read of containers: the entries whose keys are known, or all of a container."""
+    whole: list[Place] = [each for each in containers if each not in (view.frame.vals[instr[1]] or ())]
+    inside = [each for each in containers if each not in whole]
+    uses = view.project.shared(("uses", view.code), lambda: uses_in(view.code)) if inside else {}
+    keys = keys_read(view.frame, instr[1], uses) if inside else None
+    if keys is None:
+        return [*whole, *inside]
+    found = (known.late_part(each, key) for each in inside for key in sorted(keys, key=repr))
+    return [*whole, *(part for part in found if part is not None)]
+
+
+def _variables(frame: Frame, slot: int, known: Writes) -> list[Place]:
+    """The variables of the environment with the names in a slot; all of it where they are not known."""
+    names = constants(frame, slot)
+    if names is None:
+        return [ENVIRONMENT]
+    found = (known.late_part(ENVIRONMENT, name) for name in sorted(names, key=repr))
+    return [part for part in found if part is not None]
+
+
+def _reads(code: Code) -> list[Instr]:
+    return [instr for instr in index_of(code).flat if instr[0] in _READS]
+
+
+_OF_CELLS: Final = frozenset({Op.GLOBAL, Op.CELL, Op.ATTR})
+_READS: Final = _OF_CELLS | {Op.ITEM, Op.CALL}
+
+
+def _of_places(instr: Instr, cells: Sequence[tuple[Cell, Heap | None]], containers: Sequence[Place]) -> Iterator[Hit]:
+    places: list[Place] = [cell for cell, owner in cells if not _is_fixed(cell) or hides_default(cell, owner)]
+    for place in dict.fromkeys((*places, *containers)):
+        what = str(instr[3]) if instr[0] == Op.ATTR else instr[2] if instr[0] in (Op.GLOBAL, Op.CELL) else "an element"
+        yield Hit(instr[-1], f"reads `{what}`, which changes between calls", subject=place)
+
+
+def _is_environment(obj: Obj) -> bool:
+    name = obj.name if isinstance(obj, Lib) else obj.cls if isinstance(obj, LibInst) else ""
+    return name in ("os.environ", "os._Environ")
+
+
+def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
+    """A read of the environment, of files, of a library's settings, or of an attribute by its name."""
+    for name in names_asked(view, instr[2]):
+        place = WORLD.get(name)
+        if name in TELLING:
+            cell, what = TELLING[name]
+            if known.is_late(cell):
+                yield Hit(instr[-1], f"asks for {what}, which changes between calls", subject=cell)
+        elif place is not None:
+            if known.is_late(place) and (name != READ_FILE or _is_constant_path(view, instr)):
+                first = instr[3][0][0] if instr[3] else -1
+                for each in _variables(view.frame, first, known) if place is ENVIRONMENT else [place]:
+                    yield Hit(instr[-1], f"{SAID[place]}, which changes between calls", subject=each)
+        elif name in (GETATTR, ATTRGETTER):
+            owners, attributes = attributes_asked(view, instr)
+            for attribute in sorted(attributes):
+                cells = [each for each in fields_named(owners, attribute) if known.is_late(each[0])]
+                for hit in _of_places(instr, cells, ()):
+                    yield replace(hit, message=f"reads `{attribute}`, which changes between calls")
+
+
+def _asks(view: FrameView, slot: int) -> bool:
+    """Whether what is called may be one of those that tell about state: asked once of each value."""
+    asked: dict[Value, bool] = view.project.shared("asks for state", dict)
+    value = view.value(slot)
+    found = asked.get(value)
+    if found is None:
+        names = names_asked(view, slot)
+        found = asked[value] = any(n in WORLD or n in TELLING or n in (GETATTR, ATTRGETTER) for n in names)
+    return found
+
+
+def _is_constant_path(view: FrameView, instr: Instr) -> bool:
+    """Whether the path of a file is Python's: a tensor's is looked at by every call."""
+    path = view.value(instr[3][0][0]) if instr[3] else ()
+    return bool(path) and not any(isinstance(o, Tensor) for o in path)
+
+
+def _is_fixed(cell: Cell) -> bool:
+    """Whether all writes put the same thing there."""
+    if len(cell.value) != 1:
+        return False
+    (only,) = cell.value
+    return isinstance(only, Lit | Func | Class | Lib | Mod) or (isinstance(only, Container) and _keeps_one(cell))
+
+
+def _keeps_one(cell: Cell) -> bool:
+    """Whether a variable keeps the container that it has got once: `names += ["x"]` changes what is in it."""
+    first = 0
+    for code, pos in cell.writes:
+        stores = [i for i in index_of(code).at(pos) if i[0] in (Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR)]
+        made = [index_of(code).source(i[4] if i[0] == Op.SET_ATTR else i[3]) for i in stores]
+        first += not made or any(i is None or i[0] != Op.INPLACE for i in made) or pos in index_of(code).looped
+    return first <= 1
