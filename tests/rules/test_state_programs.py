@@ -1,7 +1,7 @@
 """Every place where Python keeps a value, every way to change it between two calls, and changes that are no matter.
 
-`state_programs.txt` has them, with what TensorFlow 2.21 does with `return x * READ` as a graph: `differs` or `safe`. `open`
-marks those about which the tool says the opposite still; who mends one takes the mark away.
+`state_programs.txt` has them, with what TensorFlow 2.21 does with `return x * READ` as a graph: `differs` or `safe`.
+`open` marks those about which the tool says the opposite still; who mends one takes the mark away.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from hybridize.api import analyze
 from hybridize.config import Config
 
 LIST = Path(__file__).parent / "state_programs.txt"
-MODULES = """argparse array bisect collections configparser contextlib contextvars copy dataclasses decimal enum functools
-heapq io json logging math operator os pathlib queue random shutil sys tempfile threading types unittest.mock weakref"""
+MODULES = """argparse array bisect collections configparser contextlib contextvars copy dataclasses decimal enum
+functools heapq io json logging math operator os pathlib queue random shutil
+sys tempfile threading types unittest.mock weakref"""
 #: What keeps a function as it is because of state.
 CODES = {"HY602", "HY003"}
 
