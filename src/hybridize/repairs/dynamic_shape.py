@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lit, Prim, Tensor
-from hybridize.repairs.bench import Bench
+from hybridize.domain.tensors import is_dynamic
+from hybridize.repairs.bench import Bench, is_tensor
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
@@ -27,20 +28,61 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     file, tf = opened
     for node in file.at(cause.place):
-        read = _read(file, node)
-        if read is None:
+        if isinstance(node, ast.Assign) and (unpacked := _unpacked(bench, file, tf, node)) is not None:
+            yield unpacked
             continue
-        assert isinstance(node, ast.expr)
-        maker = _Dynamic(bench, file, tf, f"{tf}.shape({file.source(read[0])})[{read[1]}]")
-        maker.replace(node)
+        found = _whole(bench, file, tf, node)
+        if found is None:
+            continue
+        place, source = found
+        maker = _Dynamic(bench, file, tf, source)
+        maker.replace(place)
         spans = ((file.path, start(node), end(node)),)
         yield Change(tuple(maker.edits), f"a static dim becomes `{maker.source}`", None, spans=spans)
+
+
+def _whole(bench: Bench, file: SourceFile, tf: str, node: ast.AST) -> tuple[ast.expr, str] | None:
+    """What reads dims that a graph does not know, and TensorFlow's for it."""
+    read = _read(file, node)
+    if read is not None and isinstance(node, ast.expr):
+        return node, f"{tf}.shape({file.source(read[0])})[{read[1]}]"
+    if not isinstance(node, ast.Call) or len(node.args) == 0:
+        return None
+    shaped = [a for a in node.args if _shaped(a) is not None]
+    if len(shaped) != 1 or (tensor := _shaped(shaped[0])) is None:
+        return None
+    if bench.names(file, node) == {"np.prod"} and len(node.args) == 1 and not node.keywords:
+        return node, f"{tf}.size({file.source(tensor)})"
+    return shaped[0], f"{tf}.shape({file.source(tensor)})"
+
+
+def _unpacked(bench: Bench, file: SourceFile, tf: str, node: ast.Assign) -> Change | None:
+    """`n, d = x.shape`: the dims that a graph does not know are read apart, the others stay what they are."""
+    tensor, names = _shaped(node.value), node.targets[0]
+    if tensor is None or len(node.targets) != 1 or not isinstance(names, ast.Tuple | ast.List):
+        return None
+    shapes = {o.shape for o in bench.operand(file, tensor) if isinstance(o, Tensor)}
+    shape = next(iter(shapes)) if len(shapes) == 1 else None
+    if shape is None or len(shape) != len(names.elts) or "\n" in file.source(tensor):
+        raise NotOffered("it is not known how many dims there are")
+    source, edits, parts = file.source(tensor), [], []
+    for axis, (dim, name) in enumerate(zip(shape, names.elts, strict=True)):
+        if not is_dynamic(dim) or not isinstance(name, ast.Name):
+            parts.append(f"{source}.shape[{axis}]")
+            continue
+        maker = _Dynamic(bench, file, tf, f"{tf}.shape({source})[{axis}]")
+        maker.name(node, name.id, f"`{name.id}` is used where only a Python number will do")
+        parts.append(maker.source)
+        edits += maker.edits
+    edits.insert(0, file.replace(node.value, ", ".join(parts)))
+    spans = ((file.path, start(node), end(node)),)
+    return Change(tuple(edits), f"a static dim becomes `{tf}.shape({source})[...]`", None, spans=spans)
 
 
 def _read(file: SourceFile, node: ast.AST) -> tuple[ast.expr, str] | None:
     """The tensor and the axis of a static dim: `x.shape[i]`, or `len(x)`, which is the first."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.UnaryOp):
-        tensor = _shaped(node.value)
+        tensor = _shaped(node.value) or _named(file, node.value)
         return (tensor, file.source(node.slice)) if tensor is not None else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
         alone = len(node.args) == 1 and not node.keywords and "len" not in file.bound
@@ -58,6 +100,22 @@ def _shaped(node: ast.expr) -> ast.expr | None:
         if node.func.attr == "as_list":
             return _shaped(node.func.value)
     return None
+
+
+def _named(file: SourceFile, node: ast.expr) -> ast.expr | None:
+    """The tensor whose shape a variable holds: `s = x.shape`, both bound once before."""
+    own = file.function(node)
+    if not isinstance(node, ast.Name) or not isinstance(own, FunctionNode):
+        return None
+    stores = [n for n in walk(own) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
+    statement = file.parents[stores[0]] if len(stores) == 1 else None
+    if not isinstance(statement, ast.Assign) or statement.targets != stores or file.parents[statement] is not own:
+        return None
+    tensor = _shaped(statement.value)
+    if not isinstance(tensor, ast.Name) or file.function(node) is not own:
+        return None
+    later = (n for n in walk(own) if isinstance(n, ast.Name) and n.id == tensor.id and isinstance(n.ctx, ast.Store))
+    return None if any(start(n) > start(statement) for n in later) else tensor
 
 
 class _Dynamic:
@@ -85,6 +143,8 @@ class _Dynamic:
         match parent:
             case ast.List() | ast.Tuple() if isinstance(parent.ctx, ast.Load):
                 return self._structure(parent, node, said)
+            case ast.Call(func=ast.Name(id="float" | "int" | "max" | "min" as name)) if name not in self.file.bound:
+                return self._number(parent, node, name, said)
             case ast.Call() if node in parent.args:
                 return self._argument(parent, said)
             case ast.keyword():
@@ -94,14 +154,33 @@ class _Dynamic:
             case ast.BinOp():
                 return self._operand(parent, node, said)
             case ast.Compare(ops=ops) if all(isinstance(o, _ORDERS) for o in ops):
-                if isinstance(self.file.parents[parent], ast.If | ast.While) and not _leaves(self.file.parents[parent]):
+                around = self.file.parents[parent]
+                looped = any(isinstance(n, ast.For | ast.While) for n in self.file.around(around))
+                if isinstance(around, ast.If | ast.While) and not _leaves(around, _ENDS if looped else _BREAKS):
                     return ""
             case ast.Slice():
                 return ""
+            case ast.Subscript(value=value) if parent.slice is node and is_tensor(self.bench.operand(self.file, value)):
+                return ""
             case ast.Assign(targets=[ast.Name(id=name)]) if parent.value is node:
-                self._name(parent, name, said)
+                self.name(parent, name, said)
                 return ""
         raise NotOffered(said)
+
+    def _number(self, call: ast.Call, node: ast.expr, name: str, said: str) -> str:
+        """What Python makes of the number: AutoGraph knows `float` and `int`, TensorFlow has its `max` and `min`."""
+        if call.keywords or len(call.args) != (1 if name in ("float", "int") else 2):
+            raise NotOffered(said)
+        dtype = self._fit(call)
+        if name == "int" or (name == "float" and dtype == "float32"):
+            if name == "int" and dtype:
+                raise NotOffered(said)
+            return ""
+        other = call.args[0] if call.args[1:] == [node] else call.args[-1]
+        if name == "float" or not isinstance(other, ast.Constant) or type(other.value) is not int:
+            raise NotOffered(said)
+        self.edits.append(self.file.replace(call.func, f"{self.tf}.{name}imum"))
+        return dtype
 
     def _structure(self, node: ast.List | ast.Tuple, element: ast.expr, said: str) -> str:
         """A list or tuple that a TensorFlow function is given as it stands, or of which each element gets a name."""
@@ -110,7 +189,7 @@ class _Dynamic:
             case ast.Assign(targets=[ast.Tuple(elts=names)]) if len(names) == len(node.elts):
                 name = names[node.elts.index(element)]
                 if isinstance(name, ast.Name) and not any(isinstance(n, ast.Starred) for n in (*names, *node.elts)):
-                    self._name(parent, name.id, said)
+                    self.name(parent, name.id, said)
                     return ""
         if isinstance(parent, ast.Call) and node in parent.args:
             return self._argument(parent, said)
@@ -140,7 +219,7 @@ class _Dynamic:
             return str(next(iter(dtypes)))
         raise NotOffered(said)
 
-    def _name(self, statement: ast.Assign, name: str, said: str) -> None:
+    def name(self, statement: ast.Assign, name: str, said: str) -> None:
         """A variable that holds the dim: each of its uses must do with a tensor."""
         own = self.file.function(statement)
         if not isinstance(own, FunctionNode):
@@ -172,9 +251,13 @@ def _keeps(loop: ast.For) -> bool:
     return False
 
 
-def _leaves(node: ast.AST) -> bool:
-    """Whether a branch returns or raises: a condition of the graph would decide that otherwise."""
-    return any(isinstance(n, ast.Return | ast.Raise | ast.Break | ast.Continue) for n in walk(node))
+_BREAKS: Final = (ast.Raise, ast.Break, ast.Continue)
+_ENDS: Final = (*_BREAKS, ast.Return)
+
+
+def _leaves(node: ast.AST, ways: tuple[type[ast.stmt], ...]) -> bool:
+    """Whether a branch leaves in one of some ways: a condition of the graph would decide that otherwise."""
+    return any(isinstance(n, ways) for n in walk(node))
 
 
 REPAIR = Repair(

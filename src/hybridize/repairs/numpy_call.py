@@ -9,7 +9,9 @@ from typing import Final
 from hybridize.domain.objects import Tensor
 from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench, dtypes, is_tensor
+from hybridize.repairs.dropped_array import dropped
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
+from hybridize.repairs.numpy_forms import FORMS, Form, dtype_text, given
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
@@ -126,10 +128,103 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     file, tf = opened
     for call in (n for n in file.at(cause.place) if isinstance(n, ast.Call)):
         names = bench.names(file, call)
+        name = next(iter(names)) if len(names) == 1 else ""
+        formed = _formed(bench, file, call, tf, name) if name in FORMS else None
+        if formed is not None:
+            yield formed
+            return
         twin = _TWINS.get(next(iter(names))) if len(names) == 1 else None
         if twin is not None:
             yield _change(bench, file, call, tf, next(iter(names)), twin)
             return
+        if cause.code == "HY301" and (bare := dropped(bench, file, call, tf)) is not None:
+            yield bare
+            return
+
+
+def _formed(bench: Bench, file: SourceFile, call: ast.Call, tf: str, name: str) -> Change | None:
+    """The call in another form; None where the function has none with these arguments."""
+    declined: NotOffered | None = None
+    for form in FORMS[name]:
+        parts = given(form, call)
+        if parts is not None:
+            try:
+                return _by_form(bench, file, call, tf, (name, form, parts))
+            except NotOffered as reason:
+                declined = reason
+    if declined is not None and name not in _TWINS:
+        raise declined
+    return None
+
+
+def _by_form(
+    bench: Bench, file: SourceFile, call: ast.Call, tf: str, asked: tuple[str, Form, dict[str, ast.expr]]
+) -> Change:
+    name, form, parts = asked
+    texts = {"tf": tf}
+    met: set[str | None] = set()
+    for number, (param, node) in enumerate(parts.items()):
+        if param == "dtype":
+            texts[param] = _written(dtype_text(node, tf), file.source(node))
+        elif param in form.constant:
+            texts[param] = _written(file.source(node) if _is_literal(node) else None, file.source(node))
+        else:
+            texts[param] = _tensors(bench, file, node, form, met, listed=form.listed and not number)
+    if len(met - {None}) != 1 or (None in met and form.dtype != "any"):
+        raise NotOffered(f"`{name}` is given several dtypes, or no tensor")
+    text = form.text.format(**texts)
+    later = []
+    if _is_returned(file, call):
+        if form.python:
+            raise NotOffered("the function returns a Python number")
+        if name.startswith("np."):
+            text += ".numpy()"  # who calls the function gets an array, as before
+            statement = file.statement(call)
+            later.append(("HY349", file.path, start(statement), end(statement)))
+    was = "a Python number" if form.python else "an array"
+    doubt = f"what was {was} is a tensor, here and where it goes" if not name.startswith("builtins.m") else None
+    doubt = doubt if form.exact or doubt is None else f"{doubt}; the last digit may be another"
+    said = f"`{name.removeprefix('builtins.')}` becomes `{text.partition('(')[0] or tf}`"
+    span = (file.path, start(call), end(call))
+    return Change((file.replace(call, text),), said, doubt, spans=(span,), later=tuple(later))
+
+
+def _written(text: str | None, source: str) -> str:
+    if text is None:
+        raise NotOffered(f"it is not known what `{source}` is")
+    return text
+
+
+def _tensors(bench: Bench, file: SourceFile, node: ast.expr, form: Form, met: set[str | None], *, listed: bool) -> str:
+    """The text of a tensor, or of a list of tensors, with the dtypes put into `met`."""
+    if listed:
+        if not isinstance(node, ast.List | ast.Tuple) or any(isinstance(e, ast.Starred) for e in node.elts):
+            raise NotOffered("a list of tensors does not stand there")
+        return f"[{', '.join(_tensors(bench, file, e, form, met, listed=False) for e in node.elts)}]"
+    inner = _tensor(bench, file, node)
+    if inner is None:
+        if form.dtype not in ("float", "number") or not _is_literal(node):
+            raise NotOffered(f"it is not known what `{file.source(node)}` is")
+        if isinstance(getattr(node, "value", None), float) and not all((d or "").startswith("float") for d in met):
+            raise NotOffered("a float beside whole numbers")
+        return file.source(node)
+    value = bench.operand(file, inner)
+    wanted = {"float": ("float",), "number": ("float", "int"), "bool": ("bool",), "any": ("",)}[form.dtype]
+    ranks = {len(o.shape) if o.shape is not None else -1 for o in value if isinstance(o, Tensor)}
+    if form.ranks and not ranks <= form.ranks:
+        raise NotOffered("a tensor whose rank is not known, or does not suit")
+    if not all((dtype or "?" * (form.dtype != "any")).startswith(wanted) for dtype in dtypes(value)):
+        raise NotOffered("a tensor whose dtype is not known, or comes out as another")
+    met |= dtypes(value)
+    return file.source(inner)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
 
 
 def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str, name: str, twin: _Twin) -> Change:
@@ -192,11 +287,7 @@ def _tensor(bench: Bench, file: SourceFile, node: ast.expr) -> ast.expr | None:
 
 def _is_plain(bench: Bench, file: SourceFile, node: ast.expr) -> bool:
     """Whether an argument is a constant: a number, or a list of numbers."""
-    try:
-        ast.literal_eval(node)
-    except ValueError:
-        return False
-    return bench.operand(file, node) is not None
+    return _is_literal(node) and bench.operand(file, node) is not None
 
 
 def _checked(bench: Bench, file: SourceFile, node: ast.expr, name: str, twin: _Twin) -> set[str | None]:
@@ -232,13 +323,14 @@ def _is_returned(file: SourceFile, call: ast.Call) -> bool:
 REPAIR = Repair(
     code="HY805",
     name="numpy-to-tensorflow",
-    removes=frozenset({"HY301", "HY340"}),
-    summary="A NumPy function of tensors becomes TensorFlow's function with the same meaning and dtype.",
+    removes=frozenset({"HY301", "HY340", "HY343"}),
+    summary="A function of NumPy (or Python) on tensors becomes TensorFlow's with the same meaning and dtype.",
     details="""NumPy computes on the host and needs the values of tensors, which a graph does not have while it is
-traced. Some eighty functions have a counterpart that does the same with the same dtype: `np.mean(x, axis=1)` becomes
-`tf.reduce_mean(x, axis=1)`. Sums and means of integers, which NumPy widens, are not offered. What the function returns
-stays an array (`.numpy()`, which HY804 hands to the callers). Not safe: arrays become tensors inside of the function,
-and sums may be rounded otherwise.""",
+traced. Some hundred functions have a counterpart that does the same with the same dtype: `np.mean(x, axis=1)` becomes
+`tf.reduce_mean(x, axis=1)`; so do those of `math`, Python's `max`, `min`, `any` and `all`, and what is computed with
+`x.numpy()` and goes no further than tensors do. Sums and means of integers, which NumPy widens, are not offered. What
+the function returns stays an array (`.numpy()`, which HY804 hands to the callers). Not safe: arrays and numbers become
+tensors inside of the function, and sums may be rounded otherwise.""",
     propose=propose,
     examples=(
         RepairExample(
