@@ -179,7 +179,7 @@ class Control:
         for edge, slot in phi[2]:
             if edge == ALWAYS or self.frame.edges[edge]:
                 found |= self.tensor(slot)
-        site = self._origin(phi)
+        site = self.origin(phi)
         if site is not None:
             # What a branch or loop of the graph assigns is a tensor afterwards.
             live = [slot for edge, slot in phi[2] if edge == ALWAYS or self.frame.edges[edge]]
@@ -187,7 +187,7 @@ class Control:
                 found |= self.condition(site) if site.instr[0] == Op.IF else self.loop(site)
         return found
 
-    def _origin(self, phi: Instr) -> Site | None:
+    def origin(self, phi: Instr) -> Site | None:
         """The branch or loop that a PHI joins."""
         if self._joins is None:
             self._joins = {}
@@ -225,7 +225,11 @@ class Control:
     def at_entry(self, loop: Loop) -> int:
         """The mask of a `while` condition when it is first computed: what decides whose loop it is."""
         entry = {phi[1]: next((s for e, s in phi[2] if e == loop.entry), -1) for phi in loop.phis}
-        return self._first(loop.condition, entry, 0)
+        return self.first(loop.condition, entry)
+
+    def first(self, slot: int, entry: dict[int, int]) -> int:
+        """The mask of a slot in the first turn of a loop; `entry`: the slots before it, by those at its head."""
+        return self._first(slot, entry, 0)
 
     def _first(self, slot: int, entry: dict[int, int], depth: int) -> int:
         if slot in entry:

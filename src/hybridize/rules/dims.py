@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container, Lit, Stream, Tensor, Tup
-from hybridize.domain.tensors import NDARRAY, VARIABLE, is_dynamic
+from hybridize.domain.objects import Container, Lit, Stream, Tensor, Tup, Value
+from hybridize.domain.tensors import NDARRAY, VARIABLE, Shape, is_dynamic
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.control import control
 from hybridize.rules.opened import Dims as Dims
 from hybridize.rules.opened import OpenView, given_to, indexed, moved, returned
 from hybridize.rules.values import argument, elements, has_tensor, own, uses
@@ -66,7 +67,7 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
         return unknown_dims(view, made[2], depth - 1)
     if op == Op.PHI:  # of a loop or branch: one way to an unknown dim is enough
         found = [unknown_dims(view, s, depth - 1) for _, s in made[2]]
-        return next((f for f in found if f is not None), None)
+        return next((f for f in found if f is not None), None) or _merged(view, made)
     if op in (Op.BINARY, Op.UNARY, Op.INPLACE):
         found = [unknown_dims(view, s, depth - 1) for s in made[3 : 5 if op != Op.UNARY else 4]]
         return next((f for f in found if f is not None), None)
@@ -83,6 +84,32 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
     if op in (Op.UNPACK, Op.ITER):
         return _element(view, slot, made, depth)
     return None
+
+
+def _merged(view: FrameView, phi: Instr) -> Dims | None:
+    """The dims in which the branches of a condition of the graph differ."""
+    flow = control(view)
+    site = flow.origin(phi)
+    sides = [view.value(slot) for edge, slot in phi[2] if edge < 0 or view.frame.edges[edge]]
+    if site is None or site.instr[0] != Op.IF or len(sides) != 2 or not flow.condition(site):
+        return None
+    pairs = [(a, b) for a in _shapes(sides[0]) for b in _shapes(sides[1])]
+    if not pairs or any(a is None or b is None for a, b in pairs):
+        return None
+    if all(len(a) != len(b) for a, b in pairs):
+        return ALL
+    if any(len(a) != len(b) for a, b in pairs):
+        return None
+    places = range(len(pairs[0][0]))
+    return tuple(i for i in places if all(_differ(a[i], b[i]) for a, b in pairs)) or None
+
+
+def _shapes(value: Value) -> list[Shape]:
+    return [o.shape if isinstance(o, Tensor) and o.kind != NDARRAY else None for o in value]
+
+
+def _differ(a: int, b: int) -> bool:
+    return a != b and a >= 0 and b >= 0
 
 
 def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:

@@ -7,14 +7,16 @@ from typing import Final
 
 from hybridize.domain.objects import BOTTOM, Lib, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.library.failing import call_result
-from hybridize.library.operators import binary, unary
+from hybridize.library.operators import binary, compare, unary
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.program.operands import operands
+from hybridize.rules.control import control
 from hybridize.rules.views import FrameView
 
 _DEPTH: Final = 3  # functions within each other that are followed
 _PLAIN: Final = (Tensor, Lit, Prim)
+_STATIC: Final = frozenset({"shape", "ndim", "rank", "ndims", "dtype"})  # what Python knows of a tensor
 
 
 class Turn:
@@ -69,19 +71,44 @@ class Turn:
         if op == Op.UNARY:
             operand = self._plain(made[3])
             return unary(engine, frame, made[2], operand, made[-1]) if operand else BOTTOM
+        if op == Op.COMPARE:
+            left, right = self._plain(made[3]), self._plain(made[4])
+            return compare(engine, frame, made[2], left, right, made[-1]) if left and right else BOTTOM
+        if op == Op.ATTR:
+            owner = self.value(made[2]) if made[3] in _STATIC else BOTTOM
+            return engine.get_attrs(frame, owner, made[3], made[-1])
         if op == Op.ITEM:
-            owner, index = self._plain(made[2]), self._view.value(made[3])
-            return engine.get_item(frame, owner, index, made[-1], quiet=True) if owner and index else BOTTOM
+            return self._item(made)
         return self._called(made) if op == Op.CALL else BOTTOM
 
     def _unpacked(self, made: Instr, slot: int) -> Value:
         tuples = [o for o in self.value(made[2]) if isinstance(o, Tup) and len(o.items) == len(made[1])]
         return tuples[0].items[made[1].index(slot)] if len(tuples) == 1 and made[3] < 0 else BOTTOM
 
+    def _item(self, made: Instr) -> Value:
+        owner = self.value(made[2])
+        whole = all(isinstance(o, (*_PLAIN, Tup)) for o in owner)
+        index = self.value(made[3]) if self.depends(made[3]) else self._view.value(made[3])
+        engine = self._view.project.solution.engine
+        return engine.get_item(self._view.frame, owner, index, made[-1], quiet=True) if whole and index else BOTTOM
+
     def _joined(self, made: Instr) -> Value:
-        """What comes from branches; of an inner loop nothing is known."""
+        """What comes from branches that may be taken; of an inner loop nothing is known."""
+        taken = self._taken(made)
         found = [self.value(slot) for edge, slot in made[2] if edge < 0 or self._view.frame.edges[edge]]
+        if taken >= 0:
+            found = [self.value(slot) for edge, slot in made[2] if edge == taken] or found
         return frozenset().union(*found) if found and all(found) else BOTTOM
+
+    def _taken(self, phi: Instr) -> int:
+        """The edge of the one branch that the given values lead to, or -1."""
+        flow = control(self._view)
+        site = flow.origin(phi)
+        if site is None or site.instr[0] != Op.IF or not self.depends(site.instr[2]):
+            return -1
+        value = self.value(site.instr[2])
+        may, may_not = flow.truth(value) if value else (True, True)
+        return -1 if may == may_not else int(site.instr[5 if may else 6])
 
     def _plain(self, slot: int) -> Value:
         value = self.value(slot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from hybridize.domain.objects import NONE_V, Value
+from hybridize.domain.objects import BOTTOM, NONE_V, Value
 from hybridize.facts.model import Evidence
 from hybridize.program.index import index_of
 from hybridize.program.ir import ALWAYS, Block, Instr, Op
@@ -14,6 +14,7 @@ from hybridize.rules.handlers import unbound
 from hybridize.rules.kinds import certain, conflict, kinds
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.structure import Site
+from hybridize.rules.turn import Turn
 from hybridize.rules.views import FrameView
 from hybridize.source.syntax import walk
 
@@ -46,10 +47,23 @@ def _variable(flow: Control, site: Site, phi: Instr, mask: int) -> Iterator[Hit]
         yield Hit(site.instr[-1], f"{what} has no value yet where the `try` has failed: AutoGraph asks for it", mask)
         return
     if len(sides) == 2:
-        why = certain(view.value(sides[0]), view.value(sides[1]))
+        why = certain(view.value(sides[0]), view.value(sides[1])) or _in_first_turn(flow, site, sides)
         if why is not None:
             message = f"{what} differs between the branches on a symbolic tensor: {why}"
             yield Hit(site.instr[-1], message, mask, _values(flow, site, message, sides))
+
+
+def _in_first_turn(flow: Control, site: Site, sides: list[int]) -> str | None:
+    """Why two sides do not go together in the first turn of the loop around: a variable still holds its first value."""
+    loop = next((outer.instr[2] for outer, part in site.around() if outer.instr[0] == Op.LOOP and part == "body"), None)
+    if loop is None:
+        return None
+    before = {phi[1]: next((slot for edge, slot in phi[2] if edge == loop.entry), -1) for phi in loop.phis}
+    given = {head: flow.view.value(slot) if slot >= 0 else BOTTOM for head, slot in before.items()}
+    if not any(given[side] for side in sides if side in given) or not flow.first(site.instr[2], before):
+        return None
+    turn = Turn(flow.view, given)
+    return certain(turn.value(sides[0]), turn.value(sides[1]))
 
 
 def _values(flow: Control, site: Site, message: str, sides: list[int]) -> tuple[Evidence, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import BOTTOM, NONE_V, Container, Lit, Prim, Tensor, Tup, Value
-from hybridize.domain.tensors import DYNAMIC, NDARRAY, Shape
+from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, Shape
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of
@@ -84,7 +84,7 @@ def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], in
             made = flow.view.definition(back)
             why = _shape_change(flow, before, made, phi[1], invariant) if made is not None else None
         if why is None and not invariant and unknown_dims(flow.view, entry) is None:
-            why = _after_a_turn(flow, site, phi[1], entry, back)
+            why = _after_a_turn(flow, site, phi[1], entry, back) or _opened(flow, entry, back)
         if why is not None:
             return why
     return None
@@ -103,6 +103,14 @@ def _after_a_turn(flow: Control, site: Site, head: int, entry: int, back: int) -
             if why is not None:
                 return why
     return None
+
+
+def _opened(flow: Control, entry: int, back: int) -> str | None:
+    """Why a turn leaves open a dim of a tensor of which the graph knows the shape before the loop."""
+    tensors = flow.view.value(entry)
+    if not all(isinstance(o, Tensor) and o.kind == DENSE for o in tensors) or unknown_dims(flow.view, back) is None:
+        return None
+    return "only a run knows its shape after a turn"
 
 
 def _asked(flow: Control, site: Site, head: int) -> bool:

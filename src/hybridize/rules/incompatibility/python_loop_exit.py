@@ -53,7 +53,7 @@ def _return(flow: Control, site: Site) -> Iterator[Hit]:
     if loop is None or flow.is_comprehension(loop) or not flow.runs(loop):
         return
     graph = flow.loop(loop)
-    if graph and conditional:
+    if graph and (conditional or flow.is_over_dataset(loop)):
         yield Hit(site.instr[-1], "returns from inside a loop of the graph", graph)
     elif mask and not graph and flow.runs(site):
         yield Hit(site.instr[-1], "returns from a Python loop by a condition on a symbolic tensor", mask)

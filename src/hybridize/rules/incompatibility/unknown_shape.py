@@ -15,7 +15,7 @@ from hybridize.rules.dims import ALL, Dims, unknown_dims
 from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.opened import OpenView, given_to, opened
-from hybridize.rules.values import is_message, own, uses
+from hybridize.rules.values import has_tensor, is_message, own, uses
 from hybridize.rules.views import FrameView, ProjectView
 
 _IS_NONE: Final = "reads a dim that is None while tracing: use `tf.shape`"
@@ -148,6 +148,19 @@ def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
         yield Hit(instr[-1], "unpacks a shape that is not known while tracing: use `tf.shape`", needs)
 
 
+def rank(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`t.shape.rank`, `t.ndim` of a tensor of unknown rank: None, and no comparison with it is true."""
+    slot = instr[2] if instr[3] == "ndim" else _shape_of(index_of(view.code), view.definition(instr[2]))
+    if slot < 0 or not has_tensor(view.value(slot), arrays=False) or unknown_dims(view, slot) != ALL:
+        return
+    if own(view, slot) and any(not _harmless(view, use) for use in uses(view, instr[1])):
+        yield Hit(instr[-1], "asks for a rank that is not known while tracing")
+
+
+def _asks_rank(_: Index, instr: Instr) -> bool:
+    return instr[3] in ("rank", "ndims", "ndim")
+
+
 def _of_shape(index: Index, instr: Instr) -> bool:
     """Whether what an instruction takes apart is the shape of something."""
     return _shape_of(index, index.definitions.get(instr[2])) >= 0
@@ -241,6 +254,7 @@ in each trace.""",
     triggers={
         Op.ITEM: Where(read, _of_shape),
         Op.UNPACK: Where(unpack, _of_shape),
+        Op.ATTR: Where(rank, _asks_rank),
         Op.CALL: Where(call, names=_asks_shape, values=_reads_shape),
     },
     bad=(
