@@ -265,11 +265,11 @@ class SideEffects:
                 return True
             return direct and frame.code.name == _LAZY and target in frame.args[0]
         kept = target.fields.get("__dict__") if isinstance(target, Inst) else None
-        if kept is not None and any(isinstance(o, Heap) and not self._is_within(frame, o) for o in kept.value):
+        if kept is not None and any(isinstance(o, Heap) and not self.is_within(frame, o) for o in kept.value):
             return False  # its fields are those of an object from outside
-        return self._is_within(frame, target)
+        return self.is_within(frame, target)
 
-    def _is_within(self, frame: Frame, target: Heap) -> bool:
+    def is_within(self, frame: Frame, target: Heap) -> bool:
         """Whether the code that allocated an object ran within a frame's extent."""
         code = target.site[0]
         if self._is_kept(code, target.site[1]) and self._outlives(frame, target):
@@ -302,7 +302,7 @@ class SideEffects:
         for owner in self._owners.around(target, lambda obj: self._is_kept(*obj.site), _MOST):
             if isinstance(owner, Mod):
                 return True
-            if isinstance(owner, Heap) and not self._is_within(frame, owner):
+            if isinstance(owner, Heap) and not self.is_within(frame, owner):
                 return True
             if isinstance(owner, Frame) and not self.extents.has(self.extents.of(frame), owner):
                 return owner is not frame
@@ -317,7 +317,7 @@ class SideEffects:
         return isinstance(target, Heap) and target.frame in self._dead and self._runs(frame, target.site[0])
 
     def _is_part(self, frame: Frame, owner: Obj) -> bool:
-        return isinstance(owner, Heap) and self._is_within(frame, owner)
+        return isinstance(owner, Heap) and self.is_within(frame, owner)
 
     def _is_private(self, frame: Frame, code: Code) -> bool:
         """Whether a function is called from within a frame's extent only."""

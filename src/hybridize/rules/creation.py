@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Container, Lib, LibInst, Lit
+from hybridize.domain.objects import Class, Container, Func, Lib, LibInst, Lit, Value
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.program.operands import operands
 from hybridize.regex import regex
-from hybridize.rules.views import FrameView
+from hybridize.rules.views import FrameView, ProjectView
 
 #: Layers with weights, in every version of Keras.
 _WEIGHTED: Final = regex(
@@ -36,6 +36,7 @@ _FUNCTIONS: Final = regex(
     r"|tf\.compat\.v1\.(get_local_variable|layers\.(dense|batch_normalization|(separable_)?conv\w+))"
     r"|tf\.compat\.v1\.nn\.(static|dynamic|bidirectional_dynamic|static_bidirectional)_rnn"
 )
+_OWN_WEIGHTS: Final = frozenset({"add_weight", "add_variable"})
 _QUEUES: Final = regex(r"tf\.queue\.\w*Queue")
 _TABLES: Final = regex(r"tf\.lookup\.experimental\.(MutableHashTable|DenseHashTable)")
 
@@ -69,6 +70,21 @@ def may_own_variables(name: str) -> bool:
 def is_table(name: str) -> bool:
     """Whether a class of this name is that of a mutable hash table."""
     return _TABLES.fullmatch(name) is not None
+
+
+def builds_weights(project: ProjectView, value: Value) -> str | None:
+    """The name of a class of the project whose instances make weights in their `build`, at the first call."""
+    for cls in value:
+        if isinstance(cls, Class) and any(n.endswith("layers.Layer") for n in project.solution.engine.mro_names(cls)):
+            cell = cls.fields.get("build")
+            for func in cell.value if cell is not None else ():
+                if isinstance(func, Func) and _adds_weights(func):
+                    return str(cls.name)
+    return None
+
+
+def _adds_weights(func: Func) -> bool:
+    return any(i[0] == Op.ATTR and i[3] in _OWN_WEIGHTS for i in index_of(func.code).flat)
 
 
 def makes_queue(view: FrameView, slot: int) -> str | None:

@@ -13,7 +13,7 @@ from hybridize.facts.origins import call_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.creation import makes_variables
+from hybridize.rules.creation import builds_weights, makes_variables
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
@@ -44,7 +44,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 
 def _is_lazy(project: ProjectView, obj: Obj) -> bool:
-    return isinstance(obj, Inst | LibInst) and owns_weights(project, obj) and not is_built(project, obj)
+    if not isinstance(obj, Inst | LibInst) or is_built(project, obj):
+        return False
+    return owns_weights(project, obj) or (isinstance(obj, Inst) and builds_weights(project, frozenset({obj.cls})) is not None)
 
 
 def _filling(function: FunctionView, given: set[Inst]) -> set[Inst]:

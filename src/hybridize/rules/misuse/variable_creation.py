@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Class, Func, Lit, Value
+from hybridize.domain.objects import Inst, Lit
 from hybridize.facts.guards import guarded, is_cached
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -12,14 +12,11 @@ from hybridize.flow.truth import truth
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
-from hybridize.rules.creation import makes_queue, makes_variables, may_own_variables, once_kept
+from hybridize.rules.creation import builds_weights, makes_queue, makes_variables, may_own_variables, once_kept
 from hybridize.rules.keyed import comes_late, keys, varies
 from hybridize.rules.late import made_late
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
-
-_OWN_WEIGHTS = frozenset({"add_weight", "add_variable"})
-
 
 def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A call that makes something with variables, where nothing keeps it from running again."""
@@ -28,7 +25,7 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     if name is not None and _is_free(view, instr, name):
         return
     if name is None:
-        name = _layer_with_weights(view.project, view.value(slot))
+        name = builds_weights(view.project, view.value(slot))
     if name is None or is_cached(view.code):
         return
     if guarded(view.frame, pos):
@@ -48,25 +45,6 @@ def _is_free(view: FrameView, instr: Instr, name: str) -> bool:
     return any(isinstance(o, Lit) and o.const == 0 for o in view.value(instr[3][0][0]))
 
 
-def _is_lazy(project: ProjectView, callee: Value) -> bool:
-    return _layer_with_weights(project, callee) is not None
-
-
-def _layer_with_weights(project: ProjectView, callee: Value) -> str | None:
-    """The name of a class of the project whose instances make their weights when they are first called."""
-    for obj in callee:
-        if isinstance(obj, Class) and any(n.endswith("layers.Layer") for n in project.solution.engine.mro_names(obj)):
-            cell = obj.fields.get("build")
-            for func in cell.value if cell is not None else ():
-                if isinstance(func, Func) and _adds_weights(func):
-                    return str(obj.name)
-    return None
-
-
-def _adds_weights(func: Func) -> bool:
-    return any(i[0] == Op.ATTR and i[3] in _OWN_WEIGHTS for i in index_of(func.code).flat)
-
-
 @dataclass(frozen=True, slots=True)
 class _Guarded:
     """A creation under a guard, or a call of one: what is made, the keys that the guard asks for, the place of it."""
@@ -83,19 +61,33 @@ def keyed(function: FunctionView) -> Iterator[Hit]:
     own = project.extents.of_all(function.frames) if known else 0
     engine = project.solution.engine
     for (frame, pos), each in known.items():
+        new: list[Inst] = []
         if not own & project.extents.set_of([frame]):
             continue
         if any(varies(frame, slot, function.frames) for slot in each.keys):
             message = f"makes a `{each.name}` for each key: at a later call, which is too late"
         elif comes_late(frame, pos, function.frames, lambda f, value: truth(engine, f, value)):
             message = f"makes a `{each.name}` at a later call, which is too late"
+        elif new := _new_receivers(function, frame):
+            message = f"makes a `{each.name}` at every call: the object that it is kept in is made there, too"
         else:
             continue
         path = frame.code.path
         evidence = [Evidence(message, path, pos >> 16)]
         if each.made is not None:
             evidence.append(Evidence(f"makes a `{each.name}`", each.made[0], each.made[1] >> 16))
+        evidence += [Evidence("makes the object that it is kept in", o.site[0].path, o.site[1] >> 16) for o in new]
         yield Hit(pos, message, path=path, level=Level.WARNING, evidence=tuple(evidence))
+
+
+def _new_receivers(function: FunctionView, frame: Frame) -> list[Inst]:
+    """The receivers of a method that keeps what it makes once, if these are themselves made within each call."""
+    receivers = [o for o in frame.args[0] if isinstance(o, Inst)] if frame.args and frame.code.params else []
+    if frame in function.frames:
+        return []
+    effects = function.project.effects
+    made = all(any(effects.is_within(own, obj) for own in function.frames) for obj in receivers)
+    return receivers if made else []
 
 
 def _at_root(function: FunctionView) -> Iterator[Hit]:
@@ -139,7 +131,7 @@ TensorFlow raises `tf.function only supports singleton tf.Variables`. Layers wit
 random generators and (from Keras 3 on) dropout layers own variables; so does the copy of a model
 (`tf.keras.models.clone_model`, `from_config`); queues can't be made in a graph either. Make them
 outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
-    triggers={Op.CALL: Where(scan, names=may_own_variables, values=_is_lazy)},
+    triggers={Op.CALL: Where(scan, names=may_own_variables, values=lambda p, v: builds_weights(p, v) is not None)},
     passes=passes,
     root=_at_root,
     bad=(
