@@ -93,8 +93,9 @@ def _merged(view: FrameView, phi: Instr) -> Dims | None:
     sides = [view.value(slot) for edge, slot in phi[2] if edge < 0 or view.frame.edges[edge]]
     if site is None or site.instr[0] != Op.IF or len(sides) != 2 or not flow.condition(site):
         return None
-    pairs = [(a, b) for a in _shapes(sides[0]) for b in _shapes(sides[1])]
-    if not pairs or any(a is None or b is None for a, b in pairs):
+    firsts, seconds = _shapes(sides[0]), _shapes(sides[1])
+    pairs = [(a, b) for a in firsts for b in seconds if a is not None and b is not None]
+    if not pairs or len(pairs) < len(firsts) * len(seconds):
         return None
     if all(len(a) != len(b) for a, b in pairs):
         return ALL

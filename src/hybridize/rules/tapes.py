@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Inst, LibInst, Tensor
+from hybridize.domain.objects import Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import holds_plain_tensor
 from hybridize.facts.origins import callees_at, calls_at, definitions
@@ -96,6 +96,96 @@ def _is_of_project(caller: Frame, call: Instr) -> bool:
     """Whether a call runs code of the project, or a layer: either may use variables."""
     called = caller.vals[call[2]] or ()
     return bool(callees_at(caller, call[-1])) or any(isinstance(o, Inst | LibInst) for o in called)
+
+
+# Results that are derived by other results ----------------------------------------------------------------------------
+
+
+def by_own_results(function: FunctionView) -> Iterator[tuple[Instr, Frame, Instr]]:
+    """Results of which a caller derives one by another that it is computed from: the result, the caller, the call.
+
+    To a tape the call of a graph is one operation, so that none of its results depends on another one.
+    """
+    asked = function.project.shared("gradients of tapes", lambda: _gradients(function.project))
+    asking = {frame for frames in asked.values() for frame in frames}
+    for caller, pos, frame, how in function.callers() if asking else ():
+        if caller not in asking or how == "root":
+            continue
+        for result in index_of(frame.code).of(Op.RETURN):
+            pairs = list(_depending(frame, result))
+            for call in calls_at(caller.code, pos) if pairs else ():
+                parts = _parts(caller, call[1])
+                for derives in _derivatives(caller):
+                    target, *sources = _flat(caller, [slot for slot, _ in derives[3][:2]])
+                    if any(
+                        parts.get(source) == i and any(_leads(caller, target, s) for s, k in parts.items() if k == j)
+                        for source in sources
+                        for i, j in pairs
+                    ):
+                        yield result, caller, derives
+
+
+def _depending(frame: Frame, result: Instr, depth: int = 3) -> Iterator[tuple[int, int]]:
+    """The places in the tuple of a result: of an element, and of another one that is computed from it."""
+    made = definitions(frame.code).get(result[2])
+    if made is not None and made[0] == Op.CALL and depth:
+        for callee, _ in callees_at(frame, made[-1]):
+            for inner in index_of(callee.code).of(Op.RETURN):
+                yield from _depending(callee, inner, depth - 1)
+    if made is None or made[0] not in (Op.TUPLE, Op.LIST) or any(starred for _, starred in made[2]):
+        return
+    slots = [slot for slot, _ in made[2]]
+    for i, first in enumerate(slots):
+        for j, second in enumerate(slots):
+            if i != j and first != second and _leads(frame, second, first):
+                yield i, j
+
+
+def _parts(caller: Frame, slot: int) -> dict[int, int]:
+    """The slots that hold the elements of a tuple, with their places in it."""
+    found: dict[int, int] = {}
+    for unpack in index_of(caller.code).of(Op.UNPACK):
+        if unpack[2] == slot and unpack[3] < 0:
+            found.update((part, i) for i, part in enumerate(unpack[1]))
+    for item in index_of(caller.code).of(Op.ITEM):
+        place = next((o.const for o in caller.vals[item[3]] or () if isinstance(o, Lit)), None)
+        if item[2] == slot and isinstance(place, int):
+            found[item[1]] = place
+    return found
+
+
+def _derivatives(caller: Frame) -> Iterator[Instr]:
+    """The calls of methods of tapes that derive, target and source given by place."""
+    known = definitions(caller.code)
+    for call in index_of(caller.code).of(Op.CALL):
+        method = known.get(call[2])
+        if method is None or method[0] != Op.ATTR or method[3] not in _DERIVES or len(call[3]) < 2:
+            continue
+        if any(isinstance(o, LibInst) and o.cls == _TAPE for o in caller.vals[method[2]] or ()):
+            yield call
+
+
+def _flat(caller: Frame, given: list[int]) -> list[int]:
+    """The target and the sources, those in a display one by one."""
+    made = definitions(caller.code).get(given[1])
+    shown = made is not None and made[0] in (Op.LIST, Op.TUPLE)
+    return [given[0], *(slot for slot, _ in made[2])] if made is not None and shown else given
+
+
+def _leads(frame: Frame, slot: int, source: int) -> bool:
+    """Whether a value is computed from another one of the frame, or is that."""
+    known = definitions(frame.code)
+    todo, seen = [slot], {slot}
+    while todo and len(seen) < _STEPS:
+        each = todo.pop()
+        if each == source:
+            return True
+        made = known.get(each)
+        if made is not None:
+            new = [s for s in _used(made) if s not in seen]
+            seen.update(new)
+            todo += new
+    return False
 
 
 def _used(made: Instr) -> list[int]:

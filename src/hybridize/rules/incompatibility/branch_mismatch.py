@@ -217,6 +217,20 @@ or select with `tf.where`.""",
             """\
 import tensorflow as tf
 def target(x):
+    most = 0
+    for i in range(2):
+        if x[i] > most:
+            most = x[i]
+    return most
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
     if tf.reduce_sum(x) > 1.0:
         return x
     return 0

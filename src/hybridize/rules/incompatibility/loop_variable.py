@@ -276,6 +276,31 @@ a `tf.TensorArray`.""",
         Example(
             """\
 import tensorflow as tf
+def target(x, n):
+    for _ in range(n):
+        x = x[:, 1:] if x.shape[1] > 2 else x * 2.0
+    return x
+r1 = target(tf.ones([2, 3]), tf.constant(2))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    kept = x
+    for v in x:
+        kept = tf.boolean_mask(kept, kept < v)
+    return kept
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 def halved(x):
     return tf.nn.avg_pool1d(x, 2, 2, "VALID")
 def target(x):

@@ -7,12 +7,13 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import LibInst, Unknown
 from hybridize.facts.guards import holds_plain_tensor
+from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import CLOSURE
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.tapes import all_inside
+from hybridize.rules.tapes import all_inside, by_own_results
 from hybridize.rules.views import FunctionView, ProjectView
 
 Uses: TypeAlias = dict[Frame, list[tuple[Instr, list[LibInst]]]]
@@ -22,8 +23,14 @@ _METHODS: Final = frozenset({"watch", "gradient", "jacobian", "batch_jacobian"})
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The extent of the function uses a tape that it has not made."""
+    if not function.facts.may_be_hybrid:
+        return
+    for result, caller, derives in by_own_results(function):
+        said = "returns a value together with what is computed from it, and a caller derives one by the other"
+        here = Evidence(said, function.code.path, result[-1] >> 16)
+        yield Hit(result[-1], said, evidence=(here, Evidence("gives None", caller.code.path, derives[-1] >> 16)))
     used = _used(function.project)
-    if not used or not function.facts.may_be_hybrid:
+    if not used:
         return
     extents = function.project.extents
     users = function.project.shared("users of tapes", lambda: extents.set_of(used))
@@ -105,6 +112,20 @@ inside, the gradients are right, but a new tape at each call means a new trace. 
 both outside, around the call of the traced function.""",
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+w = tf.Variable(2.0)
+def target(x):
+    h = w * x
+    return h, h * h
+with tf.GradientTape() as tape:
+    h, y = target(tf.constant(3.0))
+r1 = tape.gradient(y, h)
+""",
+            line=5,
+            outcome=Outcome.DIFFERS,
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -262,6 +262,32 @@ in each trace.""",
             """\
 import tensorflow as tf
 def target(x):
+    y = x
+    if tf.reduce_sum(x) > 0.0:
+        y = x[tf.newaxis]
+    return y[0] if y.shape.rank == 2 else y
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=6,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    y = x
+    if tf.reduce_sum(x) > 0.0:
+        y = tf.concat([x, x], 0)
+    return tf.reduce_sum(y) / float(y.shape[0])
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
     kept = tf.boolean_mask(x, x > 0)
     return tf.reduce_sum(kept) / float(kept.shape[0])
 r1 = target(tf.constant([1.0, -2.0]))

@@ -46,7 +46,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def _is_lazy(project: ProjectView, obj: Obj) -> bool:
     if not isinstance(obj, Inst | LibInst) or is_built(project, obj):
         return False
-    return owns_weights(project, obj) or (isinstance(obj, Inst) and builds_weights(project, frozenset({obj.cls})) is not None)
+    return owns_weights(project, obj) or (
+        isinstance(obj, Inst) and builds_weights(project, frozenset({obj.cls})) is not None
+    )
 
 
 def _filling(function: FunctionView, given: set[Inst]) -> set[Inst]:
@@ -183,6 +185,22 @@ first trace: for a second model TensorFlow raises. Build the models before (`mod
 call), or make a hybrid function for each.""",
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Scale(tf.keras.layers.Layer):
+    def build(self, shape):
+        self.k = self.add_weight(shape=(shape[-1],), initializer="ones")
+    def call(self, x):
+        return x * self.k
+def target(layer, x):
+    return layer(x)
+r1 = target(Scale(), tf.ones([1, 2]))
+r2 = target(Scale(), tf.ones([1, 2]))
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

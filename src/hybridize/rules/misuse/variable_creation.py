@@ -18,6 +18,7 @@ from hybridize.rules.late import made_late
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
+
 def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A call that makes something with variables, where nothing keeps it from running again."""
     slot, pos = instr[2], instr[-1]
@@ -135,6 +136,24 @@ outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
     passes=passes,
     root=_at_root,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Scale:
+    def __init__(self):
+        self.w = None
+    def __call__(self, x):
+        if self.w is None:
+            self.w = tf.Variable(2.0)
+        return self.w * x
+def target(x):
+    scale = Scale()
+    return scale(x)
+r1 = target(tf.constant(1.0))
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf
