@@ -50,19 +50,25 @@ def scan(view: FrameView) -> Iterator[Hit]:
             free = invariant or dataset or (signed and view.mask(entry) & ~OPERATION != 0)
             why = _why(flow, site, phi, entry, backs, free)
             if why is not None:
-                position = _assigned(view, backs) or site.instr[-1]
+                assigned = list(_assigned(view, backs))
+                position = assigned[0] if assigned else site.instr[-1]
                 name = view.code.slot_names.get(phi[1], "a variable")
                 # What replaces None may be as good as zeros.
                 level = Level.WARNING if view.value(entry) == NONE_V else Level.ERROR
                 message = f"`{name}` changes in a loop of the graph: {why}"
-                yield Hit(position, message, mask, _places(flow, site, phi[1], message, position), level=level)
+                yield Hit(
+                    position, message, mask, _places(flow, site, phi[1], message, assigned or [position]), level=level
+                )
 
 
-def _places(flow: Control, site: Site, head: int, message: str, position: int) -> tuple[Evidence, ...]:
-    """The hit, and where the loop asks whether the variable is None."""
+def _places(flow: Control, site: Site, head: int, message: str, assigned: list[int]) -> tuple[Evidence, ...]:
+    """The hit, other places that give the variable its value, and where the loop asks whether it is None."""
     path = flow.view.code.path
-    lines = {instr[-1] >> 16 for instr in _questions(flow, site, head)} - {position >> 16}
-    return (Evidence(message, path, position >> 16), *(Evidence("is asked here", path, n) for n in sorted(lines)))
+    given = dict.fromkeys(position >> 16 for position in assigned)
+    lines = {instr[-1] >> 16 for instr in _questions(flow, site, head)} - set(given)
+    first, *others = given
+    also = [Evidence("or is given its value here", path, line) for line in others]
+    return (Evidence(message, path, first), *also, *(Evidence("is asked here", path, n) for n in sorted(lines)))
 
 
 def _has_signature(view: FrameView) -> bool:
@@ -148,13 +154,19 @@ def _is(flow: Control, slot: int, head: int, depth: int) -> bool:
     return made is not None and made[0] in (Op.REFINE, Op.COPY) and _is(flow, made[2], head, depth + 1)
 
 
-def _assigned(view: FrameView, backs: list[int]) -> int | None:
-    """The place of the statement that makes the new value."""
-    for back in backs:
-        made = view.definition(back)
-        if made is not None and made[0] in (Op.BINARY, Op.INPLACE, Op.CALL, Op.ITEM, Op.LIST, Op.TUPLE, Op.UNPACK):
-            return int(made[-1])
-    return None
+def _assigned(view: FrameView, backs: list[int]) -> Iterator[int]:
+    """The places of the statements that make the new value, those in branches included."""
+    todo, seen = list(backs), set(backs)
+    while todo:
+        made = view.definition(todo.pop(0))
+        if made is None:
+            continue
+        if made[0] in (Op.BINARY, Op.INPLACE, Op.CALL, Op.ITEM, Op.LIST, Op.TUPLE, Op.UNPACK):
+            yield int(made[-1])
+        elif made[0] in (Op.PHI, Op.COPY):
+            new = [made[2]] if made[0] == Op.COPY else [slot for _, slot in made[2]]
+            todo += [slot for slot in new if slot not in seen]
+            seen.update(new)
 
 
 # Shapes that change by what is done to the variable itself -----------------------------------------------------------
