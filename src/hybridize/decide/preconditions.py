@@ -9,6 +9,7 @@ and the status that says why it failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final, TypeAlias
 
 from hybridize.decide.documentation import CODES, status_of
@@ -98,6 +99,7 @@ _COMPUTES: Final = Condition(_computes, YES, "no-tensor-computation", "computes 
 _NOTHING: Final = Condition(_computes, NO, "", "computes with TensorFlow")
 
 
+@cache
 def table(options: Options) -> tuple[Precondition, ...]:
     """The preconditions in force."""
     literal = _literal if options.strict_literals else _retraces

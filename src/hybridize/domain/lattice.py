@@ -8,7 +8,9 @@ from typing import Final
 from hybridize.domain.objects import (
     BOTTOM,
     Bound,
+    Container,
     Heap,
+    Inst,
     Lit,
     Obj,
     Prim,
@@ -45,6 +47,8 @@ _memo: dict[tuple[Value, Value], Value] = {}
 _many: dict[tuple[Value, ...], Value] = {}
 _values: dict[Value, Value] = {}
 _summaries: dict[Value, Value] = {}
+_holders: dict[Value, tuple[Obj, ...]] = {}
+_each: dict[Value, list[Value]] = {}
 
 
 def reset_lattice() -> None:
@@ -53,6 +57,8 @@ def reset_lattice() -> None:
     _many.clear()
     _values.clear()
     _summaries.clear()
+    _holders.clear()
+    _each.clear()
 
 
 def join(a: Value, b: Value) -> Value:
@@ -93,16 +99,39 @@ def join_all(values: list[Value] | tuple[Value, ...]) -> Value:
     return found
 
 
+def holders(value: Value) -> tuple[Obj, ...]:
+    """The objects of a value that hold others: instances, tuples and containers."""
+    found = _holders.get(value)
+    if found is None:
+        found = _holders[value] = tuple([obj for obj in value if isinstance(obj, _HOLDING)])
+    return found
+
+
+def each(value: Value) -> list[Value]:
+    """The objects of a value one by one, in an order that is the same in every run."""
+    found = _each.get(value)
+    if found is None:
+        found = _each[value] = [obj.value for obj in sorted(value, key=repr)]
+    return found
+
+
+_HOLDING: Final = (Inst, Tup, Container)
+#: The kinds of objects that are summarized among themselves where there are many; there are no classes below these.
+_SUMMARIZED: Final = frozenset({Lit, Prim, Tensor, Tup, Stream, Unknown})
+
+
 def normalize(value: Value) -> Value:
     """Summarizes what is over its bound; the result covers the value and does not depend on any order."""
+    rest: list[Obj] = [obj for obj in value if type(obj) not in _SUMMARIZED]
+    if len(rest) == len(value) <= MAX_OBJECTS:
+        return frozenset(rest)
     lits: dict[str, list[Lit]] = {}
     prims: dict[str, list[Prim]] = {}
     tensors: list[Tensor] = []
     tuples: list[Tup] = []
     streams: dict[str, list[Stream]] = {}
     unknowns: list[Unknown] = []
-    rest: list[Obj] = []
-    for obj in value:
+    for obj in value if not rest else [obj for obj in value if type(obj) in _SUMMARIZED]:
         if isinstance(obj, Lit):
             lits.setdefault(obj.kind, []).append(obj)
         elif isinstance(obj, Prim):
@@ -115,8 +144,6 @@ def normalize(value: Value) -> Value:
             streams.setdefault(obj.kind, []).append(obj)
         elif isinstance(obj, Unknown):
             unknowns.append(obj)
-        else:
-            rest.append(obj)
     if len(rest) > MAX_OBJECTS or TOO_MANY in value:
         rest, unknowns = [], [TOO_MANY]  # once summarized, always summarized: joins must only grow
     out: list[Obj] = rest

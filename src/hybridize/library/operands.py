@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any, Final, TypeAlias
 
-from hybridize.domain.lattice import join_all
+from hybridize.domain.lattice import each, join_all
 from hybridize.domain.objects import BOTTOM, Value, tensor, tup
 from hybridize.domain.objects import unknown as unknown_object
 from hybridize.domain.tensors import (
@@ -56,7 +56,7 @@ def expand(call: Call, one: Callable[[Call], Value]) -> Value:
     choices: list[list[Value]] = []
     combinations = 1
     for value in values:
-        split = [obj.value for obj in sorted(value, key=repr)] if len(value) <= 4 else [value]
+        split = each(value) if len(value) <= 4 else [value]
         if combinations * len(split) > _MAX_COMBINATIONS:
             split = [value]
         combinations *= len(split)

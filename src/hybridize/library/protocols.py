@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from hybridize.domain.lattice import holders as holding
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import BOTTOM, Container, Inst, Obj, Tup, Value
 
@@ -14,8 +15,6 @@ FORMATTED: Final = ("__format__", "__str__", "__repr__")
 SHOWN: Final = ("__str__", "__repr__")
 _REPRESENTED: Final = ("__repr__",)
 _DEEPEST: Final = 2
-#: What can answer itself, or holds what can.
-_HOLDING: Final = (Inst, Tup, Container)
 
 
 def ask(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int, *args: Value) -> Value:
@@ -52,8 +51,8 @@ def _held(engine: Any, frame: Any, holders: Iterable[Obj], seen: dict[Obj, None]
         elif isinstance(holder, Container):
             values = engine.cells_of(frame, holder)
         for value in values:
-            for obj in value:
-                if isinstance(obj, _HOLDING) and obj not in seen:
+            for obj in holding(value):
+                if obj not in seen:
                     seen[obj] = None
                     found.append(obj)
     return found

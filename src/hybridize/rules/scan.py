@@ -114,8 +114,11 @@ class Scanner:
         """What rules say of the function itself."""
         for rule in rules:
             assert rule.root is not None
-            for hit in self._guarded(rule, rule.root, function):
-                gathered.add(_root_result(function, rule, hit))
+            try:  # not `_guarded`: one generator more for each rule and function
+                for hit in rule.root(function):
+                    gathered.add(_root_result(function, rule, hit))
+            except Exception as error:
+                self._failed(rule, error)
 
     def _gathered(self, function: FunctionView) -> _Gathered:
         """What the extent of a function carries."""

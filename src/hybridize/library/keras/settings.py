@@ -319,8 +319,14 @@ def cast_inputs(call: Call, args: list[Value]) -> list[Value]:
     return [cast_value(call, value, dtype, i == 0) for i, value in enumerate(args)]
 
 
+#: What is cast, and what holds it.
+_CAST: Final = (Tensor, Tup, Container)
+
+
 def cast_value(call: Call, value: Value, dtype: str | None, first: bool = True) -> Value:
     """A value after Keras' casting to a dtype."""
+    if not any(isinstance(obj, _CAST) for obj in value):
+        return value
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):

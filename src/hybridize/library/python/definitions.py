@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
-from hybridize.domain.lattice import join, join_all
+from hybridize.domain.lattice import holders, join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
     EVERY,
@@ -126,10 +126,6 @@ def _attr_field(call: Call) -> Value:
 # Copies --------------------------------------------------------------------------------------------------------------
 
 
-#: What has copies, or holds what has.
-_COPIED: Final = (Container, Inst, Tup)
-
-
 class _Copier:
     """Copies values for one call: fresh containers, one for each kind and depth; each original is copied once."""
 
@@ -145,7 +141,7 @@ class _Copier:
         known = self.known[depth]
         found = known.get(value)
         if found is None:
-            if any(isinstance(obj, _COPIED) for obj in value):
+            if holders(value):
                 found = join_all([self.copied(obj, depth) for obj in value])
             else:
                 found = value
@@ -190,7 +186,9 @@ class _Copier:
         step, place = frame.step, (frame.code, pos)
         for key, cell in list(obj.fields.items()):
             cell.readers[step] = step.runs
-            value = self.copies(cell.value, depth - 1)
+            value = cell.value
+            if depth > 1 and holders(value):
+                value = self.copies(value, depth - 1)
             target = made.cell(key)
             if value is target.value:  # as it is where the call is only repeated
                 target.writes[place] = None
