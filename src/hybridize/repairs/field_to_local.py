@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from hybridize.domain.objects import Inst
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.fields import Use, field_of, field_uses, is_constructor, is_preceded
+from hybridize.repairs.fields import Use, field_of, field_uses, is_constructor, is_preceded, receiver
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.names import local_name
 from hybridize.repairs.passed_field import Passed, handed, passed
@@ -30,7 +31,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     if not uses:
         return
     here = [use for use in uses if use.file is file and _within(use, own)]
-    others = [use for use in uses if use not in here and not is_constructor(use)]
+    others = [u for u in uses if u not in here and not is_constructor(u) and not _is_copied_in_vain(bench, u, uses)]
     needed = [group for group in _by_function(others) if not _keeps_to_itself(group)]
     writes = [use.statement for use in here if use.kind in _WRITES]
     helped = passed(bench, file, own, needed, name, writes) if here else None
@@ -49,6 +50,21 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         doubt = f"who uses this code may read the attribute `{name}`"
     spans = tuple((file.path, start(use.statement), end(use.statement)) for use in here if use.kind != "read")
     yield Change(tuple(edits), f"the field `{name}` of one call becomes a local variable", doubt, spans=spans)
+
+
+def _is_copied_in_vain(bench: Bench, use: Use, uses: list[Use]) -> bool:
+    """Whether a read only goes into a field that nobody reads (`self.attn = self.inner.attn`)."""
+    statement = use.statement
+    if use.kind != "read" or not isinstance(statement, ast.Assign) or statement.value is not use.node:
+        return False
+    target = statement.targets[0]
+    if len(statement.targets) != 1 or not isinstance(target, ast.Attribute) or not any(map(is_constructor, uses)):
+        return False
+    owners = receiver(bench, use.code, target)
+    if not owners or not all(isinstance(o, Inst) for o in owners):
+        return False
+    kept = [field_uses(bench, o, target.attr) for o in owners if isinstance(o, Inst)]
+    return all(found is not None and all(u.kind == "write" for u in found) for found in kept)
 
 
 def _within(use: Use, own: FunctionNode) -> bool:

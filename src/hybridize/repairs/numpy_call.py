@@ -16,6 +16,8 @@ from hybridize.repairs.text import FunctionNode, SourceFile, end, start
 from hybridize.source.syntax import walk
 
 _ANY_RANK: Final = 99
+#: Fields that arrays and tensors have alike.
+_SHARED: Final = frozenset({"shape", "dtype", "ndim"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,7 @@ def _by_form(
     bench: Bench, file: SourceFile, call: ast.Call, tf: str, asked: tuple[str, Form, dict[str, ast.expr]]
 ) -> Change:
     name, form, parts = asked
+    _serves(file, call)
     texts = {"tf": tf}
     met: set[str | None] = set()
     for number, (param, node) in enumerate(parts.items()):
@@ -187,6 +190,22 @@ def _by_form(
     said = f"`{name.removeprefix('builtins.')}` becomes `{text.partition('(')[0] or tf}`"
     span = (file.path, start(call), end(call))
     return Change((file.replace(call, text),), said, doubt, spans=(span,), later=tuple(later))
+
+
+def _serves(file: SourceFile, call: ast.Call) -> None:
+    """Raises where the result, or the variable that it goes to, is asked for what only an array has."""
+    parent, own = file.parents[call], file.function(call)
+    asked: list[ast.AST] = [call]
+    if isinstance(parent, ast.Assign) and own is not None:
+        names = {t.id for t in parent.targets if isinstance(t, ast.Name)}
+        asked += [n for n in walk(own) if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
+    for node in asked:
+        around = file.parents[node]
+        if isinstance(around, ast.Attribute) and around.attr not in _SHARED:
+            raise NotOffered(f"`{around.attr}` of the array")
+        part = around if isinstance(around, ast.Subscript) and around.value is node else None
+        if part is not None and (not isinstance(part.ctx, ast.Load) or isinstance(part.slice, ast.List)):
+            raise NotOffered("elements of the array are written, or chosen by a list")
 
 
 def _written(text: str | None, source: str) -> str:
@@ -228,6 +247,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _change(bench: Bench, file: SourceFile, call: ast.Call, tf: str, name: str, twin: _Twin) -> Change:
+    _serves(file, call)
     words = {k.arg for k in call.keywords}
     if len(call.args) > twin.most or not words <= twin.names or any(isinstance(a, ast.Starred) for a in call.args):
         raise NotOffered(f"`{name}` is given arguments that TensorFlow does not take")

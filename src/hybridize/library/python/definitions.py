@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     Lit,
     Obj,
     Tup,
+    Unknown,
     Value,
     bound,
     tup,
@@ -164,6 +165,8 @@ class _Copier:
             return twin.value
         if isinstance(obj, Tup) and depth > 0:
             return tup([self.copies(item, depth - 1) for item in obj.items], obj.kind, obj.names).value
+        if isinstance(obj, Unknown):
+            return unknown("the result of `copy.copy`").value  # what is written into it stays with the copy
         return obj.value
 
     def _has_twin(self, obj: Inst) -> bool:
