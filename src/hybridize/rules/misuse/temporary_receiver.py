@@ -3,58 +3,102 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Class
+from hybridize.domain.objects import Class, Inst, Lib, Lit, Obj, Value
 from hybridize.facts.model import Evidence, FunctionKind
-from hybridize.facts.origins import call_at, definitions
+from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.misuse.unhashable import _is_property
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.rules.parts import Uses, uses_in
+from hybridize.rules.views import FunctionView, ProjectView
 
-_DEPTH = 2
+_DEPTH: Final = 2
+_NO_VALUE: Final[Value] = frozenset()
+#: What looks at an attribute of a method, or at whether there is one.
+_LOOKS: Final = frozenset({Op.ATTR, Op.COMPARE, Op.IF})
+
+#: By the name of a method the frames that ask an object for it which goes, with where they do.
+_Asked: TypeAlias = "dict[str, list[tuple[Frame, int, int]]]"
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """Calls of the form `C(...).method(x)`, also where a function makes the object."""
+    """Methods asked of objects that nothing holds, to be called at once (`C(...).method(x)`) or later."""
     if function.facts.kind is not FunctionKind.METHOD or _is_property(function):
         return
+    asked = function.project.shared("asked of temporary objects", lambda: _asked(function.project))
     seen: set[tuple[str, int]] = set()
-    for caller, pos, _, how in function.callers():
-        place = (caller.code.path, pos)
-        if how not in ("call", "hybrid") or place in seen:
+    for frame, pos, owner in asked.get(function.code.name, ()):
+        place = (frame.code.path, pos)
+        if place in seen or not any(_finds(o, function.code) for o in frame.vals[owner] or ()):
             continue
         seen.add(place)
-        if any(_on_temporary(function, caller, call) for call in _calls(caller, pos)):
-            said = "is called on a temporary object, which is gone when the graph looks for it"
-            here = Evidence(said, caller.code.path, pos >> 16)
-            yield Hit(pos, said, path=caller.code.path, evidence=(here,))
+        said = "is called on a temporary object, which is gone when the graph looks for it"
+        here = Evidence(said, frame.code.path, pos >> 16)
+        yield Hit(pos, said, path=frame.code.path, evidence=(here,))
 
 
-def _calls(frame: Frame, pos: int) -> Iterator[Instr]:
-    """The calls at a position: those of a chain `f(x).g(y)` all stand at its start."""
-    if call_at(frame.code, pos) is not None:
-        yield from (i for i in index_of(frame.code).flat if i[0] == Op.CALL and i[-1] == pos)
-
-
-def _on_temporary(function: FunctionView, frame: Frame, call: Instr) -> bool:
-    made = definitions(frame.code).get(call[2])
-    if made is None or made[0] != Op.ATTR or made[3] != function.code.name:
+def _finds(obj: Obj, code: Code) -> bool:
+    """Whether an object of the project has a method from the class that defines it."""
+    if not isinstance(obj, Inst):
         return False
-    return _is_chained(frame, made) and _fresh(frame, made[2], _DEPTH)
+    owner = next((c for c in obj.cls.mro if isinstance(c, Class) and code.name in c.fields), None)
+    return owner is not None and owner.code is code.parent
 
 
-def _is_chained(frame: Frame, attribute: Instr) -> bool:
-    """Whether an attribute is read of the very expression that makes the object: both begin at one place."""
-    maker = definitions(frame.code).get(attribute[2])
-    return maker is not None and 0 <= maker[-1] - attribute[-1] <= 1
+def _asked(project: ProjectView) -> _Asked:
+    found: _Asked = {}
+    for code, frames in project.solution.frames.items():
+        reads = [(i[3], i[2], i) for i in index_of(code).of(Op.ATTR) if _may_be_new(code, i[2])]
+        by_name = [i for i in index_of(code).of(Op.CALL) if len(i[3]) == 2] if "getattr" in index_of(code).names else []
+        if not reads and not by_name:
+            continue
+        uses = uses_in(code)
+        for frame in frames:
+            named = [(name, call[3][0][0], call) for call in by_name for name in _named(frame, call)]
+            for name, owner, instr in (*reads, *named):
+                if _goes(frame, uses, owner, instr) and _fresh(frame, owner, _DEPTH):
+                    found.setdefault(name, []).append((frame, instr[-1], owner))
+    return found
+
+
+def _may_be_new(code: Code, slot: int) -> bool:
+    made = definitions(code).get(slot)
+    return made is not None and made[0] in (Op.CALL, Op.PHI, Op.ITEM)
+
+
+def _named(frame: Frame, call: Instr) -> list[str]:
+    """The attribute that `getattr` is asked for."""
+    func = frame.vals[call[2]] or _NO_VALUE
+    if not any(isinstance(o, Lib) and o.name == "builtins.getattr" for o in func):
+        return []
+    return [str(o.const) for o in frame.vals[call[3][1][0]] or () if isinstance(o, Lit)]
+
+
+def _goes(frame: Frame, uses: Uses, owner: int, instr: Instr) -> bool:
+    """Whether nothing holds an object once its method was asked for, or once the function has returned that."""
+    method = uses.get(instr[1], ())
+    if method and all(use[0] in _LOOKS for use in method):
+        return False
+    others = [use for use in uses.get(owner, ()) if use is not instr]
+    if owner not in frame.code.slot_names:
+        return not others
+    returned = any(use[0] == Op.RETURN for use in method) and frame.code.kind == "function"
+    return returned and all(use[0] in (Op.ATTR, Op.DEL_LOCAL) for use in others)
 
 
 def _fresh(frame: Frame, slot: int, depth: int) -> bool:
-    """Whether the expression itself makes the object in a slot, and nobody keeps it."""
+    """Whether the code itself makes the object in a slot, and nobody keeps it."""
     made = definitions(frame.code).get(slot)
+    if made is not None and made[0] == Op.PHI:
+        return bool(depth) and all(_fresh(frame, each, depth - 1) for _, each in made[2])
+    if made is not None and made[0] == Op.ITEM and depth:
+        shown = definitions(frame.code).get(made[2])
+        displayed = shown is not None and shown[0] in (Op.LIST, Op.TUPLE) and made[2] not in frame.code.slot_names
+        return displayed and shown is not None and all(_fresh(frame, each, depth - 1) for each, _ in shown[2])
     if made is None or made[0] != Op.CALL:
         return False
     func = frame.vals[made[2]] or frozenset()
@@ -65,7 +109,7 @@ def _fresh(frame: Frame, slot: int, depth: int) -> bool:
     if not depth or not callees:
         return False
     owner = definitions(frame.code).get(made[2])
-    fluent = owner is not None and owner[0] == Op.ATTR and _is_chained(frame, owner)
+    fluent = owner is not None and owner[0] == Op.ATTR and owner[2] not in frame.code.slot_names
     fluent = fluent and owner is not None and _fresh(frame, owner[2], depth - 1)
     return all(_returns_fresh(callee, depth - 1, fluent) for callee in callees)
 
