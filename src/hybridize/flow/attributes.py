@@ -264,6 +264,8 @@ class Attributes(Cells):
                     return self._property(frame, item, receiver, pos)
                 if item.kind in ("hybrid", "scoped", "dispatch"):
                     return bound(item, receiver).value
+                if item.kind == "partialmethod":
+                    return wrapper("partial", self.bind_all(frame, item.inner, receiver, pos), *item.extra).value
             case Lib(name=name) if name.startswith("builtins.") and isinstance(receiver, Inst):
                 base, _, method = name.rpartition(".")  # `__getattr__ = dict.__getitem__`
                 if base in self.mro_names(receiver) and registry.method_spec(base, method) is not None:

@@ -106,7 +106,10 @@ def _hasattr(call: Call) -> Value:
     value = call.arg(0)
     for obj in value:
         if isinstance(obj, Inst) and isinstance(name, str) and name not in obj.fields:
-            call.engine.find_method(call.frame, obj, name)  # asking runs a property
+            found = call.engine.find_method(call.frame, obj, name)  # asking runs a property
+            hook = call.engine.find_method(call.frame, obj, "__getattr__") if not found else BOTTOM
+            if hook:
+                call.call(hook, literal(name).value)
     if value and name in _OF_TENSORS and all(isinstance(o, Tensor) and o.kind in ("dense", "variable") for o in value):
         return literal(True).value
     return BOOL_V

@@ -177,9 +177,8 @@ def _partial(call: Call) -> Value:
 
 
 def _partialmethod(call: Call) -> Value:
-    return (
-        wrapper("partial", call.arg(0), (), tuple(call.kwargs.items())).value if len(call.args) < 2 else _partial(call)
-    )
+    """A method with arguments of its own, which comes to be when it is asked of an object."""
+    return wrapper("partialmethod", call.arg(0), tuple(call.args[1:]), tuple(call.kwargs.items())).value
 
 
 #: A reduction goes through so many known items one by one.

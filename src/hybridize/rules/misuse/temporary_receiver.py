@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Class, Inst, Lib, Lit, Obj, Value
+from hybridize.domain.objects import Class, Func, Inst, Lib, Lit, Obj, Value, Wrapper
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
@@ -31,7 +31,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     asked = function.project.shared("asked of temporary objects", lambda: _asked(function.project))
     seen: set[tuple[str, int]] = set()
-    for frame, pos, owner in asked.get(function.code.name, ()):
+    found = [each for name in (function.code.name, *_partials(function, asked)) for each in asked.get(name, ())]
+    for frame, pos, owner in found:
         place = (frame.code.path, pos)
         if place in seen or not any(_finds(o, function.code) for o in frame.vals[owner] or ()):
             continue
@@ -39,6 +40,16 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         said = "is called on a temporary object, which is gone when the graph looks for it"
         here = Evidence(said, frame.code.path, pos >> 16)
         yield Hit(pos, said, path=frame.code.path, evidence=(here,))
+
+
+def _partials(function: FunctionView, asked: _Asked) -> Iterator[str]:
+    """The names under which a class has the method with arguments of its own (`functools.partialmethod`)."""
+    parent = function.code.parent
+    for cls in function.project.solution.world.classes.get(parent, ()) if parent is not None else ():
+        for name in asked.keys() & cls.fields.keys():
+            made = [o for o in cls.fields[name].value if isinstance(o, Wrapper) and o.kind == "partialmethod"]
+            if any(isinstance(o, Func) and o.code is function.code for each in made for o in each.inner):
+                yield name
 
 
 def _finds(obj: Obj, code: Code) -> bool:

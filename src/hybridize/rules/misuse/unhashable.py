@@ -121,7 +121,7 @@ def unhashable(cls: Class) -> Evidence | None:
 
 def _unhashable_field(obj: Inst) -> Evidence | None:
     """Why the hash that a frozen data class computes of its fields fails."""
-    options = _dataclass_options(obj.cls)
+    options = dataclass_options(obj.cls)
     if options is None or not (options.get("frozen") or options.get("unsafe_hash")) or not options.get("eq", True):
         return None
     if "__hash__" in obj.cls.fields:
@@ -135,13 +135,13 @@ def _unhashable_field(obj: Inst) -> Evidence | None:
 
 
 def _is_comparing_dataclass(cls: Class) -> bool:
-    chosen = _dataclass_options(cls)
+    chosen = dataclass_options(cls)
     if chosen is None:
         return False
     return chosen.get("eq", True) and not chosen.get("frozen") and not chosen.get("unsafe_hash")
 
 
-def _dataclass_options(cls: Class) -> dict[str, bool] | None:
+def dataclass_options(cls: Class) -> dict[str, bool] | None:
     """What the decorator of a data class is given; None for any other class."""
     for node in cls.code.decorators:
         name = node.func if isinstance(node, ast.Call) else node
@@ -164,7 +164,7 @@ def unreferable(project: ProjectView, cls: Class) -> Evidence | None:
         if not isinstance(base, Class) or base.foreign:
             return None
         if "__slots__" not in base.fields:
-            options = _dataclass_options(base) or {}
+            options = dataclass_options(base) or {}
             if not options.get("slots") or options.get("weakref_slot"):
                 return None
             line = line or base.code.line
