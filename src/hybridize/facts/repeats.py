@@ -7,6 +7,7 @@ from typing import Final
 from hybridize.domain.objects import Cell, Class, Container, Inst, Lit, Value
 from hybridize.facts.guards import CONSTANT, SET_UP, holds_plain_tensor, is_flagged, set_up_once, stored
 from hybridize.facts.lifted import lifted
+from hybridize.facts.restored import RESTORED
 from hybridize.flow.frames import Effect, Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
@@ -27,6 +28,8 @@ def repeatable(frame: Frame, effect: Effect) -> str:
         return SET_UP if is_flagged(frame, effect.position) else ""
     if effect.kind not in ("attribute", "global", "closure", "item", "mutate"):
         return ""
+    if _finds_there(frame, effect):
+        return RESTORED
     if effect.detail.rpartition(".")[2] in _TAKES:
         return ""
     slots = stored(frame, effect.position)
@@ -43,6 +46,18 @@ def repeatable(frame: Frame, effect: Effect) -> str:
     return CONSTANT if _same_constant(frame, effect, slots) else ""
 
 
+def _finds_there(frame: Frame, effect: Effect) -> bool:
+    """Whether a `defaultdict` is asked for keys that it has: nothing is made."""
+    if effect.kind != "item" or not isinstance(effect.target, Container):
+        return False
+    found = index_of(frame.code).at(effect.position)
+    if any(i[0] in (Op.SET_ITEM, Op.DEL_ITEM, Op.CALL) for i in found):
+        return False
+    reads = [i for i in found if i[0] == Op.ITEM and effect.target in (frame.vals[i[2]] or _NO_VALUE)]
+    keys = {o.const if isinstance(o, Lit) else None for i in reads for o in frame.vals[i[3]] or ()}
+    return bool(keys) and keys <= effect.target.fields.keys()
+
+
 def _fills_gap(frame: Frame, effect: Effect) -> bool:
     """Whether a change puts something under a key that is the same in every call, if nothing is there."""
     keys: list[int] = []
@@ -51,7 +66,7 @@ def _fills_gap(frame: Frame, effect: Effect) -> bool:
     elif effect.kind == "item":  # a `defaultdict` makes what is looked for
         found = index_of(frame.code).at(effect.position)
         if not any(i[0] in (Op.SET_ITEM, Op.DEL_ITEM, Op.CALL) for i in found):
-            keys = [i[3] for i in found if i[0] == Op.ITEM]
+            keys = [i[3] for i in found if i[0] == Op.ITEM and effect.target in (frame.vals[i[2]] or _NO_VALUE)]
     return bool(keys) and all(isinstance(o, Lit) for slot in keys for o in frame.vals[slot] or (None,))
 
 

@@ -110,6 +110,10 @@ class HeapAccess(Attributes):
         """Notes that reading a missing key of a container inserts it (`defaultdict`)."""
         self.world.allocated[container, "inserts"] = container
 
+    def note_rebuilt(self, container: Container) -> None:
+        """Notes a mapping that is no longer the same when it is made of its keys and values (`Counter`)."""
+        self.world.allocated[container, "rebuilt"] = container
+
     def reads_from(self, container: Container, source: Container) -> None:
         """Notes that reading a container gives what is in another at that time (`ChainMap`)."""
         self.world.allocated[container, source, "source"] = source

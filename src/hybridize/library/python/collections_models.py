@@ -96,6 +96,7 @@ def _defaultdict(call: Call) -> Value:
 
 def _counter(call: Call) -> Value:
     made = call.new("dict", "counter")
+    call.engine.note_rebuilt(made)
     call.engine.lose_exactness(made)
     call.engine.write(call.frame, made.rest_cell(), INT_V, call.pos)
     for value in (*call.args, call.rest):
@@ -107,6 +108,7 @@ def _counter(call: Call) -> Value:
 
 def _chain_map(call: Call) -> Value:
     made = call.new("dict", "chained")
+    call.engine.note_rebuilt(made)
     call.engine.lose_exactness(made)
     for value in (*call.args, call.rest):
         for obj in value:

@@ -11,6 +11,7 @@ from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.rebuilt import plain_reads, rebuilt
 from hybridize.rules.views import FunctionView, ProjectView
 
 #: Containers that `tf.function` does not take apart and Python does not hash.
@@ -42,6 +43,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 if message not in seen:
                     seen.add(message)
                     yield Hit(function.code.position, message, evidence=(*_here(function, frame, message), *evidence))
+            for name, position, attribute in plain_reads(frame, value) if i or not receives else ():
+                said = f"`{param.name}` is a `{name}`, which arrives as a plain sequence: without `{attribute}`"
+                evidence = (*_here(function, frame, said), Evidence(said, frame.code.path, position >> 16))
+                yield Hit(position, said, evidence=evidence)
 
 
 def _here(function: FunctionView, frame: Frame, message: str) -> list[Evidence]:
@@ -75,7 +80,10 @@ def _problems(
     project: ProjectView, value: Value, receiver: bool, depth: int
 ) -> Iterator[tuple[str, tuple[Evidence, ...]]]:
     for obj in value:
-        if isinstance(obj, Inst):
+        again = None if receiver else rebuilt(project, obj)
+        if again is not None:
+            yield again, ()
+        elif isinstance(obj, Inst):
             cause = unhashable(obj.cls) or _unhashable_field(obj)
             if receiver:
                 cause = cause or unreferable(project, obj.cls)
@@ -190,7 +198,9 @@ RULE = Rule(
     details="""TensorFlow looks traces up by the arguments: lists, tuples, dictionaries and tensors are taken
 apart, any other object is hashed. Sets, namespaces (`types.SimpleNamespace`, `argparse.Namespace`), data classes that
 compare by value, and classes with `__eq__` but no `__hash__` raise. The receiver of a hybrid method is also referred to
-weakly, which instances of classes with `__slots__` and of named tuples don't allow. Add `__hash__`, `eq=False`, or
+weakly, which instances of classes with `__slots__` and of named tuples don't allow. What is taken apart is also put
+together again: a `Counter` of pairs, a dictionary sorted by its keys, a class of one's own that derives from list or
+tuple as a plain one, one that derives from dict without arguments. Add `__hash__`, `eq=False`, or
 `__weakref__` to the slots.""",
     root=scan,
     bare=True,
@@ -279,8 +289,54 @@ r1 = target(types.SimpleNamespace(k=2), tf.constant(1))
             line=3,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import collections
+import tensorflow as tf
+def target(counts, x):
+    return x * counts["a"]
+r = target(collections.Counter("aab"), tf.constant(1))
+""",
+            line=3,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Path(list):
+    def length(self):
+        return float(len(self))
+def target(path, x):
+    return x * path.length()
+path = Path([1, 2])
+r = target(path, tf.constant(1.0))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(table, x):
+    return x * table["scale"]
+r = target({"scale": 2.0, 0: 1.0}, tf.constant(1.0))
+""",
+            line=2,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+class Settings(dict):
+    def scale(self):
+        return self["scale"]
+def target(settings, x):
+    return x * settings.scale()
+r = target(Settings(scale=2.0), tf.constant(1.0))
+"""
+        ),
         Example(
             """\
 import dataclasses
