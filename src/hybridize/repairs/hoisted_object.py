@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.objects import Class
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.regex import regex
@@ -84,7 +85,7 @@ def _change(bench: Bench, made: _Made, name: str) -> Change:
     wanted = made.target or _WORD.sub("_", name.rpartition(".")[2]).lower()
     parent = file.parents[own]
     if isinstance(parent, ast.ClassDef):
-        shown, edits = _in_constructor(made, parent, wanted)
+        shown, edits = _in_constructor(bench, made, parent, wanted)
     else:
         shown, edits = _in_front(made, wanted)
     reset = _reset(file, name, call, shown)
@@ -130,10 +131,12 @@ def _in_front(made: _Made, wanted: str) -> tuple[str, list[TextEdit]]:
     return shown, [TextEdit(file.path, (lead, 0), (lead, 0), text + "\n" * file.blank_lines_above(lead))]
 
 
-def _in_constructor(made: _Made, owner: ast.ClassDef, wanted: str) -> tuple[str, list[TextEdit]]:
+def _in_constructor(bench: Bench, made: _Made, owner: ast.ClassDef, wanted: str) -> tuple[str, list[TextEdit]]:
     """The object as a field that the constructor makes last."""
     file, own = made.file, made.own
     init = next((n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+    if init is None and not own.decorator_list and own.args.args and not _has_heirs(bench, made.code):
+        return _in_new_constructor(made, owner, wanted)
     if init is None or own.decorator_list or not own.args.args or own is init or not init.args.args:
         raise NotOffered("its class has no constructor that could make it")
     receiver, there = own.args.args[0].arg, init.args.args[0].arg
@@ -160,6 +163,46 @@ def _in_constructor(made: _Made, owner: ast.ClassDef, wanted: str) -> tuple[str,
     if edit is None or isinstance(init.body[-1], ast.Return | ast.Raise):
         raise NotOffered("the constructor shares its lines")
     return f"{receiver}.{field}", [edit]
+
+
+#: Bases whose classes are made in ways of their own.
+_SPECIAL = frozenset(
+    "NamedTuple Enum IntEnum StrEnum Flag Protocol TypedDict ExtensionType BatchableExtensionType".split()
+)
+
+
+def _has_heirs(bench: Bench, code: Code) -> bool:
+    """Whether objects of classes that derive from a function's class are made: they may not call its constructor."""
+    owner = code.parent
+    known = bench.project.solution.world.instances
+    return any(c.code is not owner and any(isinstance(b, Class) and b.code is owner for b in c.mro) for c in known)
+
+
+def _in_new_constructor(made: _Made, owner: ast.ClassDef, wanted: str) -> tuple[str, list[TextEdit]]:
+    """The object as a field that a constructor makes, which the class gets for it."""
+    file, own = made.file, made.own
+    bases = {ast.unparse(base).rpartition(".")[2] for base in owner.bases}
+    first = next((n for n in owner.body if isinstance(n, FunctionNode)), own)
+    indent = file.indentation(first)
+    if owner.decorator_list or owner.keywords or bases & _SPECIAL or first.decorator_list or indent is None:
+        raise NotOffered("its class has no constructor that could make it")
+    receiver = own.args.args[0].arg
+    if not bound_before(file, free_names(file, made.call), owner.lineno):
+        raise NotOffered("what it is made of is not there in a constructor")
+    field = f"{own.name}_{wanted}" if owner.bases or wanted in file.attributes else wanted
+    while field in file.attributes:
+        field += "_"
+    inner = indent + (" " * 4 if "\t" not in indent else "\t")
+    lines = [f"def __init__({receiver}{', *args, **kwargs' if bases else ''}):"]
+    if bases:
+        lines.append(f"{inner}super().__init__(*args, **kwargs)")
+    made_there = f"{receiver}.{field} = {_dedented(made)}{_comment(made)}".split("\n")
+    lines += [f"{inner}{line}" for line in made_there]
+    apart = "\n" * min(file.blank_lines_above(first_line(own)) if own is not first else 1, 1)
+    # What stands there is written again: two constructors at once would be one too many.
+    start_, word = start(first), "async def" if isinstance(first, ast.AsyncFunctionDef) else "def"
+    stop = (start_[0], start_[1] + len(word))
+    return f"{receiver}.{field}", [TextEdit(file.path, start_, stop, "\n".join(lines) + f"\n{apart}{indent}{word}")]
 
 
 def _used(made: _Made, shown: str, reset: str) -> list[TextEdit]:
