@@ -165,7 +165,9 @@ def _functions(
     codes = [code for _, code in pairs]
     basis = Basis.of(solved, collector.extents.components)
     planned = plan(codes, [reports[i] for i in sorted(reports)], basis, all_safe=config.all_safe)
-    signatures = Signatures(scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures)
+    signatures = Signatures(
+        scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures, all_safe=config.all_safe
+    )
     configured = [signatures.configure(code, report) for code, report in zip(codes, planned.reports, strict=True)]
     compilation = Compilation(scanner.project, basis, asked=config.jit_compile)
     configured = [compilation.configure(code, report) for code, report in zip(codes, configured, strict=True)]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
 from hybridize.domain.objects import Container, Tup, Value
+from hybridize.facts.causes import argument_slot
+from hybridize.facts.growing import APPENDED, grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary
 from hybridize.facts.specs import Signature, spec_of
 from hybridize.facts.static_reads import StaticReads
@@ -31,11 +34,16 @@ _KERAS: Final = frozenset({"training", "mask"})
 class Site:
     """One call: where, whether Keras makes it, whether it runs eagerly, and what it passes."""
 
-    path: str
-    line: int
+    caller: Frame
+    position: int
     is_keras: bool
     is_eager: bool
     arguments: list[Value]
+
+    @property
+    def path(self) -> str:
+        """The file of the caller."""
+        return self.caller.code.path
 
 
 class Signatures:
@@ -45,11 +53,20 @@ class Signatures:
     a graph.
     """
 
-    def __init__(self, project: ProjectView, reached: set[Code], graphs: Mapping[Code, float], *, asked: bool) -> None:
+    def __init__(
+        self,
+        project: ProjectView,
+        reached: set[Code],
+        graphs: Mapping[Code, float],
+        *,
+        asked: bool,
+        all_safe: bool = False,
+    ) -> None:
         self.project = project
         self.reached = reached
         self.graphs = graphs
         self.asked = asked
+        self.all_safe = all_safe
         self.reads = StaticReads(project.symbolic)
 
     def configure(self, code: Code, report: FunctionReport) -> FunctionReport:
@@ -62,6 +79,8 @@ class Signatures:
         sites = list(self._sites(code, frames))
         signature = self._signature(code, facts, frames, sites)
         traces = self._traces(code, facts, frames, sites) if signature.traces > 1 else 1.0
+        grown = self._grown(code, facts, sites) if math.isfinite(traces) else None
+        traces = math.inf if grown is not None else traces
         varies = traces > 1 and not any(is_test_path(site.path) for site in sites)
         if not self.asked and not varies:
             return report
@@ -76,9 +95,27 @@ class Signatures:
             statuses.append(status_of(facts, "no-input-signature", said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
         relaxes = varies and converts and traces > _FEW_TRACES
-        if relaxes and self.reads.conflict(frames, any_rank=signature.ranks_differ) is None:
+        listed = grown is not None and grown.message == APPENDED  # a longer list is another structure
+        if relaxes and not listed and self.reads.conflict(frames, any_rank=signature.ranks_differ) is None:
             return _with(report, "reduce_retracing", "True")
+        if relaxes and grown is not None and not self.all_safe:
+            said = f"every call is traced anew: {grown.message}"
+            kept = status_of(facts, "not-worth-it", said, (grown,))
+            return replace(report, decision=replace(decision, action=Action.KEEP), statuses=(*report.statuses, kept))
         return report
+
+    def _grown(self, code: Code, facts: FunctionFacts, sites: list[Site]) -> Evidence | None:
+        """What a loop makes longer from one eager call to the next, among the arguments."""
+        bound = facts.kind.value in ("method", "classmethod")
+        for site in sites:
+            for index, param in enumerate(code.params) if site.is_eager else ():
+                if is_fixed(site.arguments[index]):
+                    continue
+                slot = argument_slot(site.caller, site.position, index, param.name, bound=bound)
+                found = grown_argument(site.caller, site.position, slot) if slot >= 0 else None
+                if found is not None:
+                    return found
+        return None
 
     def _traces(self, code: Code, facts: FunctionFacts, frames: list[Frame], sites: list[Site]) -> float:
         """How many graphs the eager calls need without a signature; each object has graphs of its own."""
@@ -142,7 +179,8 @@ class Signatures:
                 keras = how == "keras" or (caller.code.name == "call" and _in_class(caller.code))
                 path, line = caller.code.path, pos >> 16
                 if not any(first <= line <= last for first, last in self._failing(path)):
-                    yield Site(path, line, keras, how != "graph" and self.graphs.get(caller.code, 0.0) < 1, arguments)
+                    is_eager = how != "graph" and self.graphs.get(caller.code, 0.0) < 1
+                    yield Site(caller, pos, keras, is_eager, arguments)
 
     def _failing(self, path: str) -> list[tuple[int, int]]:
         """The lines of a file below `assertRaises` and `pytest.raises`."""

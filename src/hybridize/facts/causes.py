@@ -21,7 +21,7 @@ def argument_slot(caller: Frame, pos: int, index: int, name: str, *, bound: bool
             return int(slot)
     place = index - 1 if bound else index
     positional = call[3]
-    if place < len(positional) and not any(starred for _, starred in positional[: place + 1]):
+    if 0 <= place < len(positional) and not any(starred for _, starred in positional[: place + 1]):
         return int(positional[place][0])
     return -1
 

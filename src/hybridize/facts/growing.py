@@ -1,18 +1,35 @@
-"""Python ints that are a dim of a tensor which the loop around a call makes longer: another one at each call."""
+"""What the loop around a call makes longer in each turn: tensors, their sizes, lists. Each call sees another shape."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from hybridize.domain.objects import NONE, Container, Lib, Lit, Prim, Tensor, Value
+from hybridize.facts.causes import argument_slot
+from hybridize.facts.model import Evidence
+from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
-from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Loop, Op
+from hybridize.program.index import Index, index_of, instructions
+from hybridize.program.ir import NO_SLOT, Instr, Loop, Op
 
 #: Operations whose result is longer than what they are given.
 _LENGTHEN: Final = frozenset(
-    "tf.concat tf.pad tf.repeat tf.tile tf.keras.layers.concatenate np.append np.concatenate np.pad np.vstack".split()
+    "tf.concat tf.pad tf.repeat tf.tile tf.keras.layers.concatenate keras.layers.concatenate "
+    "np.append np.concatenate np.pad np.vstack np.hstack".split()
 )
+#: Operations whose result is as long as their first argument.
+_KEEP: Final = frozenset(
+    "tf.cast tf.constant tf.convert_to_tensor tf.expand_dims tf.identity tf.stack tf.stop_gradient tf.ones_like "
+    "tf.zeros_like tf.transpose np.array np.asarray np.expand_dims np.stack".split()
+)
+_LISTS: Final = frozenset({"append", "extend", "insert"})
 _FAR: Final = 12
+#: Through so many calls an argument is followed to where it comes from.
+_CALLS: Final = 3
+#: What is said of a list that grows.
+APPENDED: Final = "a loop appends to this list"
+_WHILE: Final = "tf.while_loop"
 
 
 def is_growing_dim(frame: Frame, slot: int) -> bool:
@@ -25,25 +42,187 @@ def is_growing_dim(frame: Frame, slot: int) -> bool:
     if shape is None or shape[0] != Op.ATTR or shape[3] != "shape":
         return False
     tensor = index.source(shape[2])
-    return tensor is not None and tensor[0] == Op.PHI and _is_lengthened(frame, tensor)
-
-
-def _is_lengthened(frame: Frame, phi: Instr) -> bool:
-    """Whether a variable of a loop gets what makes itself longer."""
-    index = index_of(frame.code)
-    loops: list[Loop] = [instr[2] for instr in index.of(Op.LOOP)]
-    if not any(phi is head for loop in loops for head in loop.phis):
+    if tensor is None or tensor[0] != Op.PHI or not any(tensor is head for loop in _loops(index) for head in loop.phis):
         return False
-    todo = [slot for _, slot in phi[2]]
-    seen: set[int] = set()
+    return any(True for _ in _lengthenings(frame, [slot for _, slot in tensor[2]]))
+
+
+def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> Evidence | None:
+    """Where a loop around a call makes longer what a slot of the caller passes; None where that is not seen."""
+    index = index_of(caller.code)
+    around = [loop for loop in _loops(index) if pos in _positions(loop)]
+    todo, seen = [slot], set[int]()
     while todo and len(seen) < _FAR:
-        slot = todo.pop()
-        made = index.source(slot)
+        slot = index.original(todo.pop())
+        if slot in seen:
+            continue
+        seen.add(slot)
+        made = index.definitions.get(slot)
+        found = _extended(caller, slot, around)
+        if found is None and made is None:
+            found = _grown_parameter(caller, slot, depth)
+        elif found is None and made is not None and made[0] == Op.PHI:
+            if any(made is head for loop in around for head in loop.phis):
+                found = _own_growth(caller, [s for _, s in made[2]], slot)
+            todo += [s for _, s in made[2]]
+        elif found is None and made is not None and made[0] == Op.ITEM:
+            moving = _cut(caller, made, around)
+            if moving:
+                found = Evidence("a loop makes this part longer in each turn", caller.code.path, made[-1] >> 16)
+            elif moving is None:
+                todo.append(made[2])
+        elif found is None and made is not None:
+            todo += _same_length(caller, made)
+        if found is not None:
+            return found
+    return None
+
+
+def _grown_parameter(frame: Frame, slot: int, depth: int) -> Evidence | None:
+    """What callers pass for a parameter, or what a body of `tf.while_loop` hands to its own next turn."""
+    place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
+    if place < 0 or not depth:
+        return None
+    for caller, pos in frame.incoming:
+        call = call_at(caller.code, pos) if caller is not None and caller is not frame else None
+        if caller is None or call is None:
+            continue
+        if _WHILE in _names(caller, call[2]):
+            rows = [index_of(frame.code).source(instr[2]) for instr in index_of(frame.code).of(Op.RETURN)]
+            nexts = [
+                r[2][place][0] for r in rows if r is not None and r[0] in (Op.TUPLE, Op.LIST) and len(r[2]) > place
+            ]
+            found = _own_growth(frame, nexts, slot)
+        else:
+            bound = len(frame.code.params) > 0 and frame.code.parent is not None and frame.code.parent.kind == "class"
+            given = argument_slot(caller, pos, place, frame.code.params[place].name, bound=bound)
+            found = grown_argument(caller, pos, given, depth - 1) if given >= 0 else None
+        if found is not None:
+            return found
+    return None
+
+
+def _own_growth(frame: Frame, ways: Iterable[int], start: int) -> Evidence | None:
+    """Where what a turn gives on is what it got, made longer."""
+    for call in _lengthenings(frame, ways):
+        parts = [slot for slot, _ in call[3]] + [slot for _, slot in call[4]]
+        for display in map(index_of(frame.code).source, tuple(parts)):
+            if display is not None and display[0] in (Op.TUPLE, Op.LIST):
+                parts += [slot for slot, _ in display[2]]
+        if any(_comes_from(frame, part, start) for part in parts):
+            return Evidence("a loop makes it longer in each turn", frame.code.path, call[-1] >> 16)
+    return None
+
+
+def _lengthenings(frame: Frame, ways: Iterable[int]) -> Iterator[Instr]:
+    """The calls of lengthening operations that slots come from, over joins."""
+    index = index_of(frame.code)
+    todo, seen = list(ways), set[int]()
+    while todo and len(seen) < _FAR:
+        slot = index.original(todo.pop())
+        made = index.definitions.get(slot)
         if slot in seen or made is None:
             continue
         seen.add(slot)
         if made[0] == Op.PHI:
             todo += [source for _, source in made[2]]
-        elif made[0] == Op.CALL and frame.ops.get(made[-1]) in _LENGTHEN:
+        elif made[0] == Op.CALL and not _LENGTHEN.isdisjoint(_names(frame, made[2])):
+            yield made
+
+
+def _comes_from(frame: Frame, slot: int, start: int) -> bool:
+    """Whether a slot holds the whole of what was in another, over joins."""
+    index = index_of(frame.code)
+    todo, seen = [slot], set[int]()
+    while todo and len(seen) < _FAR:
+        slot = index.original(todo.pop())
+        if slot == start:
             return True
+        made = index.definitions.get(slot)
+        if slot not in seen and made is not None and made[0] == Op.PHI:
+            todo += [source for _, source in made[2]]
+        seen.add(slot)
     return False
+
+
+def _extended(frame: Frame, slot: int, around: list[Loop]) -> Evidence | None:
+    """Where a loop appends to the list in a slot."""
+    if not around or not any(isinstance(o, Container) for o in frame.vals[slot] or ()):
+        return None
+    index = index_of(frame.code)
+    for name in _LISTS & index.attributes.keys():
+        for instr in index.attributes[name]:
+            if index.original(instr[2]) == slot and any(instr[-1] in _positions(loop) for loop in around):
+                return Evidence(APPENDED, frame.code.path, instr[-1] >> 16)
+    return None
+
+
+def _same_length(frame: Frame, made: Instr) -> list[int]:
+    """What a value is as long as: elements of a display, operands, the argument of an operation that keeps sizes."""
+    if made[0] in (Op.TUPLE, Op.LIST):
+        return [slot for slot, _ in made[2]]
+    if made[0] == Op.UNARY:
+        return [made[3]]
+    if made[0] in (Op.BINARY, Op.INPLACE, Op.COMPARE):
+        return [made[3], made[4]]
+    if made[0] == Op.CALL and made[3] and not _KEEP.isdisjoint(_names(frame, made[2])):
+        return [made[3][0][0]]
+    return []
+
+
+def _cut(frame: Frame, item: Instr, around: list[Loop]) -> bool | None:
+    """Whether one end of a slice moves with a loop; None for an index that takes all, False for any other."""
+    index = index_of(frame.code)
+    made = index.source(item[3])
+    parts = [slot for slot, _ in made[2]] if made is not None and made[0] == Op.TUPLE else [item[3]]
+    takes_all = True
+    for part in parts:
+        cut = index.source(part)
+        if cut is None or cut[0] != Op.SLICE:
+            takes_all = takes_all and not any(
+                isinstance(o, Tensor) or (isinstance(o, Prim | Lit) and o.kind == "int") for o in frame.vals[part] or ()
+            )
+            continue
+        ends = [slot for slot in cut[2:4] if slot != NO_SLOT and frame.vals[slot] != NONE.value]
+        moving = [slot for slot in ends if _moves(frame, slot, around)]
+        if len(moving) == 1:
+            return True
+        takes_all = takes_all and not ends
+    return None if takes_all else False
+
+
+def _moves(frame: Frame, slot: int, around: list[Loop]) -> bool:
+    """Whether a Python int is another one in each turn of a loop."""
+    index = index_of(frame.code)
+    todo, seen = [slot], set[int]()
+    while todo and len(seen) < _FAR:
+        slot = index.original(todo.pop())
+        made = index.definitions.get(slot)
+        if slot in seen or made is None or not any(isinstance(o, Prim | Lit) for o in frame.vals[slot] or ()):
+            continue
+        seen.add(slot)
+        if made[0] in (Op.ITER, Op.UNPACK) or made[0] == Op.PHI:
+            if any(made is head for loop in around for head in (*loop.phis, *instructions(loop.test))):
+                return True
+        elif made[0] in (Op.BINARY, Op.INPLACE):
+            todo += made[3:5]
+    return False
+
+
+def is_fixed(value: Value) -> bool:
+    """Whether arguments are of one size at all calls, as far as that is known."""
+    shapes = {o.shape for o in value if isinstance(o, Tensor)}
+    sized = not shapes or (len(shapes) == 1 and all(s is not None and min(s, default=0) >= 0 for s in shapes))
+    return sized and all(isinstance(o, Prim | Lit | Tensor) or o is NONE for o in value)
+
+
+def _names(frame: Frame, slot: int) -> set[str]:
+    return {o.name for o in frame.vals[slot] or () if isinstance(o, Lib)}
+
+
+def _loops(index: Index) -> list[Loop]:
+    return [instr[2] for instr in index.of(Op.LOOP)]
+
+
+def _positions(loop: Loop) -> set[int]:
+    return {instr[-1] for part in (loop.test, loop.body) for instr in instructions(part)}

@@ -162,7 +162,9 @@ def _array(view: FrameView, slot: int) -> int:
 
 
 _ARRAY: Final = "tf.TensorArray"
-_PLACES: Final = frozenset({"read", "write"})
+#: Its methods that take places, with the name of that parameter; `split` makes numbers of what it is given.
+_PLACES: Final = {"read": "index", "write": "index", "gather": "indices", "scatter": "indices"}
+_LENGTHS: Final = "split"
 
 
 def arrays(function: FunctionView) -> Iterator[Hit]:
@@ -175,21 +177,29 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
             for instr in _reads_of(inner.code):
                 objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o.cls == _ARRAY]
                 outside = [o for o in objects if o.frame != frame.uid and extents.run_by(frame, o.frame) is None]
-                if outside and len(outside) == len(objects) and own(view, argument(instr, 0, "index")):
-                    said = "takes a tensor as the place in a `tf.TensorArray` from outside, which is a Python list"
-                    yield Hit(instr[-1], said, path=inner.code.path)
+                if not outside or len(outside) != len(objects):
+                    continue
+                made = view.definition(instr[2])
+                name = made[3] if made is not None else ""
+                said = "takes a tensor as the place in a `tf.TensorArray` from outside, which is a Python list"
+                if name == _LENGTHS:
+                    said = "splits a tensor into a `tf.TensorArray` from outside: that asks for the lengths as numbers"
+                elif not own(view, argument(instr, 0, _PLACES.get(name, ""))):
+                    continue
+                yield Hit(instr[-1], said, path=inner.code.path)
 
 
 def _reads_of(code: Code) -> list[Instr]:
     index = index_of(code)
-    if _PLACES.isdisjoint(index.attributes):
+    names = (_PLACES.keys() | {_LENGTHS}) & index.attributes.keys()
+    if not names:
         return []
-    made = {i[1] for name in _PLACES for i in index.attributes.get(name, ())}
+    made = {i[1] for name in names for i in index.attributes[name]}
     return [instr for instr in index.of(Op.CALL) if instr[2] in made]
 
 
 def _users(project: ProjectView) -> int:
-    """The frames that read or write at some place of an object."""
+    """The frames that read or write at places of an object."""
 
     def find() -> int:
         every = project.solution.frames.items()
