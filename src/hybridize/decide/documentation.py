@@ -129,9 +129,9 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         Severity.INFO,
         "Calling a graph costs about as much as a dozen small TensorFlow operations. A function of fewer is slower as "
         "a graph, unless its tensors are large; one whose Python loops unroll to tens of thousands of operations takes "
-        "minutes to trace. One whose argument a loop makes longer at each call (a generated sequence) is traced at each, "
-        "unless a signature or relaxed retracing takes all lengths. The estimate counts operations, loops, callees, "
-        "layers and known sizes. `--all-safe` converts the function all the same.",
+        "minutes to trace. One whose argument a loop makes longer at each call (a generated sequence) is traced each "
+        "time, unless a signature or relaxed retracing takes all lengths. The estimate counts operations, loops, "
+        "callees, layers and known sizes. `--all-safe` converts the function all the same.",
     ),
     "HY022": Doc(
         "no-input-signature",
