@@ -18,6 +18,8 @@ from hybridize.rules.views import FunctionView
 _SHORT: Final = "except in the last batch, which may be smaller (see `drop_remainder`)"
 _SOMETIMES: Final = "in some iteration"
 _AXIS: Final = " along axis 0"
+#: Specs of what is not dense.
+_COMPOSITE: Final = {RAGGED: "tf.RaggedTensorSpec", SPARSE: "tf.SparseTensorSpec"}
 _NUMBER: Final = "is a Python number, and comes out as a tensor"
 
 
@@ -26,6 +28,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     signature = option(function, "input_signature") if function.is_hybrid else None
     items = signature_items(signature) if signature else None
     if items is None:
+        if signature and all(isinstance(o, LibInst) and o.cls.endswith("TensorSpec") for o in signature):
+            yield Hit(decorator_position(function), "the signature must be a list or tuple of specs")
         return
     params = [p for p in function.code.params if p.kind in ("positional", "normal")]
     if function.facts.kind.value == "method" and params:
@@ -41,6 +45,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     specs = dict(zip([p.name for p in params], items, strict=False))
     yield from _calls(function, specs, params + [p for p in function.code.params if p.kind == "keyword"])
+    yield from _surplus(function, len(items))
     yield from _assignments(function, specs)
 
 
@@ -97,6 +102,10 @@ def _is_variable(value: Value) -> bool:
 def _mismatch(caller: Frame, param: Param, spec: Value | None, given: Value) -> str:
     if spec is None or len(spec) != 1 or not given:
         return ""
+    composite = next((kind for kind, name in _COMPOSITE.items() if _is_instance(spec, name)), "")
+    if composite:
+        dense = all(isinstance(o, Tensor) and o.kind in (DENSE, VARIABLE, NDARRAY) for o in given)
+        return f"`{param.name}` is a dense tensor, not a {composite} one" if dense else ""
     if not is_spec(spec):
         reasons = [_structure_mismatch(next(iter(spec)), obj) for obj in given]
         return f"`{param.name}` {reasons[0]}" if all(reasons) else ""
@@ -107,6 +116,28 @@ def _mismatch(caller: Frame, param: Param, spec: Value | None, given: Value) -> 
     if any(_AXIS in reason for reason in reasons) and all(not r or _AXIS in r for r in reasons) and not all(reasons):
         return f"`{param.name}` {next(filter(None, reasons))} {_SOMETIMES}"
     return f"`{param.name}` {reasons[0]}" if all(reasons) else ""
+
+
+def _is_instance(value: Value, name: str) -> bool:
+    return all(isinstance(o, LibInst) and o.cls == name for o in value)
+
+
+def _surplus(function: FunctionView, items: int) -> Iterator[Hit]:
+    """Calls that fill `*args` or `**kwargs` with more than the signature has entries for."""
+    kinds = {p.kind for p in function.code.params}
+    names = {p.name for p in function.code.params}
+    receiver = function.facts.kind.value == "method"
+    for caller, pos, _, how in function.callers() if kinds & {"varargs", "kwargs"} else ():
+        calls = calls_at(caller.code, pos) if how in ("call", "hybrid") else ()
+        for call in calls if len(calls) == 1 else ():
+            plain = not any(starred for _, starred in call[3])
+            more = "varargs" in kinds and plain and len(call[3]) > items
+            other = "kwargs" in kinds and any(key is not None and key not in names for key, _ in call[4])
+            if (more or other) and not (receiver and not call[3] and not call[4]):
+                said = "an argument of `*`" if more else "a keyword of `**`"
+                yield Hit(
+                    pos, f"the signature rejects this call: {said} that it has no entry for", path=caller.code.path
+                )
 
 
 def _other_than_default(param: Param, func: Func, given: Value) -> str:
@@ -124,6 +155,9 @@ def _structure_mismatch(spec: Obj, given: Obj) -> str:
         return ""
     if wanted != got:
         return f"is a {got}, not a {wanted}"
+    if wanted == "dict" and all(isinstance(o, Container) and o.exact and o.rest is None for o in (spec, given)):
+        keys = [{*o.fields} for o in (spec, given) if isinstance(o, Container)]
+        return "has other keys than the signature" if keys[0] != keys[1] else ""
     sizes = [len(o.items) if isinstance(o, Tup) else len(o.fields) for o in (spec, given) if _is_exact(o)]
     return f"has {sizes[1]} entries, not {sizes[0]}" if len(set(sizes)) > 1 else ""
 
@@ -193,6 +227,39 @@ do not divide evenly (`drop_remainder=True` drops it).""",
     blocks=frozenset(),
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=tf.TensorSpec([None], tf.float32))
+def target(x):
+    return x * 2
+r1 = target(tf.constant([1.0]))
+""",
+            line=2,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[{"a": tf.TensorSpec([None], tf.float32)}])
+def target(d):
+    return sum(d.values())
+r1 = target({"b": tf.constant([1.0])})
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+def target(x, **options):
+    return x * options.get("scale", 1.0)
+r1 = target(tf.constant([1.0]), scale=2.0)
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from hybridize.domain.objects import Container, Lit, Prim
-from hybridize.facts.model import Ternary
+from hybridize.facts.model import Evidence, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
+from hybridize.rules.each_call import new_each_call
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 from hybridize.rules.writes import writes_of
@@ -17,12 +18,23 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """The fact that decides P3, seen from the caller's side."""
     facts = function.facts
     if function.is_hybrid and facts.retraces.value is not Ternary.YES:
-        yield from _changed(function)
+        changed = list(_changed(function))
+        yield from changed or _new(function)
     if function.is_hybrid and facts.retraces.value is Ternary.YES:
         cause = facts.retraces.evidence[-1] if facts.retraces.evidence else None
         path, line = (cause.path, cause.line) if cause is not None else (facts.path, facts.line)
         what = cause.message if cause is not None else "a literal differs from call to call"
         yield Hit(line << 16, f"every new value makes a new graph: {what}", path=path, evidence=facts.retraces.evidence)
+
+
+def _new(function: FunctionView) -> Iterator[Hit]:
+    """A value of its own at each of a few calls: not without bound, and yet no trace is used twice."""
+    found = new_each_call(function)
+    if found is not None:
+        name, places = found
+        said = f"each call passes another `{name}`, and is traced anew"
+        path, pos = places[0]
+        yield Hit(pos, said, path=path, evidence=tuple(Evidence(said, p, at >> 16) for p, at in places))
 
 
 def _changed(function: FunctionView) -> Iterator[Hit]:
@@ -67,6 +79,19 @@ costs some hundred times an eager call. Pass a tensor (`tf.constant(step)`), or 
     blocks=frozenset(),
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x, rate):
+    return x * rate
+r1 = target(tf.constant(2.0), 0.1)
+r2 = target(tf.constant(2.0), 0.2)
+r3 = target(tf.constant(2.0), 0.3)
+""",
+            line=5,
+            outcome=Outcome.RETRACES,
+        ),
         Example(
             """\
 import tensorflow as tf
@@ -124,6 +149,17 @@ r3 = target(tf.constant(1.0), items)
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x, mode):
+    return x * 2.0 if mode == "a" else x
+for mode in ["a", "b", "c"]:
+    for i in range(3):  # three traces, nine calls
+        r = target(tf.constant(2.0), mode)
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
