@@ -126,14 +126,13 @@ def _surplus(function: FunctionView, items: int) -> Iterator[Hit]:
     """Calls that fill `*args` or `**kwargs` with more than the signature has entries for."""
     kinds = {p.kind for p in function.code.params}
     names = {p.name for p in function.code.params}
-    receiver = function.facts.kind.value == "method"
     for caller, pos, _, how in function.callers() if kinds & {"varargs", "kwargs"} else ():
         calls = calls_at(caller.code, pos) if how in ("call", "hybrid") else ()
         for call in calls if len(calls) == 1 else ():
             plain = not any(starred for _, starred in call[3])
             more = "varargs" in kinds and plain and len(call[3]) > items
             other = "kwargs" in kinds and any(key is not None and key not in names for key, _ in call[4])
-            if (more or other) and not (receiver and not call[3] and not call[4]):
+            if more or other:
                 said = "an argument of `*`" if more else "a keyword of `**`"
                 yield Hit(
                     pos, f"the signature rejects this call: {said} that it has no entry for", path=caller.code.path
