@@ -112,7 +112,7 @@ def by_own_results(function: FunctionView) -> Iterator[tuple[Instr, Frame, Instr
         if caller not in asking or how == "root":
             continue
         for result in index_of(frame.code).of(Op.RETURN):
-            pairs = list(_depending(frame, result))
+            pairs = _pairs(function, frame, result)
             for call in calls_at(caller.code, pos) if pairs else ():
                 parts = _parts(caller, call[1])
                 for derives in _derivatives(caller):
@@ -123,6 +123,11 @@ def by_own_results(function: FunctionView) -> Iterator[tuple[Instr, Frame, Instr
                         for i, j in pairs
                     ):
                         yield result, caller, derives
+
+
+def _pairs(function: FunctionView, frame: Frame, result: Instr) -> list[tuple[int, int]]:
+    """What `_depending` gives, for all callers of the frame."""
+    return function.project.shared(("depending", frame, id(result)), lambda: list(_depending(frame, result)))
 
 
 def _depending(frame: Frame, result: Instr, depth: int = 3) -> Iterator[tuple[int, int]]:
