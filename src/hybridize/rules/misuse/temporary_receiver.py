@@ -17,6 +17,7 @@ from hybridize.rules.parts import Uses, uses_in
 from hybridize.rules.views import FunctionView, ProjectView
 
 _DEPTH: Final = 2
+_SHOWN: Final = 3
 _NO_VALUE: Final[Value] = frozenset()
 #: What looks at an attribute of a method, or at whether there is one.
 _LOOKS: Final = frozenset({Op.ATTR, Op.COMPARE, Op.IF})
@@ -39,7 +40,15 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         seen.add(place)
         said = "is called on a temporary object, which is gone when the graph looks for it"
         here = Evidence(said, frame.code.path, pos >> 16)
-        yield Hit(pos, said, path=frame.code.path, evidence=(here,))
+        called = _called(function, frame.vals[owner] or _NO_VALUE, (frame.code.path, pos >> 16))
+        yield Hit(pos, said, path=frame.code.path, evidence=(here, *called))
+
+
+def _called(function: FunctionView, value: Value, known: tuple[str, int]) -> list[Evidence]:
+    """Where the method of some objects is called, if not where it is asked for."""
+    callers = function.callers()
+    places = {(by.code.path, pos >> 16) for by, pos, at, _ in callers if at.args and at.args[0] & value}
+    return [Evidence("is called here", *place) for place in sorted(places - {known})[:_SHOWN]]
 
 
 def _partials(function: FunctionView, asked: _Asked) -> Iterator[str]:

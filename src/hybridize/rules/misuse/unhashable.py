@@ -20,6 +20,8 @@ _UNHASHABLE: Final = frozenset({"set", "deque", "collections.deque", "bytearray"
 _UNHASHABLE_CLASSES: Final = frozenset(
     "types.SimpleNamespace argparse.Namespace argparse.Namespace.defaults collections.UserList".split()
 )
+#: Classes of objects that count as mappings, types or references, and are not made again of what they consist of.
+_NOT_REMADE: Final = frozenset({"configparser.ConfigParser", "weakref.ref", "tf.TensorSpec"})
 _BASES: Final = frozenset({"builtins.list", "builtins.dict", "builtins.set"}) | _UNHASHABLE_CLASSES
 _TAKEN_APART: Final = frozenset({"builtins.list", "builtins.dict"})
 #: Classes of objects of variable size: neither they nor what derives from them takes a weak reference.
@@ -97,6 +99,8 @@ def _problems(
             yield f"is a {obj.kind}, which Python does not hash", ()
         elif isinstance(obj, LibInst) and obj.cls in _UNHASHABLE_CLASSES and not receiver:
             yield f"is a `{obj.cls.removesuffix('.defaults')}`, which Python does not hash", ()
+        elif isinstance(obj, LibInst) and obj.cls in _NOT_REMADE and not receiver:
+            yield f"is a `{obj.cls}`, which TensorFlow takes apart and cannot make again", ()
         elif isinstance(obj, Wrapper) and obj.kind == "slice" and not receiver:
             yield "is a slice, which Python does not hash before 3.12", ()
         elif depth and isinstance(obj, Container | Tup) and not receiver:

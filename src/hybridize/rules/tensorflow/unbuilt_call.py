@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from hybridize.domain.objects import Class, Inst, LibInst, Unknown
+from hybridize.domain.objects import Class, Container, Inst, LibInst, Obj, Tensor, Unknown
+from hybridize.domain.tensors import SYMBOLIC
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
@@ -82,9 +83,27 @@ def _has_build(cls: Class) -> bool:
     return any("build" in base.fields and base.fields["build"].value for base in cls.mro if isinstance(base, Class))
 
 
+#: The arguments by which the first layer of a model says what it is given.
+_SHAPES: Final = frozenset({"input_shape", "input_dim", "batch_input_shape"})
+
+
 def is_built(project: ProjectView, obj: Inst | LibInst) -> bool:
-    """Whether some code builds a layer, model or optimizer by `it.build(...)` beforehand."""
-    return obj in _explicitly_built(project)
+    """Whether a layer, model or optimizer has its weights beforehand: by `it.build(...)`, or an `Input` in front."""
+    return obj in _explicitly_built(project) or _begins_with_input(obj)
+
+
+def _begins_with_input(obj: Inst | LibInst) -> bool:
+    """Whether a `Sequential` knows the shape of what it will be given, which builds all its layers."""
+    kept = obj.fields.get("$layers")
+    lists = [o for o in kept.value if isinstance(o, Container)] if kept is not None else []
+    firsts = [cell.value for o in lists for cell in list(o.fields.values())[:1]]
+    return bool(firsts) and all(value and all(map(_gives_shape, value)) for value in firsts)
+
+
+def _gives_shape(obj: Obj) -> bool:
+    if isinstance(obj, LibInst):
+        return not _SHAPES.isdisjoint(obj.fields)
+    return isinstance(obj, Tensor) and obj.kind == SYMBOLIC
 
 
 def _explicitly_built(project: ProjectView) -> frozenset[object]:
