@@ -7,15 +7,18 @@ on a symbolic tensor then raises. A call of a hybrid function switches AutoGraph
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Bound, Func
 from hybridize.facts.guards import is_applied
 from hybridize.flow.frames import Frame
+from hybridize.library.builtin_names import BUILTINS
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass
+from hybridize.regex import regex
 from hybridize.rules.control import Control, control
 from hybridize.rules.values import own as owned
 from hybridize.rules.views import FrameView, ProjectView
@@ -35,6 +38,8 @@ _UNCONVERTED: Final = frozenset({"do_not_convert", "custom_gradient", "lru_cache
 _WALRUS: Final = (2, 16)
 _PROPERTIES: Final = frozenset({"property", "cached_property", "abstractproperty"})
 _MOST: Final = 6
+#: What leaves annotations as texts.
+_LATER: Final = regex(r"^from __future__ import .*\bannotations\b", re.MULTILINE)
 #: Built-in functions that only AutoGraph turns into operations.
 _ASKING: Final = frozenset(f"builtins.{name}" for name in "int float range".split())
 
@@ -63,6 +68,9 @@ def _refused(project: ProjectView, code: Code) -> str | None:
         return "it is a generator"
     if code.kind == "lambda" and _is_ambiguous(project, code):
         return "another lambda with the same parameters stands on its line"
+    lost = _lost_annotation(project, code)
+    if lost is not None:
+        return f"its annotation names `{lost}`, which only the code around it knows"
     lines = project.shared(("lines", code.path), lambda: project.text(code.path).split("\n"))
     text = "\n".join(lines[code.line - 1 : code.end_line])
     if not any(word in text for word in ("match", "else", ":=", "yield", "async", "__")):
@@ -73,6 +81,23 @@ def _refused(project: ProjectView, code: Code) -> str | None:
         if reason is not None:
             return f"{reason} (line {getattr(each, 'lineno', code.line)})"
     return None
+
+
+def _lost_annotation(project: ProjectView, code: Code) -> str | None:
+    """A name in an annotation, neither of the module nor captured: AutoGraph evaluates it away from its scope."""
+    if code.parent is None or code.parent.kind == "module":
+        return None
+    written = [param.annotation for param in code.params] + [code.returns]
+    parts = [part for hint in written if hint is not None for part in walk(hint)]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    module = code.parent
+    while module.parent is not None:
+        module = module.parent
+    known = module.bound | code.free | BUILTINS
+    lost = next((name for name in names if name not in known), None)
+    if lost is None or index_of(module).of(Op.IMPORT_STAR) or _LATER.search(project.text(code.path)):
+        return None
+    return lost
 
 
 def _is_ambiguous(project: ProjectView, code: Code) -> bool:

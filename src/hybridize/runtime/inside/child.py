@@ -130,7 +130,7 @@ class ProgramRun:
         tree = ast.parse(data, path)
         if self._job["probe"] is not False:
             instrument(tree, self._job["probe"])
-        return compile(tree, path, "exec")
+        return compile(tree, path, "exec", dont_inherit=True)  # else annotations would be texts, as they are here
 
     def _strip(self) -> None:
         """`tf.function` leaves the program's own functions alone: all of them, or those that the job names."""
