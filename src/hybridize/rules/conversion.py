@@ -41,7 +41,7 @@ _MOST: Final = 6
 #: What leaves annotations as texts.
 _LATER: Final = regex(r"^from __future__ import .*\bannotations\b", re.MULTILINE)
 #: Built-in functions that only AutoGraph turns into operations.
-_ASKING: Final = frozenset(f"builtins.{name}" for name in "int float range".split())
+_ASKING: Final = frozenset(f"builtins.{name}" for name in "int float range len".split())
 
 
 @dataclass(frozen=True, slots=True)

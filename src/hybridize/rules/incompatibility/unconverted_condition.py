@@ -171,6 +171,19 @@ function without the construct.""",
         Example(
             """\
 import tensorflow as tf
+class Mean:
+    def __init__(self, x):
+        self.value = tf.reduce_sum(x) / float(len(x))
+def target(x):
+    return Mean(x).value
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 def target(x, mode):
     match mode:
         case "double":

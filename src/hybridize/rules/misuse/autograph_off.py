@@ -13,8 +13,7 @@ from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.values import argument, own
 from hybridize.rules.views import FrameView, FunctionView
 
-#: Built-in functions that only AutoGraph turns into operations.
-_ASKING: Final = frozenset(f"builtins.{name}" for name in "bool len".split())
+_ASKING: Final = "builtins.bool"
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -31,7 +30,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 yield Hit(each.position, message, evidence=(*steps, place), path=each.path)
         view = FrameView(function.project, frame)
         for call in index_of(frame.code).of(Op.CALL):
-            needs = own(view, argument(call, 0)) if not _ASKING.isdisjoint(view.names(call[2])) else 0
+            needs = own(view, argument(call, 0)) if _ASKING in view.names(call[2]) else 0
             if needs and function.holds(frame, needs):
                 yield Hit(call[-1], "asks a symbolic tensor for its value, and the decorator says `autograph=False`")
 
