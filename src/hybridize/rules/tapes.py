@@ -106,8 +106,9 @@ def by_own_results(function: FunctionView) -> Iterator[tuple[Instr, Frame, Instr
 
     To a tape the call of a graph is one operation, so that none of its results depends on another one.
     """
-    asked = function.project.shared("gradients of tapes", lambda: _gradients(function.project))
-    asking = {frame for frames in asked.values() for frame in frames}
+    project = function.project
+    asked = project.shared("gradients of tapes", lambda: _gradients(project))
+    asking = project.shared("frames with gradients", lambda: {frame for frames in asked.values() for frame in frames})
     for caller, pos, frame, how in function.callers() if asking else ():
         if caller not in asking or how == "root":
             continue
