@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from hybridize.domain.objects import Bound, Cell, Func, Heap, Inst, Lit, Obj, Prim, Tensor, Unknown, Value
+from hybridize.domain.objects import Bound, Cell, Func, Heap, Inst, Lib, Lit, Mod, Obj, Prim, Tensor, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.symbolic import holds_tensor
 from hybridize.flow.frames import Frame
@@ -34,8 +34,27 @@ class Bench:
         """A file of the project; None for what is not rewritten (a notebook) or does not parse."""
         if path not in self._files:
             tree = None if path.endswith(".ipynb") else self.project.module(path)
-            self._files[path] = SourceFile(path, self.project.text(path), tree) if tree is not None else None
+            file = SourceFile(path, self.project.text(path), tree) if tree is not None else None
+            if file is not None and file.tensorflow is None:
+                file.handed = self._handed(file)
+            self._files[path] = file
         return self._files[path]
+
+    def _handed(self, file: SourceFile) -> str | None:
+        """The name under which a file has TensorFlow from another module of the project (`from package import tf`)."""
+        homes = self.project.shared("modules by path", self._homes)
+        home = homes.get(file.path)
+        for node in file.tree.body if home is not None else ():
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+                name = alias.asname or alias.name
+                cell = home.fields.get(name) if home is not None else None
+                value = cell.value if cell is not None and len(file.bound.get(name, ())) == 1 else NOTHING
+                if value and all(isinstance(o, Lib) and o.name == "tf" for o in value):
+                    return name
+        return None
+
+    def _homes(self) -> dict[str, Mod]:
+        return {module.code.path: module for module in self.project.solution.world.modules.values()}
 
     def with_tensorflow(self, path: str) -> tuple[SourceFile, str] | None:
         """A file of the project, and its name for TensorFlow; None where it has none, or is not rewritten."""

@@ -25,6 +25,7 @@ class SourceFile:
     path: str
     text: str
     tree: ast.Module
+    handed: str | None = None  # what TensorFlow is called where another module of the project hands it on
 
     @cached_property
     def lines(self) -> list[bytes]:
@@ -202,7 +203,7 @@ class SourceFile:
     @property
     def tensorflow(self) -> str | None:
         """What TensorFlow is called here."""
-        return self.module_name(*_TENSORFLOW)
+        return self.module_name(*_TENSORFLOW) or self.handed
 
     def fresh(self, wanted: str) -> str:
         """A name that the file does not use yet."""

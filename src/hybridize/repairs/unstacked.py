@@ -32,7 +32,9 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     for node in file.at(cause.place):
         looped = _loop(bench, file, node) if cause.code in _IN_LOOPS else None
         for each, value in [looped] if looped else _iterated(bench, file, node, cause.position):
-            known = _is_known(value)
+            # The rank of a tensor is known wherever a function is traced for tensors that have arrived.
+            ranked = isinstance(each, ast.Call) and bench.names(file, each) == {"tf.shape"}
+            known = _is_known(value, ranked=ranked)
             if known is None:
                 continue
             edit = file.replace(each, f"{tf}.unstack({file.source(each)})")
@@ -101,12 +103,12 @@ def _run_over(bench: Bench, file: SourceFile, node: ast.AST, position: int) -> V
     return NOTHING
 
 
-def _is_known(value: Value) -> bool | None:
+def _is_known(value: Value, *, ranked: bool) -> bool | None:
     """Whether how many elements there are is known here; None where a graph would not know either, or they are many."""
     if not value or not all(isinstance(o, Tensor) and o.kind in (DENSE, VARIABLE) for o in value):
         return None
     firsts = [o.shape[0] if o.shape else None for o in value if isinstance(o, Tensor)]
-    if any(first is not None and (is_dynamic(first) or first > _MOST) for first in firsts):
+    if any(first is not None and ((is_dynamic(first) and not ranked) or first > _MOST) for first in firsts):
         raise NotOffered("a graph does not know how many elements there are, or they are many")
     if any(o.shape == () for o in value if isinstance(o, Tensor)):
         return None
