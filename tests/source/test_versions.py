@@ -125,3 +125,12 @@ def test_sources_that_cannot_run_on_keras_3(case: str, tmp_path: Path) -> None:
 )
 def test_sources_that_say_nothing_of_keras(text: str, tmp_path: Path) -> None:
     assert project_versions(tmp_path, None, [text]).origin == "newest"
+
+
+@pytest.mark.parametrize("text", ['assert(tf.__version__ == "2.9.3")', "assert tf.__version__.startswith('2.9')"])
+def test_a_release_that_a_source_asserts(text: str, tmp_path: Path) -> None:
+    source = f"import tensorflow as tf\n{text}\n"
+    found = project_versions(tmp_path, None, [source, "print(tf.__version__)\n"])
+    assert (found.tensorflow, found.keras, found.origin) == ((2, 9), 2, "sources")
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.12.0\n")
+    assert project_versions(tmp_path, None, [source]).tensorflow == (2, 12)

@@ -61,6 +61,10 @@ _COMPARE: Final = {
     ">": lambda have, want: have > want,
     ">=": lambda have, want: have >= want,
 }
+#: `assert tf.__version__ == "2.9.3"`, or that it starts with a release.
+_ASSERTED: Final = regex(
+    r"^[ \t]*assert\b[^#\n]*\b(?:tf|tensorflow)\.__version__\s*(?:==|\.startswith\()\s*[\"'](2)\.(\d+)", re.M
+)
 _LEGACY: Final = regex(r"TF_USE_LEGACY_KERAS[\"']?\]?\s*(?:,|=|:)\s*[\"']?(?:1|true)", re.I)
 #: What Keras 3 no longer has: a program that uses it runs on Keras 2 only (each was tried under 2.15 and 2.21).
 #: By a text that is quick to find: what the line that holds it (and the next one) must look like.
@@ -98,8 +102,8 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
     Args:
         root: its folder; requirement and lock files in it and its parents up to a repository's root are read.
         chosen: the option `tensorflow-version`, which wins over all files.
-        texts: its sources; one that sets `TF_USE_LEGACY_KERAS` or imports `tf_keras` alone runs on Keras 2, and so does
-            a project whose files allow the newest releases while its sources use what Keras 3 does not have.
+        texts: its sources; a release that one asserts counts where no file tells; one that sets `TF_USE_LEGACY_KERAS`
+            or imports `tf_keras` alone runs on Keras 2, and so does a project whose files allow the newest releases while its sources use what Keras 3 does not have.
     """
     sources = list(texts)
     if chosen:
@@ -109,11 +113,19 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
     else:
         release, origin = _from_files(root)
     if release is None:
+        release, origin = _asserted(sources), "sources"
+    if release is None:
         release, origin = NEWEST, "newest"
     if not chosen and release >= _KERAS_3 and _needs_keras_2(sources):
         release, origin = _LAST_KERAS_2, "sources"
     legacy = release < _KERAS_3 or any(_LEGACY.search(text) for text in sources if "TF_USE_LEGACY_KERAS" in text)
     return Versions(release, 2 if legacy else 3, origin)
+
+
+def _asserted(sources: list[str]) -> Release | None:
+    """The newest release that some source asserts to run on."""
+    found = [_ASSERTED.search(text) for text in sources if "__version__" in text]
+    return max(((int(m[1]), int(m[2])) for m in found if m is not None), default=None)
 
 
 def _needs_keras_2(sources: list[str]) -> bool:
