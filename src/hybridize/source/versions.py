@@ -103,7 +103,8 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
         root: its folder; requirement and lock files in it and its parents up to a repository's root are read.
         chosen: the option `tensorflow-version`, which wins over all files.
         texts: its sources; a release that one asserts counts where no file tells; one that sets `TF_USE_LEGACY_KERAS`
-            or imports `tf_keras` alone runs on Keras 2, and so does a project whose files allow the newest releases while its sources use what Keras 3 does not have.
+            or imports `tf_keras` alone runs on Keras 2, and so does a project whose files allow the newest releases
+            while its sources use what Keras 3 does not have.
     """
     sources = list(texts)
     if chosen:
