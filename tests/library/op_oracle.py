@@ -208,7 +208,7 @@ class FakeFrame:
     def computes(self, position: int, name: str) -> None:
         pass
 
-    computes_else = computes
+    computes_else = computes_operator = computes
 
     def looks_at_arguments(self) -> None:
         pass

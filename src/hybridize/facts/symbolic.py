@@ -42,7 +42,15 @@ _STATIC: Final = frozenset(
 #: Functions whose result says nothing that only a run would know.
 _STATIC_CALLS: Final = frozenset(
     f"builtins.{name}" for name in "isinstance issubclass hasattr callable type id len super".split()
-) | frozenset({"tf.is_tensor", "tf.executing_eagerly", "tf.inside_function", "tf.keras.backend.is_keras_tensor"})
+) | frozenset(
+    {
+        "tf.is_tensor",
+        "tf.executing_eagerly",
+        "tf.inside_function",
+        "tf.is_symbolic_tensor",
+        "keras.backend.is_keras_tensor",
+    }
+)
 _SUMMARIZED: Final = TOO_MANY.reason
 _SWEEPS: Final = 6
 _DEPTH: Final = 4

@@ -38,7 +38,8 @@ from hybridize.flow.cells import Cells, is_made_with, registry_class
 from hybridize.flow.frames import Frame
 from hybridize.flow.members import member_of, tuple_member
 from hybridize.library import registry
-from hybridize.library.defaults import library_attribute
+from hybridize.library.defaults import library_attribute, of_member
+from hybridize.library.index import known_package, lookup
 from hybridize.library.protocols import ask
 from hybridize.library.spec import Call
 from hybridize.program.ir import Code, Op
@@ -417,9 +418,11 @@ class Attributes(Cells):
             return value
         if name in ("__class__", "__dict__"):
             return lib(obj.cls).value if name == "__class__" else namespace(obj)
-        return (
-            unknown("an attribute that code in a module may set") if obj.cls == "types.ModuleType" else bound(name, obj)
-        ).value
+        if obj.cls == "types.ModuleType":
+            return unknown("an attribute that code in a module may set").value
+        entry = lookup(f"{obj.cls}.{name}") if known_package(obj.cls) else None
+        found = of_member(entry) if entry is not None and entry.kind == "property" else None
+        return found or bound(name, obj).value
 
     def set_attr(self, frame: Frame, obj: Obj, name: str, value: Value, pos: int) -> None:
         """Sets an attribute of an object."""

@@ -45,6 +45,7 @@ EFFECT: Final = 0
 CALLED: Final = 1
 COMPUTED: Final = 2
 COMPUTED_ELSE: Final = 3
+_ITEM: Final = "tf.getitem"
 
 
 class Step:
@@ -225,6 +226,11 @@ class Frame:
         """Notes that an operation on tensors is computed, unless another one is at this place."""
         self.ops.setdefault(position, name)
         self.log.append((COMPUTED_ELSE, position, name))
+
+    def computes_operator(self, position: int, name: str) -> None:
+        """Notes that an operator computes; a call on its left stands at the same place, and says more."""
+        first = self.ops.get(position, _ITEM) == _ITEM
+        (self.computes if first else self.computes_else)(position, name)
 
     def __repr__(self) -> str:
         return f"<frame {self.uid} {self.code.qualname}>"

@@ -109,7 +109,7 @@ def binary_tensor(call: Call, op: str, x: Obj, y: Obj) -> Value:
         return STR_V
     kind = result_kind(x, y)
     if kind != NDARRAY:
-        call.frame.computes(call.pos, f"tf.math.{op}")
+        call.frame.computes_operator(call.pos, f"tf.math.{op}")
     table = PYTHON_NP if kind == NDARRAY else PYTHON_TF
     a_dtype, a_shape = type_of_value(call, x.value, table)
     b_dtype, b_shape = type_of_value(call, y.value, table)
@@ -215,7 +215,7 @@ def compare_tensor(call: Call, x: Obj, y: Obj) -> Value:
     """A comparison with a tensor or array: elementwise, boolean."""
     kind = result_kind(x, y)
     if kind != NDARRAY:
-        call.frame.computes(call.pos, "tf.math.compare")
+        call.frame.computes_operator(call.pos, "tf.math.compare")
     table = PYTHON_NP if kind == NDARRAY else PYTHON_TF
     _, a = type_of_value(call, x.value, table)
     _, b = type_of_value(call, y.value, table)

@@ -33,13 +33,14 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, NDARRAY, Shape
 from hybridize.library import registry
 from hybridize.library.constants import CONSTANTS
-from hybridize.library.index import known_package, lookup
+from hybridize.library.index import Entry, known_package, lookup
 from hybridize.library.python.constants import OPEN_ATTRIBUTES, OPEN_ITEMS
 from hybridize.library.slicing import sliced_tensor
 from hybridize.library.spec import Call
 from hybridize.program.builder import position
 
 _TENSOR: Final = tensor(DENSE).value
+_DTYPE: Final = "tf.dtypes.DType."
 _ARRAY: Final = tensor(NDARRAY).value
 
 #: Library modules whose every function computes on tensors, by root.
@@ -96,7 +97,10 @@ def library_attribute(owner: str, name: str, *, only_known: bool = False) -> Val
     if known_package(full) and owner not in ("tf", "keras", "np"):
         entry = lookup(full)
         if entry is not None and entry.kind == "property":
-            return unknown(f"a property of {owner}").value
+            from hybridize.library.tensorflow.members import dtype_member, member
+
+            found = dtype_member(owner, name) if entry.name.startswith(_DTYPE) else member(*entry.name.rsplit(".", 1))
+            return found or unknown(f"a property of {owner}").value
     return lib(full).value
 
 
@@ -140,8 +144,17 @@ def _known_call(call: Call, name: str) -> Value:
     if entry is None or entry.kind == "module":
         call.effect("foreign_call", name)
         return unknown(f"the result of `{name}`").value
+    if entry.name.startswith(_DTYPE):
+        return of_member(entry) or unknown(f"the result of `{name}`").value
     call.frame.computes(call.pos, name)
     return _TENSOR
+
+
+def of_member(entry: Entry | None) -> Value | None:
+    """What a member of a class gives, where the tables say so."""
+    from hybridize.library.tensorflow.members import member
+
+    return None if entry is None else member(*entry.name.rsplit(".", 1))
 
 
 def keep_arguments(call: Call, cls: str = "") -> LibInst:
@@ -182,7 +195,7 @@ def unknown_method(call: Call) -> Value:
     elif isinstance(receiver, Tensor):
         return tensor(receiver.kind if receiver.kind == NDARRAY else DENSE).value
     elif known_package(cls):
-        return unknown(f"the result of `{call.name}`").value
+        return of_member(lookup(call.name)) or unknown(f"the result of `{call.name}`").value
     else:
         call.effect("unknown_call", call.name, receiver)
     return unknown(f"the result of `{call.name}`").value

@@ -26,6 +26,7 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
         "hybridize.library.tensorflow.lookup",
         "hybridize.library.tensorflow.queues",
         "hybridize.library.tensorflow.outside",
+        "hybridize.library.tensorflow.members",
     ),
     "tensor": ("hybridize.library.tensorflow.values", "hybridize.library.numpy_models"),
     "keras": (
@@ -35,6 +36,7 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
         "hybridize.library.keras.datasets",
         "hybridize.library.keras.callbacks",
         "hybridize.library.keras.layers",
+        "hybridize.library.tensorflow.members",
     ),
     "np": ("hybridize.library.numpy_models",),
     "builtins": ("hybridize.library.python.functions", "hybridize.library.python.containers"),

@@ -12,7 +12,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import replace
 from hybridize.rules.asked import ATTRGETTER, GETATTR, READ_FILE, SAID, WORLD, attributes_asked, names_asked
-from hybridize.rules.globals import TELLING
+from hybridize.rules.globals import TELLING, UNLESS_GIVEN
 from hybridize.rules.model import Hit
 from hybridize.rules.parts import constants, keys_read, uses_in
 from hybridize.rules.settings import Settings
@@ -109,6 +109,9 @@ def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
     """A read of the environment, of files, of a library's settings, or of an attribute by its name."""
     for name in names_asked(view, instr[2]):
         place = WORLD.get(name)
+        parameter, told = UNLESS_GIVEN.get(name, ("", name))
+        if told in TELLING and not (parameter and _is_given(instr, parameter)):
+            name = told
         if name in TELLING:
             cell, what = TELLING[name]
             if known.is_late(cell):
@@ -133,8 +136,16 @@ def _asks(view: FrameView, slot: int) -> bool:
     found = asked.get(value)
     if found is None:
         names = names_asked(view, slot)
-        found = asked[value] = any(n in WORLD or n in TELLING or n in (GETATTR, ATTRGETTER) for n in names)
+        found = asked[value] = any(n in _KNOWN for n in names)
     return found
+
+
+_KNOWN: Final = frozenset({*WORLD, *TELLING, *UNLESS_GIVEN, GETATTR, ATTRGETTER})
+
+
+def _is_given(call: Instr, parameter: str) -> bool:
+    """Whether a summary is given its step: by keyword, or as the third argument."""
+    return any(name == parameter for name, _ in call[4]) or len(call[3]) > 2
 
 
 def _is_constant_path(view: FrameView, instr: Instr) -> bool:

@@ -30,7 +30,7 @@ from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
-from hybridize.library.index import lookup
+from hybridize.library.index import known_package, lookup
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
@@ -175,6 +175,8 @@ def _object(obj: Obj, path: tuple[object, ...], depth: int, seen: Counter[Obj], 
                 found[path, ARRAY, "an array", "array"] = None
             elif kind == VARIABLE:
                 found[path, READS, "a variable", "variable"] = None
+        case Tup(kind="TensorShape", items=()):
+            found[path, PYTHON, "a TensorShape", "shape"] = None
         case Tup(kind="slice"):
             found[path, OBJECT, "a slice", ""] = None
         case Tup() if depth:
@@ -201,6 +203,9 @@ def _thing(obj: Obj) -> tuple[str, str, str] | None:
         case Lib():
             entry = lookup(obj.name)
             return (OBJECT, f"`{obj.name}`", "") if entry is not None and entry.kind != "constant" else None
+        case Bound(func=str() as name, receiver=LibInst() as owner) if known_package(owner.cls):
+            entry = lookup(f"{owner.cls}.{name}")
+            return (OBJECT, "a method", "") if entry is not None and entry.kind != "property" else None
         case Func() | Bound() | Class() | Mod() | Wrapper():
             return OBJECT, "a function or class", ""
     return None

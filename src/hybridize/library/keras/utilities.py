@@ -233,6 +233,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.utils.get_custom_objects": _opaque("custom objects"),
     "keras.utils.disable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
     "keras.utils.enable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
+    "keras.config.disable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
+    "keras.config.enable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
     "keras.regularizers.l1_l2": Spec(lambda call: keep_arguments(call, "keras.regularizers.L1L2").value),
     "keras.mixed_precision.set_global_policy": Spec(set_global("policy"), effects=("state",)),
     "keras.mixed_precision.experimental.set_policy": Spec(set_global("policy"), effects=("state",)),

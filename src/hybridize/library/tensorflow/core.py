@@ -6,7 +6,6 @@ from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
-    BOOL_V,
     BOTTOM,
     FALSE,
     INT_V,
@@ -303,8 +302,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.autograph.experimental.do_not_convert": Spec(_identity),
     "tf.autograph.experimental.set_loop_options": Spec(_nothing),
     "tf.autograph.set_verbosity": Spec(_nothing, effects=("state",)),
-    "tf.executing_eagerly": Spec(lambda call: BOOL_V),
-    "tf.print": Spec(_nothing, op=True),
     **dict.fromkeys(_SAY_NOTHING, Spec(_nothing)),
     "tf.compat.v1.placeholder": Spec(_placeholder, op=True),
     "tf.compat.v1.placeholder_with_default": Spec(lambda call: _convert(call), op=True),
@@ -313,7 +310,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         f"tf.compat.v1.feature_column.{name}": Spec(lambda call: tensor(DENSE, "float32", (DYNAMIC, UNRESOLVED)).value)
         for name in ("input_layer", "linear_model")
     },
-    "tf.no_op": Spec(_nothing),
     "tf.compat.dimension_value": Spec(_identity),
     "tf.get_static_value": Spec(lambda call: unknown("a static value").value),
     "tf.broadcast_static_shape": Spec(lambda call: shape_value(None)),

@@ -15,6 +15,7 @@ from hybridize.domain.objects import (
     Tensor,
     Tup,
     Value,
+    lib,
     stream,
     tensor,
     tup,
@@ -354,7 +355,11 @@ METHODS: Final[dict[str, Spec]] = {
 }
 
 
+#: What both tell about their elements: descriptions, which no function can return.
+_SPECIFIED: Final[dict[str, Rule]] = {"element_spec": lambda call: lib("tf.TensorSpec").value}
 CLASSES: Final[dict[str, ClassSpec]] = {
-    DATASET: ClassSpec(methods=METHODS),
-    ITERATOR: ClassSpec(methods={"get_next": Spec(_next), "__next__": Spec(_next), "__iter__": Spec(_iterator)}),
+    DATASET: ClassSpec(methods=METHODS, properties=_SPECIFIED),
+    ITERATOR: ClassSpec(
+        methods={"get_next": Spec(_next), "__next__": Spec(_next), "__iter__": Spec(_iterator)}, properties=_SPECIFIED
+    ),
 }

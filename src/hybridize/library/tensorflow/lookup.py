@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, LibInst, Tensor, Value, tensor
+from hybridize.domain.objects import NONE_V, LibInst, Tensor, Value, lib, tensor
 from hybridize.domain.tensors import DENSE, RAGGED, SPARSE
 from hybridize.library.convert import PYTHON_TF, dtype_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Spec
@@ -39,17 +39,18 @@ def _size(call: Call) -> Value:
     return tensor(DENSE, "int64", ()).value
 
 
-def _nothing(call: Call) -> Value:
-    return NONE_V
+def _operation(call: Call) -> Value:
+    """`None` eagerly; while tracing an operation, which no function can return."""
+    return NONE_V | lib("tf.Operation").value
 
 
 _METHODS: Final = {
     "lookup": Spec(_lookup, op=True),
     "__getitem__": Spec(_lookup, op=True),
     "size": Spec(_size, op=True),
-    "insert": Spec(_nothing, op=True),
-    "remove": Spec(_nothing, op=True),
-    "erase": Spec(_nothing, op=True),
+    "insert": Spec(_operation, op=True),
+    "remove": Spec(_operation, op=True),
+    "erase": Spec(_operation, op=True),
 }
 _PARAMETERS: Final = {
     "StaticHashTable": ("initializer", "default_value", "name"),

@@ -11,6 +11,7 @@ from hybridize.domain.objects import (
     INT_V,
     NONE_V,
     STR_V,
+    LibInst,
     Tensor,
     Tup,
     Value,
@@ -28,6 +29,7 @@ from hybridize.library.tensorflow import ragged
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 
+REFERENCE: Final = "tensor.Reference"
 _SCALARS: Final = {"float": "float", "int": "int", "uint": "int", "bool": "bool", "string": "bytes"}
 
 
@@ -121,18 +123,41 @@ def _dense(dtype: str | None = None, *, keep: bool = False) -> Rule:
     return rule
 
 
+def _reference(call: Call) -> Value:
+    """`x.ref()`: what a dictionary can have as a key, and no function return."""
+    made = call.engine.library_instance(call.frame, call.pos, REFERENCE)
+    call.keep(made, "referent", receiver(call).value)
+    return made.value
+
+
+def _referent(call: Call) -> Value:
+    made = call.receiver
+    return call.field(made, "referent") if isinstance(made, LibInst) else BOTTOM
+
+
+def _eager_only(call: Call) -> Value:
+    """What symbolic tensors do not have: `x.cpu()`, `x.is_packed`."""
+    name = call.name.rpartition(".")[2]
+    call.effect("eager_only", f".{name}", receiver(call))
+    return _EAGER[name] or receiver(call).value
+
+
+#: What only eager tensors have: what it gives, None for the tensor itself. Source: `dir` of both, 2.15 and 2.21.
+_EAGER: Final[dict[str, Value | None]] = {"cpu": None, "gpu": None, "is_packed": BOOL_V, "backing_device": STR_V}
+
+
 _TENSOR_METHODS: Final = {
     "numpy": Spec(_numpy),
     "get_shape": Spec(_get_shape),
     "set_shape": Spec(_set_shape),
     "eval": Spec(_numpy),
-    "ref": Spec(lambda call: unknown("a reference of a tensor").value),
-    "experimental_ref": Spec(lambda call: unknown("a reference of a tensor").value),
+    "ref": Spec(_reference),
+    "experimental_ref": Spec(_reference),
     "item": Spec(_item),
     "tolist": Spec(_lists),
     "__len__": Spec(lambda call: INT_V),
-    "gpu": Spec(_same),
-    "cpu": Spec(_same),
+    "gpu": Spec(_eager_only),
+    "cpu": Spec(_eager_only),
     "consumers": Spec(lambda call: unknown("operations").value),
 }
 _TENSOR_PROPERTIES: Final[dict[str, Rule]] = {
@@ -141,6 +166,8 @@ _TENSOR_PROPERTIES: Final[dict[str, Rule]] = {
     "ndim": _rank,
     "name": lambda call: STR_V,
     "device": lambda call: STR_V,
+    "is_packed": _eager_only,
+    "backing_device": _eager_only,
     "op": lambda call: unknown("an operation").value,
     "graph": lambda call: unknown("a graph").value,
     "T": _transpose,
@@ -164,6 +191,8 @@ _VARIABLE_METHODS: Final = {
 }
 _VARIABLE_PROPERTIES: Final[dict[str, Rule]] = {
     "trainable": lambda call: BOOL_V,
+    "aggregation": lambda call: lib("tf.VariableAggregation").value,
+    "synchronization": lambda call: lib("tf.VariableSynchronization").value,
     "initializer": lambda call: unknown("an initializer").value,
     "handle": _read,
     "path": lambda call: STR_V,
@@ -224,6 +253,12 @@ def _concatenate(call: Call) -> Value:
     return shape_value(None)
 
 
+#: Methods of a `TensorShape` that give nothing, and those that give one alike.
+_ASSERTIONS: Final = "assert_has_rank assert_is_compatible_with assert_is_fully_defined assert_same_rank"
+_SAME_SHAPE: Final = (
+    "merge_with with_rank with_rank_at_least with_rank_at_most most_specific_compatible_shape "
+    "most_specific_common_supertype"
+)
 CLASSES: Final[dict[str, ClassSpec]] = {
     "tensor.dense": ClassSpec(methods=_TENSOR_METHODS, properties=_TENSOR_PROPERTIES),
     "tensor.symbolic": ClassSpec(methods=_TENSOR_METHODS, properties=_TENSOR_PROPERTIES),
@@ -234,6 +269,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     "tensor.ragged": ClassSpec(
         methods={**_TENSOR_METHODS, **_RAGGED_METHODS}, properties={**_TENSOR_PROPERTIES, **ragged.PROPERTIES}
     ),
+    REFERENCE: ClassSpec(methods={"deref": Spec(_referent)}),
     "tensor.TensorShape": ClassSpec(
         methods={
             "as_list": Spec(_as_list),
@@ -241,9 +277,9 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             "num_elements": Spec(lambda call: INT_V),
             "is_compatible_with": Spec(lambda call: BOOL_V),
             "is_fully_defined": Spec(lambda call: BOOL_V),
-            "assert_is_compatible_with": Spec(lambda call: NONE_V),
-            "merge_with": Spec(lambda call: call.receiver.value if call.receiver else BOTTOM),
-            "with_rank": Spec(lambda call: call.receiver.value if call.receiver else BOTTOM),
+            "is_subtype_of": Spec(lambda call: BOOL_V),
+            **dict.fromkeys(_ASSERTIONS.split(), Spec(lambda call: NONE_V)),
+            **dict.fromkeys(_SAME_SHAPE.split(), Spec(lambda call: call.receiver.value if call.receiver else BOTTOM)),
         },
         properties={"rank": _shape_rank, "ndims": _shape_rank, "dims": _as_list},
     ),

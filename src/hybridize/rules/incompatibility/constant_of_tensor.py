@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.objects import Obj, Stream, Tup
+from hybridize.facts.symbolic import OPERATION
+from hybridize.library.convert import SHAPE_KIND
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument, inside, own
@@ -20,6 +23,13 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         needs = own(view, slot) or inside(view, slot)
         if needs:
             yield Hit(instr[-1], "makes a constant of a tensor: use `tf.convert_to_tensor` or `tf.identity`", needs)
+        elif slot >= 0 and any(_is_shape(o) for o in view.value(slot)):
+            message = "makes a constant of a `TensorShape`, which only eager code can: use `tf.convert_to_tensor`"
+            yield Hit(instr[-1], message, OPERATION)
+
+
+def _is_shape(obj: Obj) -> bool:
+    return isinstance(obj, Tup | Stream) and obj.kind == SHAPE_KIND
 
 
 RULE = Rule(
@@ -29,8 +39,9 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="Makes a constant of a tensor.",
     details="""`tf.constant` writes a value into the graph, and a symbolic tensor has none: it raises. So it does
-for a NumPy array that arrives as an argument, of which `tf.function` makes a tensor, and for `float(t)`. Use
-`tf.convert_to_tensor`, `tf.identity` or `tf.cast`, which take both.""",
+for a `TensorShape` (its `as_list()` is fine), for a NumPy array that arrives as an argument, of which
+`tf.function` makes a tensor, and for `float(t)`. Use `tf.convert_to_tensor`, `tf.identity` or `tf.cast`, which
+take both.""",
     triggers={Op.CALL: Where(call, names=_CONSTANT.__contains__)},
     bad=(
         Example(
@@ -56,8 +67,26 @@ r1 = target(tf.constant(2.0))
             line=3,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return x * tf.cast(tf.reduce_prod(tf.constant(x.shape)), x.dtype)
+r1 = target(tf.constant([1.0, 2.0]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return x * tf.cast(tf.constant(x.shape.rank), x.dtype) + tf.reduce_sum(tf.constant(x.shape.as_list(), tf.float32))
+r1 = target(tf.constant([1.0, 2.0]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

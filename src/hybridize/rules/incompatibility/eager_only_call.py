@@ -14,7 +14,7 @@ from hybridize.rules.values import own
 from hybridize.rules.views import FrameView
 
 #: Methods of eager tensors that read their value.
-_METHODS: Final = frozenset({"numpy", "item", "tolist", "to_list", "_numpy", "__array__"})
+_METHODS: Final = frozenset({"numpy", "item", "tolist", "to_list", "_numpy", "__array__", "cpu", "gpu"})
 #: Functions that read the tensors they are given.
 _FUNCTIONS: Final = frozenset(
     {

@@ -16,13 +16,11 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, 
 from hybridize.rules.values import argument, is_message, number, own, uses
 from hybridize.rules.views import FrameView
 
-_MODES: Final = frozenset(
-    "tf.executing_eagerly tf.inside_function tf.compat.v1.executing_eagerly "
-    "tf.compat.v1.executing_eagerly_outside_functions".split()
-)
+_MODES: Final = frozenset("tf.executing_eagerly tf.inside_function tf.compat.v1.executing_eagerly".split())
+_IS_SYMBOLIC: Final = "tf.is_symbolic_tensor"
 #: What only eager tensors, or only symbolic ones, have.
 _EAGER_ONLY: Final = frozenset({"numpy", "_numpy"})
-_FUNCTIONS: Final = frozenset({"tf.get_static_value"}) | frozenset(
+_FUNCTIONS: Final = frozenset({"tf.get_static_value", _IS_SYMBOLIC}) | frozenset(
     f"builtins.{name}" for name in "hasattr getattr dir type id isinstance".split()
 )
 _REFERENCES: Final = (".ref", ".experimental_ref")
@@ -56,7 +54,7 @@ _CLASS: Final = "__class__"
 _CLASSES: Final = "asks for the class of a tensor, which is another one"
 _EAGER_CLASS: Final = ".EagerTensor"
 _NUMBER_CLASSES: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
-_ASKED: Final = frozenset({"device", "backing_device", _CLASS})
+_ASKED: Final = frozenset({"device", "backing_device", "is_packed", _CLASS})
 
 
 def _asks(name: str) -> bool:
@@ -75,6 +73,8 @@ def _named(view: FrameView, instr: Instr) -> Iterator[Hit]:
     for name in view.names(instr[2]):
         if name in _MODES and uses(view, instr[1]) and not _tells_shapes(view, instr[1]) and not _is_xla(view, instr):
             yield Hit(instr[-1], f"asks `{name}()`, whose answer changes", OPERATION)
+        elif name == _IS_SYMBOLIC and uses(view, instr[1]):
+            yield from _hit(view, instr, argument(instr, 0), "asks if a tensor is symbolic, which the trace makes it")
         elif name == "tf.get_static_value" and uses(view, instr[1]):
             level = Level.WARNING if _expects_none(view, instr[1]) else None
             for hit in _hit(view, instr, argument(instr, 0), "asks for the value of a tensor, which is not known yet"):
@@ -329,6 +329,16 @@ r1 = target(tf.constant(2.0))
         ),
         Example(
             """\
+import tensorflow as tf
+def target(x):
+    return x * 3 if tf.is_symbolic_tensor(x) else x * 2
+r1 = target(tf.constant(2.0))
+""",
+            line=3,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
 import functools
 import tensorflow as tf
 @functools.singledispatch
@@ -346,6 +356,14 @@ r1 = target(tf.constant(2.0))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return x * 2 if tf.compat.v1.executing_eagerly_outside_functions() and x.dtype.is_floating else x * 3
+r1 = target(tf.ones([2]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -34,10 +34,21 @@ RULE = Rule(
     summary="Returns something that is neither a tensor nor can become one.",
     details="""A traced function returns tensors, `None`, and lists, tuples, dicts and named tuples of them. An
 object of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator
-raises. Return the tensors and build the object outside. Datasets, ragged and sparse tensors are fine.""",
+raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the tensors and
+build the object outside. Datasets, ragged and sparse tensors are fine.""",
     root=scan,
     bare=True,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return tf.print("x", x)
+r1 = target(tf.constant([1.0]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

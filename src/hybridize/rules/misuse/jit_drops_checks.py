@@ -9,6 +9,7 @@ from hybridize.domain.objects import Lit, Tensor
 from hybridize.facts.callgraph import extent
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
+from hybridize.library.tensorflow.xla import BEGINNINGS, CHANGED
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.hybridized import is_true, option
@@ -17,15 +18,11 @@ from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.values import argument
 from hybridize.rules.views import FunctionView
 
-_SAYS: Final = {
-    "tf.debugging.": "XLA drops `{}`: it never fails",
-    "tf.gather": "under XLA `{}` gives the nearest element where an index is out of range, and does not fail",
-    "tf.gather_nd": "under XLA `{}` does not fail where an index is out of range",
-    "tf.random.stateless_": "XLA draws other values for `{}` than eager execution",
-}
-_IF: Final = "is out of range"
+_IF: Final = " where "
 _INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _MOST: Final = 6
+_DIVIDES: Final = "under XLA an integer division by zero does not fail"
+_INTEGER_CHECKS: Final = {"//": _DIVIDES, "%": _DIVIDES, "**": "under XLA a negative power of integers does not fail"}
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -46,16 +43,14 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def drops(frame: Frame) -> Iterator[tuple[int, str, Level]]:
     """What a frame runs that XLA drops or changes: position, sentence, and how bad it is."""
     for pos, name in frame.ops.items():
-        for beginning, text in _SAYS.items():
-            matches = name == beginning or (beginning.endswith((".", "_")) and name.startswith(beginning))
-            if matches and not _is_settled(frame, pos, name):
-                yield pos, text.format(name), Level.WARNING
-
+        key = name if name in CHANGED else next((b for b in BEGINNINGS if name.startswith(b)), "")
+        if key and not _is_settled(frame, pos, name):
+            yield pos, CHANGED[key].format(name.removeprefix("tensor.variable")), Level.WARNING
     for instr in index_of(frame.code).flat:
-        if instr[0] == Op.BINARY and instr[2] in ("//", "%"):
+        if instr[0] == Op.BINARY and instr[2] in _INTEGER_CHECKS:
             right = frame.vals[instr[4]] or ()
             if any(isinstance(o, Tensor) and o.dtype in _INTEGERS for o in right):
-                yield instr[-1], "under XLA an integer division by zero does not fail", Level.WARNING
+                yield instr[-1], _INTEGER_CHECKS[instr[2]], Level.WARNING
         elif instr[0] == Op.CALL and _is_dynamic_array(frame, instr[-1]):
             yield instr[-1], "XLA loses what is written to a `TensorArray` of dynamic size", Level.ERROR
 
@@ -138,9 +133,9 @@ RULE = Rule(
     outcome=Outcome.DIFFERS,
     summary="Under `jit_compile=True` a check never fails, or a value comes out differently.",
     details="""XLA has no way to fail in the middle of a computation: `tf.debugging` assertions are dropped, an
-index out of range is clamped and an integer division by zero gives a number. Stateless random operations draw
-other values than eager ones, and what is written to a `TensorArray` of dynamic size is lost. If the program
-relies on it, leave `jit_compile` out.""",
+index out of range is clamped, an integer division by zero and the inverse of a singular matrix give numbers.
+Stateless random operations draw other values than eager ones, and what is written to a `TensorArray` of dynamic
+size is lost. If the program relies on it, leave `jit_compile` out.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,

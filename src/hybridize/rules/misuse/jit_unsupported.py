@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Stream
 from hybridize.facts.callgraph import extent
 from hybridize.flow.frames import Frame
+from hybridize.library.tensorflow.xla import REFUSED, REFUSED_MODULES
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.control import is_dataset
@@ -16,21 +17,6 @@ from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
-#: Names of operations, or their beginnings, that have no XLA kernel.
-UNSUPPORTED: Final = (
-    "tf.strings.",
-    "tf.io.",
-    "tf.print",
-    "tf.py_function",
-    "tf.numpy_function",
-    "tf.compat.v1.py_func",
-    "tf.lookup.",
-    "tf.queue.",
-    "tf.data.",
-    "tf.image.decode_",
-    "tf.summary.",
-    "tf.audio.",
-)
 _METHODS: Final = ("tf.lookup.", "tf.queue.")
 _MOST: Final = 4
 
@@ -50,7 +36,7 @@ def unsupported(project: ProjectView, frames: Iterable[Frame]) -> Iterator[tuple
     """What some traced frames run that XLA has no kernel for: path, position, and name."""
     for frame in frames:
         for pos, name in frame.ops.items():
-            if name.startswith(UNSUPPORTED):
+            if name in REFUSED or name.startswith(REFUSED_MODULES):
                 yield frame.code.path, pos, name
         for pos, name in _hidden(FrameView(project, frame)):
             yield frame.code.path, pos, name
@@ -74,10 +60,22 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="An operation that XLA cannot compile, under `jit_compile=True`.",
     details="""XLA compiles numbers: strings, files, `tf.print`, `py_function`, hash tables and datasets have no
-kernel, and the first call raises. Leave `jit_compile` out, or keep those operations outside.""",
+kernel on the CPU, and neither have some sixty numerical operations (`tf.linalg.det`, most of `tf.sparse`,
+`tf.math.segment_sum`, ...); the first call raises. Leave `jit_compile` out, or keep those operations outside.""",
     blocks=frozenset(),
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(jit_compile=True)
+def target(x):
+    return tf.linalg.det(x)
+r1 = target(tf.eye(2))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -96,6 +96,19 @@ tensor, or keep it in one `tf.Variable` and `assign` to it.""",
         Example(
             """\
 import tensorflow as tf
+def target(x):
+    return x * tf.cast(tf.summary.experimental.get_step(), tf.float32)
+tf.summary.experimental.set_step(1)
+r1 = target(tf.constant(2.0))
+tf.summary.experimental.set_step(5)
+r2 = target(tf.constant(2.0))
+""",
+            line=3,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 scale = 1.0
 def target(x):
     return x * scale
