@@ -19,7 +19,7 @@ from .judge import EXACT, UNKNOWN, WRONG, Score, Type, compare, judge_family, me
 from .judge import Verdict as Judged
 
 #: Programs of each family that are run again under TensorFlow, and compared with what is recorded.
-SAMPLE = 12
+SAMPLE = 6
 
 
 def complaints(bad: list[Judged]) -> str:
