@@ -445,9 +445,6 @@ class Attributes(Cells):
                 self.write(frame, obj.cell(name), value, pos)
                 if name == "__dict__":
                     self._take_namespace(frame, obj, value, pos)
-            case LibInst() if registry.is_assigned(obj.cls, name):
-                self.write(frame, obj.cell(name), value, pos)
-                return
             case Heap():
                 self.write(frame, obj.cell(name), value, pos)
                 if isinstance(obj, Mod) and not value:

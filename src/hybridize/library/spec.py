@@ -110,7 +110,7 @@ class ClassSpec:
     """A model of a library class.
 
     `make` gives the value of a construction (None: an instance with its arguments kept). `assigned` are the properties
-    whose setter assigns to a `tf.Variable` that the object has from the start: setting them changes no Python state.
+    whose setter assigns to a `tf.Variable` that the object has from the start: no tensor stays in them.
     """
 
     bases: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import callees_at, definitions
 from hybridize.facts.reasons import Reason
 from hybridize.facts.symbolic import OPERATION
+from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
@@ -23,7 +24,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Tensors that go into a field, a global, a captured variable or an outer container."""
     for frame, reason in reasons(function):
         if is_change(reason) and argument_name(frame, reason) is None and leaked(function, reason):
-            if _is_mixed(function, reason):
+            if _is_mixed(function, reason) or _is_assigned(reason):
                 continue
             # What fills a cache may have run before, outside of any graph.
             level = Level.WARNING if guarded(reason.frame, reason.effect.position) else None
@@ -37,6 +38,12 @@ def _is_mixed(function: FunctionView, reason: Reason) -> bool:
         return False
     values = [reason.frame.vals[slot] or frozenset() for slot in stored(reason.frame, reason.effect.position)]
     return any(isinstance(o, Inst | LibInst | Unknown) for value in values for o in value)
+
+
+def _is_assigned(reason: Reason) -> bool:
+    """Whether what is set is a property of a library object whose setter assigns to a variable."""
+    target = reason.effect.target
+    return isinstance(target, LibInst) and registry.is_assigned(target.cls, reason.effect.detail)
 
 
 def _made(reason: Reason) -> tuple[Evidence, ...]:
