@@ -15,10 +15,11 @@ _KNOWN = ("shape", "dtype")  # what Python knows of a tensor while it is traced
 
 def lifted(frame: Frame, position: int, slots: list[int]) -> bool:
     """Whether code stands in `tf.init_scope`, and what is in some slots depends on no tensor that is an argument."""
-    return _in_init_scope(frame.code, position) and not _from_tensors(frame, slots)
+    return in_init_scope(frame.code, position) and not _from_tensors(frame, slots)
 
 
-def _in_init_scope(code: Code, position: int) -> bool:
+def in_init_scope(code: Code, position: int) -> bool:
+    """Whether code stands in `tf.init_scope`, which runs outside of the graph that is being traced."""
     known = definitions(code)
     return any(position >> 16 in exit[3] and _is_init_scope(known, exit[2]) for exit in index_of(code).of(Op.EXIT))
 

@@ -17,6 +17,7 @@ _NO_VALUE: Final[Value] = frozenset()
 _TAKES: Final = frozenset({"pop", "popleft", "popitem", "remove", "clear", "discard", "popright"})
 #: Effects on the outside world.
 _OUTSIDE: Final = frozenset({"print", "io", "random", "clock", "state"})
+_RUN_ONCE: Final = ("module", "class")
 _CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "build"})
 #: What a change of all the fields of an object is told as: to read it is part of the change.
 _NAMESPACE: Final = "__dict__"
@@ -90,7 +91,7 @@ def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
     if cell.value == value and not _hides_default(effect, value):
         return True
     places = [(code, pos) for code, pos in cell.writes if (code, pos) != (frame.code, effect.position)]
-    if len(places) > 1 or any(c.kind != "module" and c.name not in _CONSTRUCTORS for c, _ in places):
+    if len(places) > 1 or any(c.kind not in _RUN_ONCE and c.name not in _CONSTRUCTORS for c, _ in places):
         return False
     return all(reader.frame.code.kind == "module" for reader in cell.readers)
 
@@ -110,7 +111,7 @@ def _cell_of(frame: Frame, effect: Effect) -> Cell | None:
         return frame.module.fields.get(effect.detail)
     if effect.kind == "closure":
         return effect.cell
-    if effect.kind == "attribute" and isinstance(effect.target, Inst):
+    if effect.kind == "attribute" and isinstance(effect.target, Inst | Class):
         return effect.target.fields.get(effect.detail)
     return None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lib
+from hybridize.facts.lifted import in_init_scope
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Op
@@ -50,7 +51,9 @@ def _answer(frame: Frame, slot: int) -> bool | None:
             slot, positive = made[3], not positive
         else:
             break
-    found = frame.vals[made[2]] or () if made[0] == Op.CALL else ()
+    if made[0] != Op.CALL or in_init_scope(frame.code, made[-1]):
+        return None
+    found = frame.vals[made[2]] or ()
     names = {o.name if isinstance(o, Lib) else "" for o in found}
     answers = {_WHILE_TRACING.get(name) for name in names}
     answer = answers.pop() if len(answers) == 1 else None

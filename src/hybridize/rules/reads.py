@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Func, Heap, Lib, LibInst, Lit, Mod, Obj, Tensor, Value
+from hybridize.domain.objects import (
+    Cell,
+    Class,
+    Container,
+    Func,
+    Heap,
+    Lib,
+    LibInst,
+    Lit,
+    Mod,
+    Obj,
+    Tensor,
+    Value,
+    Wrapper,
+)
 from hybridize.facts.guards import is_cached
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -47,6 +61,8 @@ def scan(view: FrameView) -> Iterator[Hit]:
             yield from _of_places(instr, (), known.late_views(frame, instr))
         if containers or cells:
             yield from _of_places(instr, cells, _entries(view, instr, containers, known) if containers else ())
+        if instr[0] == Op.ITEM:
+            yield from _of_namespace(view, instr, known)
         if environment and instr[0] == Op.ITEM and any(map(_is_environment, view.value(instr[2]))):
             for place in _variables(frame, instr[3], known):
                 yield Hit(instr[-1], "reads the environment, which changes between calls", subject=place)
@@ -74,6 +90,15 @@ def _entries(view: FrameView, instr: Instr, containers: Sequence[Container], kno
         return [*whole, *inside]
     found = (known.late_part(each, key) for each in inside for key in sorted(keys, key=repr))
     return [*whole, *(part for part in found if part is not None)]
+
+
+def _of_namespace(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
+    """An item of `globals()`, `vars(obj)` or `obj.__dict__`: the variable or field of that name."""
+    owners = frozenset(o.extra[0] for o in view.value(instr[2]) if isinstance(o, Wrapper) and o.kind == "namespace")
+    for name in sorted(constants(view.frame, instr[3]) or (), key=repr) if owners else ():
+        cells = [each for each in fields_named(owners, str(name)) if known.is_late(each[0])]
+        for hit in _of_places(instr, cells, ()):
+            yield replace(hit, message=f"reads `{name}`, which changes between calls")
 
 
 def _variables(frame: Frame, slot: int, known: Writes) -> list[Place]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Heap, Lib, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
+from hybridize.facts.lifted import in_init_scope
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Op
@@ -71,7 +72,11 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
 def _named(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`tf.executing_eagerly()`, `hasattr(t, "numpy")`, `"numpy" in dir(t)`, `type(t)`, `id(t)`, `t.ref()`."""
     for name in view.names(instr[2]):
-        if name in _MODES and uses(view, instr[1]) and not _tells_shapes(view, instr[1]) and not _is_xla(view, instr):
+        if name in _MODES:
+            if in_init_scope(view.code, instr[-1]) or not uses(view, instr[1]):
+                continue
+            if _tells_shapes(view, instr[1]) or _is_xla(view, instr):
+                continue
             yield Hit(instr[-1], f"asks `{name}()`, whose answer changes", OPERATION)
         elif name == _IS_SYMBOLIC and uses(view, instr[1]):
             yield from _hit(view, instr, argument(instr, 0), "asks if a tensor is symbolic, which the trace makes it")
@@ -362,6 +367,16 @@ import tensorflow as tf
 def target(x):
     return x * 2 if tf.compat.v1.executing_eagerly_outside_functions() and x.dtype.is_floating else x * 3
 r1 = target(tf.ones([2]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    with tf.init_scope():
+        eager = tf.executing_eagerly()
+    return x * 2 if eager else x * 3
+r1 = target(tf.constant(1.0))
 """
         ),
         Example(

@@ -35,7 +35,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
         invariant = any(
             _OPTIONS in view.names(s.instr[2]) for s in flow.structure.within(site) if s.instr[0] == Op.CALL
         )
-        signed = _has_signature(view)
+        signed = _has_open_signature(view)
         dataset = flow.is_over_dataset(site)
         for phi in loop.phis:
             entry = next((slot for edge, slot in phi[2] if edge == loop.entry), -1)
@@ -71,10 +71,25 @@ def _places(flow: Control, site: Site, head: int, message: str, assigned: list[i
     return (Evidence(message, path, first), *also, *(Evidence("is asked here", path, n) for n in sorted(lines)))
 
 
-def _has_signature(view: FrameView) -> bool:
-    """Whether a decorator of the function names the types of its arguments."""
+def _has_open_signature(view: FrameView) -> bool:
+    """Whether a decorator of the function names the types of its arguments, and not all of their dims."""
     calls = [d for d in view.code.decorators if isinstance(d, ast.Call)]
-    return any(keyword.arg == "input_signature" for call in calls for keyword in call.keywords)
+    signatures = [k.value for call in calls for k in call.keywords if k.arg == "input_signature"]
+    return any(not _is_closed(signature) for signature in signatures)
+
+
+def _is_closed(signature: ast.expr) -> bool:
+    """Whether a signature is written as sequences of specs whose dims are all numbers."""
+    if isinstance(signature, ast.List | ast.Tuple):
+        return all(_is_closed(part) for part in signature.elts)
+    if not isinstance(signature, ast.Call):
+        return False
+    shapes = [*signature.args[:1], *(k.value for k in signature.keywords if k.arg == "shape")]
+    return len(shapes) == 1 and all(
+        isinstance(shape, ast.List | ast.Tuple)
+        and all(isinstance(dim, ast.Constant) and isinstance(dim.value, int) for dim in shape.elts)
+        for shape in shapes
+    )
 
 
 def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], invariant: bool) -> str | None:
@@ -285,6 +300,21 @@ a `tf.TensorArray`.""",
     frame=scan,
     codes=lambda code: Op.LOOP in index_of(code).by_op,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([2], tf.float32)])
+def target(x):
+    i = tf.constant(0)
+    while i < 2:
+        x = tf.concat([x, x], 0)
+        i += 1
+    return x
+r1 = target(tf.ones([2]))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

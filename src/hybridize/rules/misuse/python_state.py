@@ -128,6 +128,19 @@ r2 = norm.target(tf.constant([2.0, 6.0]))
         Example(
             """\
 import tensorflow as tf
+class Settings:
+    mode = "eval"
+def target(x):
+    Settings.mode = "train"
+    return x + 1
+r1 = target(tf.constant(1.0))
+r2 = target(tf.constant(2.0))
+mode = Settings.mode
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
 class Model:
     def __init__(self):
         self.steps = tf.Variable(0)

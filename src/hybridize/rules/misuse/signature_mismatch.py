@@ -182,6 +182,9 @@ def _level_of(given: Value, wrong: str, frame: Frame) -> Level | None:
 def _object_mismatch(obj: object, shape: Shape, dtype: str | None) -> str:
     if obj is NONE:
         return "is None, not a tensor"
+    text = isinstance(obj, Lit | Prim) and obj.kind in ("str", "bytes")
+    if dtype is not None and isinstance(obj, Lit | Prim) and text != (dtype == "string"):
+        return f"is a {'text' if text else 'number'}, not {dtype}"
     if (
         isinstance(obj, Lit)
         and isinstance(obj.const, float)
@@ -226,6 +229,17 @@ do not divide evenly (`drop_remainder=True` drops it).""",
     blocks=frozenset(),
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.float32)])
+def target(x, mode):
+    return x * 2 if mode == "double" else x
+r1 = target(tf.constant(1.0), "double")
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf

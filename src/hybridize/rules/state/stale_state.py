@@ -96,6 +96,19 @@ tensor, or keep it in one `tf.Variable` and `assign` to it.""",
         Example(
             """\
 import tensorflow as tf
+level = 2
+def target(x):
+    return x * globals()["level"]
+r1 = target(tf.constant(1))
+level = 7
+r2 = target(tf.constant(1))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 def target(x):
     return x * tf.cast(tf.summary.experimental.get_step(), tf.float32)
 tf.summary.experimental.set_step(1)
