@@ -191,7 +191,10 @@ def _tells(view: FrameView, slot: int, tensor: int) -> bool:
     arrays = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(tensor))
     for use in uses(view, slot):
         if use[0] == Op.COMPARE and use[2] in ("==", "!=", "is", "is not", "in", "not in"):
-            other = view.value(use[4] if use[3] == slot else use[3])
+            beside = use[4] if use[3] == slot else use[3]
+            if not arrays and _is_class_of_tensor(view, beside):
+                continue  # both are symbolic in the trace
+            other = view.value(beside)
             names = [o.name for o in other if isinstance(o, Lib)]
             neutral = ("builtins.", "tf.") if not arrays else ("builtins.",)
             same = [n for n in names if n.startswith(neutral) and not n.endswith(_EAGER_CLASS)]
@@ -200,6 +203,15 @@ def _tells(view: FrameView, slot: int, tensor: int) -> bool:
         if not is_message(view, use):
             return True
     return False
+
+
+def _is_class_of_tensor(view: FrameView, slot: int) -> bool:
+    """Whether a slot holds `type(t)` of a tensor that is symbolic in a trace, and no array."""
+    made = index_of(view.code).source(slot)
+    if made is None or made[0] != Op.CALL or "builtins.type" not in view.names(made[2]) or len(made[3]) != 1:
+        return False
+    tensor = made[3][0][0]
+    return bool(own(view, tensor, arrays=False)) and not _is_variable(view, tensor)
 
 
 def _outlives(view: FrameView, slot: int) -> bool:
@@ -367,6 +379,14 @@ import tensorflow as tf
 def target(x):
     return x * 2 if tf.compat.v1.executing_eagerly_outside_functions() and x.dtype.is_floating else x * 3
 r1 = target(tf.ones([2]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, y):
+    return x + y if type(x) is type(y) else x
+r1 = target(tf.constant(1.0), tf.constant(2.0))
 """
         ),
         Example(

@@ -6,7 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.domain.objects import Inst
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView, position_of
 
 #: Decorators that must stand above `tf.function`, and those that must stand below it.
@@ -26,11 +29,23 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for i, node in enumerate(nodes):
         name = _name(node)
         if i > own and name in _OUTER:
-            yield Hit(
-                position_of(nodes[own]), f"`tf.function` above `@{name}`: it takes functions, not what that makes"
-            )
+            # A static method can be called as it is, but on an instance the graph gets that too.
+            level = Level.WARNING if name == "staticmethod" and not _is_asked_of_instances(function) else None
+            message = f"`tf.function` above `@{name}`: it takes functions, not what that makes"
+            yield Hit(position_of(nodes[own]), message, level=level)
         elif i < own and name in _INNER:
             yield Hit(position_of(nodes[own]), f"`tf.function` below `@{name}`, which needs the Python function")
+
+
+def _is_asked_of_instances(function: FunctionView) -> bool:
+    """Whether a call of a method looks it up in an instance, not in the class."""
+    for caller, pos, _, _ in function.callers():
+        index = index_of(caller.code)
+        for call in index.calls.get(pos, ()):
+            made = index.source(call[2])
+            if made is not None and made[0] == Op.ATTR and any(isinstance(o, Inst) for o in caller.vals[made[2]] or ()):
+                return True
+    return False
 
 
 def _name(node: ast.expr) -> str:
