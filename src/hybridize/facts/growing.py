@@ -12,6 +12,7 @@ from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
 from hybridize.program.index import Index, index_of, instructions
 from hybridize.program.ir import NO_SLOT, Instr, Loop, Op
+from hybridize.records import replace
 
 #: Operations whose result is longer than what they are given.
 _LENGTHEN: Final = frozenset(
@@ -29,6 +30,8 @@ _FAR: Final = 12
 _CALLS: Final = 3
 #: What is said of a list that grows.
 APPENDED: Final = "a loop appends to this list"
+#: What is said of an array that is made of one.
+STACKED: Final = "a loop appends to the list that this is made of"
 _WHILE: Final = "tf.while_loop"
 
 
@@ -51,7 +54,7 @@ def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> E
     """Where a loop around a call makes longer what a slot of the caller passes; None where that is not seen."""
     index = index_of(caller.code)
     around = [loop for loop in _loops(index) if pos in _positions(loop)]
-    todo, seen = [slot], set[int]()
+    todo, seen, stacked = [slot], set[int](), False
     while todo and len(seen) < _FAR:
         slot = index.original(todo.pop())
         if slot in seen:
@@ -73,8 +76,9 @@ def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> E
                 todo.append(made[2])
         elif found is None and made is not None:
             todo += _same_length(caller, made)
+            stacked = stacked or made[0] == Op.CALL
         if found is not None:
-            return found
+            return replace(found, message=STACKED) if stacked and found.message == APPENDED else found
     return None
 
 
@@ -150,9 +154,12 @@ def _extended(frame: Frame, slot: int, around: list[Loop]) -> Evidence | None:
     if not around or not any(isinstance(o, Container) for o in frame.vals[slot] or ()):
         return None
     index = index_of(frame.code)
+    made = index.definitions.get(slot)
+    # A list that each turn makes anew begins empty again.
+    lasting = [places for places in map(_positions, around) if made is None or made[-1] not in places]
     for name in _LISTS & index.attributes.keys():
         for instr in index.attributes[name]:
-            if index.original(instr[2]) == slot and any(instr[-1] in _positions(loop) for loop in around):
+            if index.original(instr[2]) == slot and any(instr[-1] in places for places in lasting):
                 return Evidence(APPENDED, frame.code.path, instr[-1] >> 16)
     return None
 
