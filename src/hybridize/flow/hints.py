@@ -16,6 +16,7 @@ from hybridize.domain.objects import (
     Func,
     Inst,
     Lib,
+    LibInst,
     Mod,
     Tensor,
     Value,
@@ -25,6 +26,7 @@ from hybridize.domain.objects import (
     tup,
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE
+from hybridize.flow.frames import SHARED
 from hybridize.flow.heap import HeapAccess
 from hybridize.flow.speculation import Uses, parts_of
 from hybridize.library import registry
@@ -56,6 +58,8 @@ _PRIMITIVES: Final = {
     "builtins.str": "str",
     "builtins.bytes": "bytes",
 }
+#: Library classes whose objects say more as such than as something unknown.
+_OBJECTS: Final = frozenset({"tf.TensorArray"})
 _SEQUENCES: Final = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set"})
 
 #: Function names that speak of tensors (the paper, section IV-C2; reference-tool.md).
@@ -92,7 +96,7 @@ class HintReader:
                 return join(self._value(left, func, depth + 1), self._value(right, func, depth + 1))
             case ast.Subscript(value=base, slice=inner):
                 return self._generic(base, inner, func, depth)
-        return self._named(self.resolve(node, func))
+        return self._named(self.resolve(node, func), func)
 
     def _generic(self, base: ast.expr, inner: ast.expr, func: Func, depth: int) -> Value:
         kinds = self.resolve(base, func)
@@ -114,7 +118,7 @@ class HintReader:
                 element = self._value(parts[-1], func, depth + 1)
                 result = join(result, stream("tuple", element).value if element else BOTTOM)
             else:
-                result = join(result, self._named(obj.value))
+                result = join(result, self._named(obj.value, func))
         return result
 
     def _tuple(self, parts: list[ast.expr], func: Func, depth: int) -> Value:
@@ -124,7 +128,7 @@ class HintReader:
         items = [self._value(part, func, depth + 1) for part in parts]
         return tup(items).value if all(items) else BOTTOM
 
-    def _named(self, kinds: Value) -> Value:
+    def _named(self, kinds: Value, func: Func) -> Value:
         result = BOTTOM
         for obj in kinds:
             if isinstance(obj, Lib):
@@ -133,6 +137,8 @@ class HintReader:
                     result = join(result, tensor(kind).value)
                 elif obj.name in _PRIMITIVES:
                     result = join(result, prim(_PRIMITIVES[obj.name]).value)
+                elif obj.name in _OBJECTS:
+                    result = join(result, self._object(obj.name, func))
                 elif obj.name == "builtins.bool":
                     result = join(result, frozenset((TRUE, FALSE)))
             elif isinstance(obj, Class):
@@ -142,6 +148,14 @@ class HintReader:
             elif isinstance(obj, Tensor):
                 result = join(result, obj.value)
         return result
+
+    def _object(self, name: str, func: Func) -> Value:
+        """An object of a library class that an unknown caller has made: one for all parameters of a function."""
+        key = (func.code, name, "hinted")
+        found = self.engine.world.allocated.get(key)
+        if found is None:
+            found = self.engine.world.allocated[key] = LibInst(name, (func.code, func.code.position), SHARED)
+        return found.value
 
     def is_tensor_hint(self, node: ast.expr, func: Func) -> bool:
         """Whether a tensor type stands anywhere inside an annotation."""
