@@ -60,14 +60,17 @@ FAILURES: Final = (
 )
 #: The folder of a subject that is a part of a repository.
 PARTS: Final = {"ResNet50": "research/delf"}
+#: What the plan says of functions that a graph would not make faster.
+_UNWORTHY: Final = "HY021"
 #: What a candidate is counted as, with what it means.
 CLASSES: Final = {
     "changed": "the plan changes it (P1 to P6)",
     "repaired": "the plan changes it once repairs are made",
     "planned out": "passes a precondition; the plan leaves it, because it gains nothing",
-    "in a graph": "fails, but runs as part of a graph of the project all the same",
-    "hybrid": "is hybrid, and nothing speaks against that",
+    "in a graph": "fails, but runs as part of a graph of the project all the same: the plan says so",
+    "would not pay": "fails, and the plan says that even without that a graph would gain nothing",
     "no TensorFlow": "computes nothing with TensorFlow: there is nothing to make a graph of",
+    "hybrid": "is hybrid, and nothing speaks against that",
     "not a graph's": "only raises, or is a method whose result Python itself asks for",
     "builds a model": "is given Keras' symbolic tensors: it makes a model, and runs nothing itself",
     "warned": "is hybrid, and warned about",
@@ -200,7 +203,9 @@ def class_of(each: Candidate) -> str:
         return "not a graph's"
     if "HY304" in codes:
         return "builds a model"
-    return "repaired" if each.unsafe else "refused"
+    if each.unsafe:
+        return "repaired"
+    return "would not pay" if _UNWORTHY in codes else "refused"
 
 
 def tables(found: Sequence[Candidate], style: str) -> list[str]:
@@ -266,13 +271,9 @@ def _by_evidence(found: Sequence[Candidate], style: str) -> str:
 
 
 def _failures(found: Sequence[Candidate], style: str) -> str:
-    failing = [
-        c
-        for c in found
-        if c.class_ in ("refused", "no TensorFlow", "not a graph's", "builds a model", "hybrid", "warned", "repaired")
-    ]
-    counts = Counter(code for c in failing for code in set(c.codes))
-    alone = Counter(next(iter(set(c.codes))) for c in failing if len(set(c.codes)) == 1)
+    failing = [set(c.codes) - {_UNWORTHY} for c in found if c.class_ not in ("changed", "planned out", "in a graph")]
+    counts = Counter(code for codes in failing for code in codes)
+    alone = Counter(next(iter(codes)) for codes in failing if len(codes) == 1)
     rows: list[list[object]] = []
     named = set()
     for name, paper, codes in FAILURES:

@@ -104,6 +104,34 @@ def test_a_function_of_few_operations_is_left_out(tmp_path: Path) -> None:
     assert (found["one"].decision.benefit or 1) == pytest.approx(0.23, abs=0.05)
 
 
+LOGGED = """
+import tensorflow as tf
+def small(x):
+    print("called")
+    return x * 2.0
+def large(x):
+    print("called")
+    {chain}
+    return x
+def opaque(x):
+    print("called")
+    return somewhere.else_(x * 2.0)
+for i in range(100):
+    small(tf.ones(3)), large(tf.ones(3)), opaque(tf.ones(3))
+"""
+
+
+def test_where_mending_a_function_would_gain_nothing_the_plan_says_so(tmp_path: Path) -> None:
+    found = functions(LOGGED.replace("{chain}", CHAIN), tmp_path)
+    assert codes(found["small"]) == {"HY003", "HY021"}
+    told = next(s.message for s in found["small"].statuses if s.code == "HY021")
+    assert told.startswith("even without that a graph would not pay: about 1 TensorFlow operation per call")
+    # A graph of this one would pay, and of that one nobody knows.
+    assert codes(found["large"]) == {"HY003"}
+    assert "HY021" not in codes(found["opaque"])
+    assert {found[n].decision.precondition for n in ("small", "large", "opaque")} == {None}
+
+
 def test_few_operations_on_large_tensors_gain(tmp_path: Path) -> None:
     source = "import tensorflow as tf\ndef f(x):\n    return tf.exp(x) * 2.0 + tf.sin(x) - x\nf(tf.ones([{0}, {0}]))\n"
     assert chosen(functions(source.format(10), tmp_path)) == []

@@ -30,6 +30,8 @@ _WHOLLY: Final = 0.999
 #: Python runs what these calls reach even where the caller is a graph.
 _OUTSIDE: Final = frozenset({"host", "callback"})
 _SHOWN: Final = 3
+#: What stands before the reason where something else keeps a function eager.
+_EVEN_SO: Final = "even without that a graph would not pay"
 #: What only a program of TensorFlow 1 calls: eagerly the first raises.
 _PLACEHOLDER: Final = "tf.compat.v1.placeholder"
 _SWITCHES: Final = frozenset({"tf.compat.v1.disable_eager_execution", "tf.compat.v1.disable_v2_behavior"})
@@ -119,6 +121,8 @@ class _Chooser:
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
             report = replace(report, statuses=(*report.statuses, self._covered(code, report.facts, share)))
+        elif not self.all_safe and report.facts.mode is Mode.EAGER and report.facts.candidate:
+            report = replace(report, statuses=(*report.statuses, *self._no_loss(code, report.facts, share)))
         stays_hybrid = report.facts.mode is Mode.HYBRID and report.decision.action is not Action.CONVERT_TO_EAGER
         self.graphs[code] = 1.0 if stays_hybrid else share
         return report
@@ -130,6 +134,14 @@ class _Chooser:
             return False
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
         return work is not None and self._against(code, facts, share, work) is None
+
+    def _no_loss(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
+        """Says of a function that stays eager for another reason that nothing is lost by it, where that is sure."""
+        work = self.basis.benefits.work(self.basis.frames.get(code, []))
+        if work is None or work.unknown or facts.tensor_computation.value is not Ternary.YES:
+            return ()
+        reason = self._against(code, facts, share, work)
+        return () if reason is None else (replace(reason, message=f"{_EVEN_SO}: {reason.message}"),)
 
     def share(self, code: Code) -> float:
         """For which share of its calls a function runs inside of a graph."""

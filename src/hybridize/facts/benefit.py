@@ -8,12 +8,13 @@ from typing import Final
 from hybridize.domain.objects import Bound, Lib, LibInst, Tensor, Value
 from hybridize.domain.tensors import UNRESOLVED, arrived
 from hybridize.facts.callgraph import components, reachable
+from hybridize.facts.computation import opaque_call
 from hybridize.facts.origins import runs_at_once
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.program.ir import Code, Instr, Op
-from hybridize.records import dataclass
+from hybridize.records import dataclass, replace
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
 _SKIPPED: Final = frozenset({"build", "class", "callback", "host", "construction"})
@@ -41,6 +42,7 @@ class Work:
 
     `variables` are those that are trained. `nodes` are the operations of the graph as it stands: a loop over Python
     values is unrolled, one over tensors is traced once. `updates` are how often that graph applies gradients.
+    `unknown` says that something is called of which it is not known what it does: the figures are then the least.
     """
 
     dispatches: float = 0.0
@@ -50,6 +52,7 @@ class Work:
     variables: float = 0.0
     nodes: float = 0.0
     updates: float = 0.0
+    unknown: bool = False
 
     def add(self, other: Work, often: Often, share: float = 1.0) -> None:
         """Adds work that is done so often; the variables are the same each time.
@@ -64,6 +67,7 @@ class Work:
         self.variables += share * other.variables
         self.nodes = min(self.nodes + share * often.nodes * other.nodes, _MOST)
         self.updates = min(self.updates + share * often.copies * other.updates, _MOST)
+        self.unknown = self.unknown or other.unknown
 
     @property
     def eager(self) -> float:
@@ -112,7 +116,7 @@ class Benefits:
 
     def _summed(self, frame: Frame) -> Work:
         """Own operations and those of callees; calls within a recursion count once."""
-        total = Work()
+        total = Work(unknown=opaque_call(frame) is not None)
         gradients = updates = 0.0
         for pos in frame.ops:
             often = self._often(frame, pos, self.counts.runs(frame, pos))
@@ -132,14 +136,13 @@ class Benefits:
                 total.add(self._as_called(callee, inner), self._often(frame, pos, times), 1 / alternatives[pos, how])
         if gradients:
             times = costs.GRADIENT
-            total = Work(
-                times * total.dispatches,
-                times * total.operations,
-                times * total.elements,
-                times * total.flops,
-                total.variables,
-                times * total.nodes,
-                total.updates,
+            total = replace(
+                total,
+                dispatches=times * total.dispatches,
+                operations=times * total.operations,
+                elements=times * total.elements,
+                flops=times * total.flops,
+                nodes=times * total.nodes,
             )
         trained = max(total.variables, 2.0)
         total.dispatches += updates * (costs.APPLY + costs.APPLY_VARIABLE * trained)
@@ -174,7 +177,7 @@ class Benefits:
         if callee.code not in self.hybrid:
             return inner
         called = inner.graph / costs.EAGER_OPERATION
-        return Work(called, inner.operations, 0.0, 0.0, inner.variables, inner.nodes, inner.updates)
+        return Work(called, inner.operations, 0.0, 0.0, inner.variables, inner.nodes, inner.updates, inner.unknown)
 
 
 def _names(frame: Frame, instr: Instr) -> list[str]:

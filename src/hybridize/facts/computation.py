@@ -45,7 +45,7 @@ class Computation:
         updating: Evidence | None = None
         for frame in sorted(component, key=lambda f: f.uid):
             op = op or _own_op(frame)
-            opaque = opaque or _opaque_call(frame)
+            opaque = opaque or opaque_call(frame)
             updating = updating or _update(frame)
             for pos, callee, how in self.extents.calls(frame):
                 if how in _SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
@@ -81,7 +81,7 @@ class Computation:
         return Fact(Ternary.NO) if found is None else Fact(Ternary.YES, (found,))
 
 
-def _opaque_call(frame: Frame) -> Evidence | None:
+def opaque_call(frame: Frame) -> Evidence | None:
     """The first call of a frame whose callee is not known; one to an unknown function before a foreign one."""
     found = [e for e in frame.effects.values() if e.kind in _OPAQUE]
     if not found:
