@@ -132,7 +132,7 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "minutes to trace. One whose argument a loop makes longer at each call (a generated sequence) is traced each "
         "time, unless a signature or relaxed retracing takes all lengths. The estimate counts operations, loops, "
         "callees, layers and known sizes. `--all-safe` converts the function all the same. It is also said of "
-        "functions that stay eager for another reason, where all that they call is known: mending them would win nothing.",
+        "functions that stay eager for another reason, where all that they call is known: mending them wins nothing.",
     ),
     "HY022": Doc(
         "no-input-signature",
