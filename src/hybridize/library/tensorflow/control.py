@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
     INT_V,
     MAX_NESTING,
     NONE_V,
     Container,
+    Lib,
     Obj,
     Stream,
     Tensor,
@@ -180,8 +181,10 @@ def _host_function(call: Call) -> Value:
     for item in items:
         dtype, shape = type_of_value(call, item, PYTHON_TF)
         arguments.append(tensor("ndarray" if numpy else DENSE, dtype, shape).value)
-    if arguments and func:
-        call.call(func, *arguments, how="host")
+    # What a library function does on the host it does whenever the graph runs, as eagerly: no effect of the caller's.
+    followed = join_all([obj.value for obj in func if not isinstance(obj, Lib)])
+    if arguments and followed:
+        call.call(followed, *arguments, how="host")
     out = call.arg(2, "Tout")
     if not out or out is NONE_V:
         return unknown("the result of a host function").value

@@ -139,6 +139,13 @@ def _types_element(call: Call, types: Value, shapes: Value) -> Value:
             for i, item in enumerate(obj.items):
                 items.append(_types_element(call, item, columns[0][i] if columns else BOTTOM))
             result = join(result, tup(items).value)
+        elif isinstance(obj, Container) and obj.kind == "dict":
+            made = call.new("dict", "types")
+            for key, item in call.engine.items(call.frame, obj):
+                given = [call.engine.read(call.frame, o.cell(key)) for o in shapes if isinstance(o, Container)]
+                inner = _types_element(call, item, given[0] if given else BOTTOM)
+                call.engine.write(call.frame, made.cell(key), inner, call.pos)
+            result = join(result, made.value)
         elif isinstance(obj, Container):
             result = join(result, unknown("an element of a generated dataset").value)
         else:
