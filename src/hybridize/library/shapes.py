@@ -192,10 +192,7 @@ def window(size: Dim, kernel: Dim, stride: int, dilation: int, padding: str) -> 
         return size if kernel == stride == 1 else blurred(size)
     if kernel < 0:
         return kernel
-    places = size - (kernel - 1) * dilation
-    if places < 1 and dilation > 1:
-        return UNRESOLVED  # a graph refuses it; eager code gives anything
-    return max(0, -(-places // stride))
+    return max(0, -(-(size - (kernel - 1) * dilation) // stride))
 
 
 # Factories of shape rules --------------------------------------------------------------------------------------------
