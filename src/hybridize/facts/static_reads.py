@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor
-from hybridize.domain.tensors import Dim
+from hybridize.domain.tensors import UNRESOLVED, Dim
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
@@ -40,13 +40,20 @@ class StaticReads:
         return next((here for here, _ in found), None)
 
     def conflicts(
-        self, frames: Sequence[Frame], *, any_rank: bool, any_batch: bool = False, last_known: bool = False
+        self,
+        frames: Sequence[Frame],
+        *,
+        any_rank: bool,
+        any_batch: bool = False,
+        last_known: bool = False,
+        sure: bool = False,
     ) -> Iterator[tuple[Evidence, int]]:
         """The reads of sizes that differ from call to call, each with its position; one may come several times.
 
         What is the same constant in every context does not depend on a size that the signature leaves open. With
         `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis. With `last_known`
         the signature gives every last axis: what layers need of a tensor of which the analysis knows less is there.
+        With `sure` a size that the analysis does not know counts only of a parameter, not of what is computed.
         """
         known: dict[tuple[Code, int, Dim], Dim] = {}
         for frame in extent(frames, _NOT_TRACED):
@@ -60,13 +67,22 @@ class StaticReads:
                         continue
                     if last_known and axes == _LAST:
                         continue
+                    computed = sure and not self._is_given(frame.code, slot)
                     for axis, dim in _dims(frame, slot, axes):
+                        if computed and dim == UNRESOLVED:
+                            continue
                         if (
                             (any_batch and axis == 0)
                             or dim < 0
                             or known.setdefault((frame.code, instr[-1], axis), dim) != dim
                         ):
                             yield here, instr[-1]
+
+    @staticmethod
+    def _is_given(code: Code, slot: int) -> bool:
+        """Whether a slot holds a parameter itself."""
+        original = index_of(code).original(slot)
+        return any(param.slot == original for param in code.params)
 
     def _reads(self, code: Code) -> list[Instr]:
         found = self._places.get(code)

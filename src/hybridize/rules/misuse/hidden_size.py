@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import LibInst
+from hybridize.domain.objects import NONE_V, LibInst
 from hybridize.facts.static_reads import StaticReads
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_shape
 from hybridize.program.index import index_of
@@ -20,7 +20,11 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.is_hybrid:
         return
     yield from _built(function)
-    relaxed = is_true(option(function, "reduce_retracing") | option(function, "experimental_relax_shapes"))
+    # Where there is a signature nothing is left to relax.
+    signed = option(function, "input_signature") - NONE_V
+    relaxed = not signed and is_true(
+        option(function, "reduce_retracing") | option(function, "experimental_relax_shapes")
+    )
     shapes = _open_shapes(function)
     if not shapes and not relaxed:
         return
@@ -29,6 +33,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         any_rank=None in shapes,
         any_batch=any(shape and shape[0] < 0 for shape in shapes),
         last_known=not relaxed and all(shape and (len(shape) < 2 or shape[-1] >= 0) for shape in shapes),
+        sure=True,
     )
     what = "the signature leaves open" if shapes else "relaxed retracing makes unknown"
     told: set[tuple[str, int]] = set()
