@@ -138,7 +138,7 @@ def _functions(
         solved: Solution = solution or solver.solve_rest(first)
         if progress is not None:
             progress("deciding", len(reports), len(pairs))
-        collector = Collector(solved, options)
+        collector = Collector(solved, options, *((suppressions.vouches,) if suppressions.any else ()))
         scanner = Scanner(solved, versions)
         scanner.project.effects = collector.effects
         views = {

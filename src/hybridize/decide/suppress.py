@@ -1,13 +1,15 @@
 """What comments in the source silence: rule hits, statuses, and whole decisions (`# hybridize: ignore[P1]`).
 
-A rule hit that a person silences no longer blocks a conversion: they vouch for the place. The facts behind a
-precondition stay what they are; silencing their status only spares the reader.
+A rule hit that a person silences no longer blocks a conversion: they vouch for the place. So does who silences HY206 or
+HY601 on the line that changes Python state. The facts behind a precondition stay what they are; silencing their status
+only spares the reader.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from hybridize.decide.documentation import CODES
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity
@@ -16,6 +18,9 @@ from hybridize.records import replace
 from hybridize.rules.model import RuleHit
 from hybridize.source.suppressions import Suppression, find_suppressions, spread
 from hybridize.source.syntax import walk
+
+#: The rules that tell of changes of Python state, by code and name, as comments have them.
+_CHANGES: Final = frozenset({"HY206", "PYTHON-STATE", "HY601", "LEAKED-TENSOR"})
 
 
 class Suppressions:
@@ -40,6 +45,15 @@ class Suppressions:
         found = False
         for each in self._by_path.get(path, ()):
             if each.first <= line <= each.last and each.covers(code, name):
+                self._used.add((path, each.line))
+                found = True
+        return found
+
+    def vouches(self, path: str, line: int) -> bool:
+        """Whether a comment at this very line answers for what changes there, by a rule that tells of such changes."""
+        found = False
+        for each in self._by_path.get(path, ()):
+            if each.first == line == each.last and each.codes and not each.codes.isdisjoint(_CHANGES):
                 self._used.add((path, each.line))
                 found = True
         return found

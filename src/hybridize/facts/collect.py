@@ -6,7 +6,7 @@ from hybridize.domain.objects import Inst
 from hybridize.facts.callgraph import Coverage
 from hybridize.facts.computation import Computation, hazards
 from hybridize.facts.dependants import exported, used_as_tensor
-from hybridize.facts.effects import SideEffects
+from hybridize.facts.effects import SideEffects, Vouched, nobody
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import reset_guards
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
@@ -36,7 +36,7 @@ class FactOptions:
 class Collector:
     """Facts of functions over one solution."""
 
-    def __init__(self, solution: Solution, options: FactOptions) -> None:
+    def __init__(self, solution: Solution, options: FactOptions, vouched: Vouched = nobody) -> None:
         reset_origins()
         reset_guards(solution.world.cached)
         reset_conditions()
@@ -46,7 +46,7 @@ class Collector:
         self.hints = HintReader(solution.engine)
         self.looker = Looker()
         self.extents = Extents(solution)
-        self.effects = SideEffects(solution, self.extents)
+        self.effects = SideEffects(solution, self.extents, vouched)
         self.computation = Computation(self.extents)
         self.hybrid = set(solution.world.hybrids)
         self.exported = exported(solution)

@@ -6,7 +6,7 @@ itself allocated does not count; effects on arguments, globals, fields, captured
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import (
@@ -53,6 +53,7 @@ from hybridize.facts.reasons import (
     CONSTRUCTORS,
     OPAQUE,
     TOLD,
+    VOUCHED,
     Reason,
     evidence_of,
     fills_own,
@@ -81,16 +82,24 @@ _MOST_HELD: Final = 300
 _VALUES: Final = (Tensor, Stream, Tup, Unknown)
 
 
+#: Whether a person answers for what changes at a line (from 1) of a file.
+Vouched: TypeAlias = "Callable[[str, int], bool]"
 #: The effects that a frame and its callees have, by what tells them apart.
 Summary: TypeAlias = "dict[tuple[str, Obj | str | None], Reason]"
 _NONE: Final[Summary] = {}
 
 
+def nobody(_path: str, _line: int) -> bool:
+    """No comment answers for anything."""
+    return False
+
+
 class SideEffects:
     """The effects of live frames, callees included; those of a frame are gathered when they are first asked for."""
 
-    def __init__(self, solution: Solution, extents: Extents) -> None:
+    def __init__(self, solution: Solution, extents: Extents, vouched: Vouched = nobody) -> None:
         self.extents = extents
+        self._vouched = vouched
         self._summaries: dict[Frame, Summary] = {}
         self._own: dict[Heap, bool] = {}  # which objects come into being in the frame whose effects are being gathered
         self._done = 0  # the frames that have a summary, as a set
@@ -148,6 +157,8 @@ class SideEffects:
         once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
         if not once and effect.kind == "attribute" and self._is_read_early(frame, effect):
             once = SET_UP
+        if effect.kind in CHANGES and self._vouched(frame.code.path, effect.position >> 16) and not once:
+            once = VOUCHED
         latent = is_latent(frame, effect.position)
         key = _key(effect, once, latent)
         known = gathered.get(key)
@@ -372,8 +383,12 @@ class SideEffects:
         """The same, and whether it has any but state that is set up once, which tracing does too, or put back."""
         reasons = self._outer(frames)
         found, assumed = _judged(reasons, speculate)
-        lasting = [reason for reason in reasons if reason.once not in (SET_UP, RESTORED)]
-        return found, assumed, found if len(lasting) == len(reasons) else _judged(lasting, speculate)[0]
+        lasting = [reason for reason in reasons if reason.once not in (SET_UP, RESTORED, VOUCHED)]
+        if len(lasting) == len(reasons):
+            return found, assumed, found
+        said = [last_evidence_of(reason) for reason in sorted(reasons, key=order) if reason.once == VOUCHED]
+        assumed += [Evidence(f"harmless, as a comment says: {each.message}", each.path, each.line) for each in said]
+        return found, assumed, _judged(lasting, speculate)[0]
 
     def _outer(self, frames: list[Frame]) -> list[Reason]:
         """The effects of a function's frames but those of a constructor on its own object."""
@@ -384,7 +399,7 @@ class SideEffects:
             for each in reasons:
                 if makes and fills_own(frame, each):
                     continue
-                lasts = bool(each.once) and each.once != RESTORED and not comes_out_same(frame, each)
+                lasts = bool(each.once) and each.once not in (RESTORED, VOUCHED) and not comes_out_same(frame, each)
                 found.append(replace(each, once="") if lasts else each)
         return found
 

@@ -32,6 +32,9 @@ OPAQUE: Final = frozenset({"unknown_call", "foreign_call", "unfollowed"})
 #: on an object from outside.
 CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__setstate__"})
 
+#: Of an effect (`Reason.once`): a person says that nobody minds that it happens once per trace.
+VOUCHED: Final = "vouched "
+
 
 @dataclass(slots=True, eq=False)  # not frozen: they are made by the million
 class Reason:
@@ -42,7 +45,7 @@ class Reason:
     path: tuple[tuple[str, int, str], ...]
     roots: frozenset[Root] = frozenset()  # of a value without identity: where the frame of the summary had it from
     sure: bool = True  # no call on the way may run something else instead
-    once: str = ""  # `SET_UP`, `CONSTANT` or `RESTORED`: comes out the same whether it happens per trace or per call
+    once: str = ""  # `SET_UP`, `CONSTANT`, `RESTORED` or `VOUCHED`: as good per trace as per call
     latent: bool = False  # only when somebody drives an iterator that the function hands out
 
 

@@ -9,7 +9,7 @@ from hybridize.facts.callgraph import reachable
 from hybridize.facts.collect import identifier
 from hybridize.facts.guards import SET_UP
 from hybridize.facts.model import Evidence, FunctionFacts, Ternary
-from hybridize.facts.reasons import CHANGES, OPAQUE, Reason, describe, fills_own, is_unclear, kind_of
+from hybridize.facts.reasons import CHANGES, OPAQUE, VOUCHED, Reason, describe, fills_own, is_unclear, kind_of
 from hybridize.facts.restored import RESTORED
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
@@ -201,7 +201,7 @@ def _reasons(function: FunctionView) -> Iterator[Reason]:
         for reason in effects.of(frame).values():
             # What the analysis cannot see into it assumes harmless, or says so once the rest is repaired.
             unseen = reason.effect.kind in OPAQUE or is_unclear(reason)
-            if unseen or reason.once in (SET_UP, RESTORED) or fills_own(frame, reason):
+            if unseen or reason.once in (SET_UP, RESTORED, VOUCHED) or fills_own(frame, reason):
                 continue
             yield reason
             if reason.effect.target is None:

@@ -70,10 +70,10 @@ def _field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
             if code is None:
                 return None
             answer = _is_ours(bench, code, node, owners)
-            if answer is None and file.path in homes and not _of_another_class(bench, file, node, classes):
+            if answer is None and file.path in homes and not owned_by_another(bench, file, node, classes):
                 return None
             if answer:
-                found.append(Use(file, node, code, _kind(file, node)))
+                found.append(Use(file, node, code, kind_of_use(file, node)))
     return found
 
 
@@ -86,7 +86,7 @@ def _classes(owners: set[Heap]) -> Iterator[Code]:
                     yield base.code
 
 
-def _of_another_class(bench: Bench, file: SourceFile, node: ast.Attribute, classes: set[Code]) -> bool:
+def owned_by_another(bench: Bench, file: SourceFile, node: ast.Attribute, classes: set[Code]) -> bool:
     """Whether an attribute is one of `self` in a method of a class that has nothing to do with some others."""
     function = file.function(node)
     if not isinstance(function, FunctionNode) or not isinstance(node.value, ast.Name):
@@ -114,10 +114,15 @@ def _files_with_field(bench: Bench, name: str) -> Iterator[SourceFile]:
     """The files whose text has a name as that of an attribute, or as a string."""
     for module in bench.project.solution.program.modules.values():
         text = module.text.text if module.text is not None else ""
-        if name in text and (_is_said(text, name) or name in _names_apart(bench, module.code.path, text)):
+        if name in text and says_name(bench, module.code.path, text, name):
             file = bench.file(module.code.path)
             if file is not None:
                 yield file
+
+
+def says_name(bench: Bench, path: str, text: str, name: str) -> bool:
+    """Whether a file's text has a name as that of an attribute, or as a string."""
+    return _is_said(text, name) or name in _names_apart(bench, path, text)
 
 
 def _is_said(text: str, name: str) -> bool:
@@ -159,7 +164,8 @@ def receiver(bench: Bench, code: Code, node: ast.Attribute) -> Value:
     return found
 
 
-def _kind(file: SourceFile, node: ast.Attribute | ast.Name) -> str:
+def kind_of_use(file: SourceFile, node: ast.Attribute | ast.Name) -> str:
+    """What a place does with a field or variable, as `Use` says it."""
     parent = file.parents[node]
     if isinstance(node.ctx, ast.Load):
         return "read"
@@ -196,7 +202,7 @@ def global_uses(bench: Bench, path: str, name: str) -> list[Use] | None:
         code = bench.code_around(home, node)
         if code is None:
             return None
-        found.append(Use(home, node, code, _kind(home, node)))
+        found.append(Use(home, node, code, kind_of_use(home, node)))
     return found
 
 

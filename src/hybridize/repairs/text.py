@@ -164,6 +164,10 @@ class SourceFile:
                 found.setdefault(node.attr, []).append(node)
         return found
 
+    def attributes_at(self, line: int) -> Iterator[ast.Attribute]:
+        """The attributes that end on a line."""
+        return (node for nodes in self.attributes.values() for node in nodes if node.end_lineno == line)
+
     @cached_property
     def named_in_calls(self) -> frozenset[str]:
         """The attributes that calls of `getattr` and the like name in strings."""

@@ -1,0 +1,122 @@
+"""Who looks at the fields of an object: every place in the project, notebooks and whole-object reads included."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Class, Heap, Inst, Lit, Tup, Unknown, Value
+from hybridize.program.ir import Code
+from hybridize.repairs.bench import NOTHING, Bench
+from hybridize.repairs.fields import Use, kind_of_use, owned_by_another, receiver, says_name
+from hybridize.repairs.model import NotOffered
+from hybridize.repairs.text import SourceFile
+
+#: Built-in and library functions that look at all fields of an object, by the last part of their names.
+_WHOLE: Final = frozenset("vars dir copy deepcopy dump dumps getmembers asdict astuple attrgetter pprint".split())
+#: What one of these calls must be written with, as a quick look at a file.
+_WORDS: Final = tuple("vars( dir( getattr( copy( dump( dumps( getmembers( asdict( astuple( pprint( __dict__".split())
+_DEEP: Final = 2000
+
+
+def all_uses(bench: Bench, owners: set[Heap], name: str) -> list[Use]:
+    """Every use of a field, notebooks included; raises NotOffered for a read of an object that may be one of these."""
+    homes = {base.code for o in owners if isinstance(o, Inst) for base in o.cls.mro if isinstance(base, Class)}
+    found: list[Use] = []
+    for file in _files(bench, name):
+        if name in file.named_in_calls:
+            raise NotOffered(f"`{name}` is named in a string ({file.path})")
+        for node in file.attributes.get(name, ()):
+            code = bench.code_around(file, node)
+            value = owner_at(bench, code, node)
+            ours = bool(owners & set(value))
+            if ours and code is not None:
+                found.append(Use(file, node, code, kind_of_use(file, node)))
+                continue
+            unclear = ours or not value or any(isinstance(o, Unknown) for o in value)
+            if unclear and not isinstance(node.ctx, ast.Store) and not owned_by_another(bench, file, node, homes):
+                raise NotOffered(f"`{name}` is read of something unknown at {file.path}:{node.lineno}")
+    return found
+
+
+def _files(bench: Bench, name: str) -> Iterator[SourceFile]:
+    """The files that have a name as an attribute or a string; notebooks, too, which are not rewritten."""
+    for module in bench.project.solution.program.modules.values():
+        text = module.text.text if module.text is not None else ""
+        if name in text and says_name(bench, module.code.path, text, name):
+            file = _readable(bench, module.code.path)
+            if file is None:
+                raise NotOffered(f"{module.code.path} cannot be read")
+            yield file
+
+
+def _readable(bench: Bench, path: str) -> SourceFile | None:
+    file = bench.file(path)
+    tree = bench.project.module(path) if file is None else None
+    if tree is None:
+        return file
+    return bench.project.shared(("readable", path), lambda: SourceFile(path, bench.project.text(path), tree))
+
+
+def owner_at(bench: Bench, code: Code | None, node: ast.Attribute) -> Value:
+    """What an attribute is read from or written to; nothing where that is not known."""
+    return receiver(bench, code, node) if code is not None else NOTHING
+
+
+def looked_through(bench: Bench, owners: set[Heap], name: str) -> str:
+    """Where code may look at a field of some objects, or of what holds them, without its name; empty if nowhere."""
+    homes = {o.cls.code.path for o in owners if isinstance(o, Inst)}
+    for path, line, value, names in bench.project.shared("whole reads", lambda: list(_whole_reads(bench))):
+        if names is not None and name not in names:
+            continue
+        if owners & _held(value) or (path in homes and any(isinstance(o, Unknown) for o in value)):
+            return f"{path}:{line}"
+    return ""
+
+
+def _whole_reads(bench: Bench) -> Iterator[tuple[str, int, Value, frozenset[object] | None]]:
+    """The places where code looks at all fields of an object, with that object, and the names where they are known."""
+    for module in bench.project.solution.program.modules.values():
+        text = module.text.text if module.text is not None else ""
+        file = _readable(bench, module.code.path) if any(word in text for word in _WORDS) else None
+        if file is None:
+            continue
+        for whole in file.attributes.get("__dict__", ()):
+            yield file.path, whole.lineno, owner_at(bench, bench.code_around(file, whole), whole), None
+        for node in file.nodes:
+            if isinstance(node, ast.Call) and node.args and _takes_whole(node):
+                yield file.path, node.lineno, bench.operand(file, node.args[0]), _names(bench, file, node)
+
+
+def _names(bench: Bench, file: SourceFile, call: ast.Call) -> frozenset[object] | None:
+    """The names that a call of `getattr` may be given; None where they are not known."""
+    if not isinstance(call.func, ast.Name) or call.func.id != "getattr":
+        return None
+    value = bench.operand(file, call.args[1])
+    known = value and all(isinstance(o, Lit) and not o.varies for o in value)
+    return frozenset(o.const for o in value if isinstance(o, Lit)) if known else None
+
+
+def _takes_whole(call: ast.Call) -> bool:
+    func = call.func
+    name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+    if name == "getattr":
+        return len(call.args) > 1 and not isinstance(call.args[1], ast.Constant)
+    return name in _WHOLE
+
+
+def _held(value: Value) -> set[object]:
+    """Some objects with all that they hold."""
+    seen: set[object] = set()
+    todo: list[object] = list(value)
+    while todo and len(seen) < _DEEP:
+        each = todo.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if isinstance(each, Tup):
+            todo += [o for part in each.items for o in part]
+        elif isinstance(each, Heap) and not isinstance(each, Class):
+            todo += [o for cell in each.fields.values() for o in cell.value]
+    return seen
