@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Inst
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.confined import confined, stands_on_a_way
-from hybridize.repairs.fields import Use, field_of, is_constructor, receiver
+from hybridize.repairs.fields import Use, field_of, fills, holds_new, is_constructor, is_filled, receiver
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import SourceFile, end, start
 from hybridize.source.syntax import walk
@@ -28,12 +28,12 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     known = confined(bench, *found)
     own = cause.reason.frame.code
     here = [use for use in known.uses if use.file is file and use.code is own and not is_constructor(use)]
-    changes = [use for use in here if use.kind != "read" or _fills(file, use)]
+    changes = [use for use in here if use.kind != "read" or is_filled(use)]
     if not any(use.node.lineno == cause.line for use in changes):
         return
     if stands_on_a_way(bench, here):
         raise NotOffered(f"`{name}` is written under a condition on a tensor")
-    if any(use.kind == "read" for use in changes) and not _is_new(here):
+    if any(use.kind == "read" for use in changes) and not holds_new(here):
         raise NotOffered(f"what `{name}` holds may be older than the call")
     edits = tuple(_comment(file, changes, line, name) for line in sorted({use.node.lineno for use in changes}))
     doubt = f"nobody outside of the call may read `{name}`: it holds a symbol of the graph afterwards"
@@ -47,33 +47,11 @@ def _field_filled(bench: Bench, file: SourceFile, cause: Cause) -> tuple[Inst, s
     """The object and the field that hold the list or dictionary which a side effect changes."""
     for node in file.attributes_at(cause.line):
         code = bench.code_around(file, node)
-        if isinstance(node.ctx, ast.Load) and _filled(file, node) and code is not None:
+        if isinstance(node.ctx, ast.Load) and fills(file, node) and code is not None:
             owners = [o for o in receiver(bench, code, node) if isinstance(o, Inst)]
             if owners:
                 return min(owners, key=lambda o: o.site[1]), node.attr
     return None
-
-
-def _fills(file: SourceFile, use: Use) -> bool:
-    return isinstance(use.node, ast.Attribute) and _filled(file, use.node)
-
-
-def _filled(file: SourceFile, node: ast.Attribute) -> bool:
-    """Whether a statement puts something into what a field holds: `self.xs.append(x)`, `self.xs[key] = x`."""
-    parent = file.parents[node]
-    if isinstance(parent, ast.Subscript) and parent.value is node:
-        return isinstance(parent.ctx, ast.Store) and isinstance(file.parents[parent], ast.Assign)
-    call = file.parents[parent]
-    return isinstance(parent, ast.Attribute) and isinstance(call, ast.Call) and isinstance(file.parents[call], ast.Expr)
-
-
-def _is_new(here: list[Use]) -> bool:
-    """Whether all that is written to a field is a new list or dictionary."""
-    values = [getattr(use.statement, "value", None) for use in here if use.kind != "read"]
-    empty = ("list()", "dict()")
-    return bool(values) and all(
-        isinstance(v, ast.List | ast.Dict) or (isinstance(v, ast.Call) and ast.unparse(v) in empty) for v in values
-    )
 
 
 def _comment(file: SourceFile, here: list[Use], line: int, name: str) -> TextEdit:

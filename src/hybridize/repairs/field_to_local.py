@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Inst
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.fields import Use, field_of, field_uses, is_constructor, is_preceded, receiver
+from hybridize.repairs.fields import (
+    Use,
+    field_of,
+    field_uses,
+    holds_new,
+    is_constructor,
+    is_filled,
+    is_preceded,
+    receiver,
+)
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.names import local_name
 from hybridize.repairs.passed_field import Passed, handed, passed
@@ -48,7 +57,9 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         doubt = f"`{helped.helpers[0]}` takes `{name}` as an argument, and who uses this code may read the attribute"
     elif not name.startswith("_") or name.startswith("__"):
         doubt = f"who uses this code may read the attribute `{name}`"
-    spans = tuple((file.path, start(use.statement), end(use.statement)) for use in here if use.kind != "read")
+    own_list = always and holds_new(here)
+    gone = [use for use in here if use.kind != "read" or (own_list and is_filled(use))]
+    spans = tuple((file.path, start(use.statement), end(use.statement)) for use in gone)
     yield Change(tuple(edits), f"the field `{name}` of one call becomes a local variable", doubt, spans=spans)
 
 

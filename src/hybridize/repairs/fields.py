@@ -266,3 +266,26 @@ def _some(block: list[ast.stmt], writes: list[ast.stmt]) -> bool:
 
 def _leaves(block: list[ast.stmt]) -> bool:
     return bool(block) and isinstance(block[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
+def is_filled(use: Use) -> bool:
+    """Whether a use puts something into the list or dictionary that a field holds."""
+    return isinstance(use.node, ast.Attribute) and fills(use.file, use.node)
+
+
+def fills(file: SourceFile, node: ast.Attribute) -> bool:
+    """Whether a statement puts something into what a field holds: `self.xs.append(x)`, `self.xs[key] = x`."""
+    parent = file.parents[node]
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        return isinstance(parent.ctx, ast.Store) and isinstance(file.parents[parent], ast.Assign)
+    call = file.parents[parent]
+    return isinstance(parent, ast.Attribute) and isinstance(call, ast.Call) and isinstance(file.parents[call], ast.Expr)
+
+
+def holds_new(uses: list[Use]) -> bool:
+    """Whether all that some uses write to a field are new lists and dictionaries."""
+    values = [getattr(use.statement, "value", None) for use in uses if use.kind != "read"]
+    empty = ("list()", "dict()")
+    return bool(values) and all(
+        isinstance(v, ast.List | ast.Dict) or (isinstance(v, ast.Call) and ast.unparse(v) in empty) for v in values
+    )
