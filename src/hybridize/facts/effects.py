@@ -297,8 +297,10 @@ class SideEffects:
             return all(self._is_part(frame, owner) for owner in maker.args[0])
         return maker is not None
 
-    def _is_kept(self, code: Code, position: int) -> bool:
+    def _is_kept(self, code: Code | None, position: int) -> bool:
         """Whether what is made at a place outlives the call: it is made only where there is none yet."""
+        if code is None:  # of no place in the program
+            return False
         found = self._kept.get((code, position))
         if found is None:
             frames = self._frames.get(code, ()) if regions(code).get(position) else ()
