@@ -25,6 +25,7 @@ from hybridize.domain.objects import (
     Wrapper,
 )
 from hybridize.flow.frames import Frame
+from hybridize.flow.handed import returned_parameters
 from hybridize.program.ir import Code
 
 #: How many frames a function may have at each of the two finest levels; at the third, so many slots in all its frames
@@ -45,7 +46,7 @@ ALLOWANCE_BY_SLOT: Final = 2_500
 class Contexts:
     """The frames of one function's code, and the level at which its contexts are told apart."""
 
-    __slots__ = ("allowance", "frames", "level", "limit", "size", "spent")
+    __slots__ = ("allowance", "frames", "level", "limit", "returned", "size", "spent")
 
     def __init__(self, code: Code, limit: int = LEVEL_LIMIT) -> None:
         self.limit = limit
@@ -54,6 +55,7 @@ class Contexts:
         self.size = code.size
         self.spent = 0
         self.allowance = ALLOWANCE + ALLOWANCE_BY_SLOT * code.size
+        self.returned = returned_parameters(code)
 
     @property
     def exhausted(self) -> bool:

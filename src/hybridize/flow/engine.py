@@ -32,6 +32,7 @@ from hybridize.domain.objects import (
 from hybridize.flow.contexts import ALLOWANCE
 from hybridize.flow.definitions import Definitions
 from hybridize.flow.frames import INSTANCES, PATIENCE, ExhaustedError, Frame, Step
+from hybridize.flow.handed import NOT_HANDED, handed
 from hybridize.flow.narrowing import matches
 from hybridize.flow.world import World
 from hybridize.library.builtin_names import BUILTINS
@@ -118,7 +119,7 @@ class Engine(Definitions):
         frame.stale = False
         frame.around, frame.doubts = (), 0
         frame.filled.clear()
-        before = (frame.ret, frame.yields)
+        before = (frame.ret, frame.yields, frame.handed)
         frame.earlier, frame.calls = frame.calls, {}
         frame.effects.clear()
         frame.ops.clear()
@@ -143,7 +144,9 @@ class Engine(Definitions):
             self.depth -= 1
             frame.running = False
             self.settle_calls(frame)
-        if frame.ret != before[0] or frame.yields != before[1]:
+        if contexts.returned:
+            frame.handed = handed(frame, contexts.returned) if not frame.exhausted else NOT_HANDED
+        if frame.ret != before[0] or frame.yields != before[1] or frame.handed != before[2]:
             if waiting is not None:
                 del frame.waiters[waiting]
             self.wake(frame.waiters)

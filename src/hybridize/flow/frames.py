@@ -90,6 +90,7 @@ class Frame:
         "filled",
         "func",
         "grown",
+        "handed",
         "incoming",
         "key",
         "lenient",
@@ -136,6 +137,7 @@ class Frame:
         self.namespace: Class | None = None
         self.ret: Value = BOTTOM
         self.yields: Value = BOTTOM
+        self.handed = -1  # the parameter that it gives back as it came (`flow.handed`)
         self.callers: dict[Frame, None] = {}
         self.waiters: dict[Step, int] = {}  # the steps that go on with what this frame gives, as the readers of a cell
         self.incoming: dict[tuple[Frame | None, int], list[Value]] = {}

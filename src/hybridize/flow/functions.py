@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from hybridize.domain.lattice import join, join_all
-from hybridize.domain.objects import BOTTOM, NONE_V, Func, Mod, Stream, Value, intern_obj, stream, tup, unknown
+from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Mod, Stream, Value, intern_obj, stream, tup, unknown
 from hybridize.flow.contexts import Contexts
 from hybridize.flow.frames import CALLED, Frame, Step
+from hybridize.flow.handed import NOT_HANDED
 from hybridize.flow.heap import HeapAccess
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
@@ -94,9 +95,9 @@ class FunctionCalls(HeapAccess):
                 self.enqueue(callee)
         elif changed:
             self.enqueue(callee)
-        return self.result_of(frame, callee)
+        return self.result_of(frame, callee, values)
 
-    def result_of(self, frame: Frame, callee: Frame) -> Value:
+    def result_of(self, frame: Frame, callee: Frame, values: list[Value]) -> Value:
         """What a call gives to its caller: the returned value, or a generator of what is yielded."""
         code = callee.code
         if code.is_generator:
@@ -107,6 +108,8 @@ class FunctionCalls(HeapAccess):
                 return unknown(f"an abstract method `{code.name}`").value
             if frame.lenient and not callee.running:
                 return unknown(f"the result of `{code.name}`, which does not return").value
+        if callee.handed != NOT_HANDED and all(isinstance(o, Class) for o in values[callee.handed]):
+            return values[callee.handed]
         return callee.ret
 
     # Which frames are in use -----------------------------------------------------------------------------------------
@@ -276,6 +279,7 @@ class FunctionCalls(HeapAccess):
             self.note_call(caller, pos, heir, "root")
         caller.rank = max(caller.rank, min(heir.rank + 1, MAX_RANK))
         same = callee.ret is heir.ret and callee.yields is heir.yields and not callee.running
+        same = same and callee.handed == heir.handed
         if not same:
             self.wake(waiting)
 

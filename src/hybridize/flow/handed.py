@@ -1,0 +1,72 @@
+"""Calls that give back an argument: the caller gets what it passed, not all that any call of the function was given.
+
+A decorator that registers a class and returns it would else give each class the name of every other. What counts is a
+parameter that is returned as it came in, and one that goes, likewise, through further such calls (a wrapper's lambda).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import Func
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op
+
+NOT_HANDED: Final = -1
+#: What passes its argument on to another call is a wrapper, and small; other functions are not looked at for that.
+_WRAPPER: Final = 24
+_PLAIN: Final = frozenset({"positional", "normal", "keyword"})
+#: For each value that a function returns: the parameter that it is, or the call that gives it.
+Returned = tuple[int | Instr, ...]
+
+
+def returned_parameters(code: Code) -> Returned:
+    """What a function returns, if that may be a parameter on every path; else nothing."""
+    if not code.params or not code.body or code.is_generator or code.is_async:
+        return ()
+    last = code.body[-1]
+    slots = {param.slot: i for i, param in enumerate(code.params) if param.kind in _PLAIN}
+    if last[0] != Op.RETURN or (last[2] not in slots and code.size > _WRAPPER):
+        return ()
+    found: list[int | Instr] = []
+    index = index_of(code)
+    for instr in index.of(Op.RETURN):
+        made = index.definitions.get(instr[2])
+        if instr[2] in slots:
+            found.append(slots[instr[2]])
+        elif made is not None and made[0] == Op.CALL and code.size <= _WRAPPER:
+            found.append(made)
+        else:
+            return ()
+    return tuple(found)
+
+
+def handed(frame: Frame, returned: Returned) -> int:
+    """Which parameter a frame that has run hands back, whatever it is given."""
+    found = {each if isinstance(each, int) else _through(frame, each) for each in returned}
+    return found.pop() if len(found) == 1 else NOT_HANDED
+
+
+def _through(frame: Frame, call: Instr) -> int:
+    """The parameter that a call gets from the frame, and gives back."""
+    found: set[int] = set()
+    for func in frame.vals[call[2]] or ():
+        callee = frame.sites.get((call[-1], func)) if isinstance(func, Func) else None
+        slot = _passed(callee, call) if callee is not None and callee.handed != NOT_HANDED else NOT_HANDED
+        found.add(next((i for i, p in enumerate(frame.code.params) if p.slot == slot), NOT_HANDED))
+    return found.pop() if len(found) == 1 else NOT_HANDED
+
+
+def _passed(callee: Frame, call: Instr) -> int:
+    """The slot of the argument for the parameter that a callee hands back."""
+    param = callee.code.params[callee.handed]
+    for name, slot in call[4]:
+        if name == param.name:
+            return int(slot)
+    for i, (slot, starred) in enumerate(call[3]):
+        if starred:
+            break
+        if i == callee.handed and param.kind != "keyword":
+            return int(slot)
+    return NOT_HANDED
