@@ -207,7 +207,10 @@ def test_families_answer_for_whole_packages() -> None:
 
 class FakeCode:
     name = "<module>"
-    params = ()
+    path = "main.py"
+    kind = "module"
+    params = body = ()
+    index: Any = None
     appends: Final[dict[int, Any]] = {}
 
 
@@ -293,6 +296,12 @@ class FakeEngine:
 
     def mark_dataclass(self, cls: Any) -> None:
         return None
+
+    def backing(self, obj: Obj, method: str) -> Container:
+        return self.container(None, 0, method)
+
+    def shared(self, frame: Any, key: object, found_by: Any) -> Any:
+        return found_by(frame)
 
     def __getattr__(self, name: str) -> Any:
         return lambda *args, **kwargs: unknown(name).value

@@ -1,11 +1,12 @@
-"""Functions that the class of their argument chooses: `functools.singledispatch`."""
+"""Functions that the class of their argument chooses: `functools.singledispatch`, `multipledispatch`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Bound, Func, Value, Wrapper
+from hybridize.domain.objects import Bound, Container, Func, Obj, Tup, Value, Wrapper
 from hybridize.flow.calls import DISPATCHED, dispatching
+from hybridize.library.python.dispatching import is_dispatcher
 from hybridize.program.ir import Instr
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, ProjectView
@@ -13,7 +14,7 @@ from hybridize.rules.views import FrameView, ProjectView
 
 def is_dispatched(_: ProjectView, value: Value) -> bool:
     """Whether what is called may be such a function."""
-    return any(wrapped.kind == "dispatch" for wrapped, _ in _wrappers(value))
+    return any(wrapped.kind == "dispatch" for wrapped, _ in _wrappers(value)) or any(map(is_dispatcher, value))
 
 
 def choices(view: FrameView, call: Instr) -> Iterator[tuple[int, Value]]:
@@ -24,6 +25,15 @@ def choices(view: FrameView, call: Instr) -> Iterator[tuple[int, Value]]:
             if isinstance(func, Func) and DISPATCHED in func.fields:
                 for kinds, _ in view.project.solution.engine.registered(view.frame, func):
                     yield slot, kinds
+    for dispatcher in filter(is_dispatcher, view.value(call[2])):
+        for _, value in view.project.solution.engine.items(view.frame, _table(view, dispatcher)):
+            for pair in value:
+                for i, kinds in enumerate(pair.items[1:] if isinstance(pair, Tup) else ()):
+                    yield argument(call, i), kinds
+
+
+def _table(view: FrameView, dispatcher: Obj) -> Container:
+    return view.project.solution.engine.backing(dispatcher, "dict")
 
 
 def _wrappers(value: Value) -> Iterator[tuple[Wrapper, int]]:

@@ -273,7 +273,6 @@ _WRAPPERS: Final = (
     "retrying.retry",
     "deprecation.deprecated",
     "check_shapes.check_shapes",
-    "multipledispatch.dispatch",
     "ray.remote",
     "pydantic.validate_call",
 )

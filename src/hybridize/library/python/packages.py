@@ -35,10 +35,11 @@ _PACKAGES: Final[Mapping[str, str]] = {
         "GPUtil IPython absl addict alive_progress beartype check_shapes clearml click cloudpickle colorama "
         "comet_ml cython decorator deprecated deprecation distutils dotenv easydict fire gflags gin google "
         "horovod hydra jaxtyping keras_tqdm line_profiler memory_profiler ml_collections mlflow "
-        "more_itertools multipledispatch munch neptune numba omegaconf past prettytable progressbar psutil "
+        "more_itertools munch neptune numba omegaconf past prettytable progressbar psutil "
         "pydantic pynvml ray retrying rich setproctitle setuptools six tabulate tenacity tensorboardX tqdm "
         "tree typeguard typer wandb wrapt yacs"
     ),
+    "dispatching": "multipledispatch",
     "data_models": "datasets pandas polars pyarrow",
     "science": "scipy sklearn",
     "images": "PIL cv2 imageio librosa matplotlib nibabel pydicom pylab seaborn skimage soundfile visdom",
