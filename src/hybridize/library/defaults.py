@@ -45,6 +45,8 @@ _ARRAY: Final = tensor(NDARRAY).value
 
 #: Library modules whose every function computes on tensors, by root.
 _OPERATION_ROOTS: Final = frozenset({"tf", "keras"})
+#: Modules inside Keras that projects import all the same, and whose every function computes.
+_OPERATIONS: Final = ("keras.src.backend.math.", "keras.src.backend.numpy.", "keras.src.backend.nn.")
 #: Name parts of TensorFlow modules whose functions give no tensors.
 _NO_TENSORS: Final = (
     "tf.config",
@@ -141,6 +143,9 @@ def _known_call(call: Call, name: str) -> Value:
     if name.startswith(_NO_TENSORS):
         return unknown(f"the result of `{name}`").value
     entry = lookup(name)
+    if entry is None and name.startswith(_OPERATIONS):
+        call.frame.computes(call.pos, name)
+        return _TENSOR
     if entry is None or entry.kind == "module":
         call.effect("foreign_call", name)
         return unknown(f"the result of `{name}`").value

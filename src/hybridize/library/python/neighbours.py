@@ -225,12 +225,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **table("torch", "save", nothing, "io"),
     **table("torch", "load", opaque, "io"),
     **table("torch", "manual_seed cuda.manual_seed cuda.manual_seed_all", opaque, "random"),
-    **table(
-        "torch",
-        "tensor zeros ones from_numpy arange cat stack linspace eye full empty as_tensor zeros_like ones_like",
-        opaque,
-    ),
-    **table("torch", "randn rand randint randperm rand_like randn_like normal bernoulli multinomial", opaque, "random"),
     **table("torch", "no_grad enable_grad", instance("torch.no_grad")),
     **table("torch.cuda", "is_available", truth, "environment"),
     **table("torch.cuda", "device_count", integer, "environment"),

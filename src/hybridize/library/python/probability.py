@@ -260,6 +260,11 @@ def _layer(name: str) -> ClassSpec:
     return ClassSpec(bases=("keras.layers.Layer",), call=Spec(_like_input, op=True) if name in _ADDON_SAME else None)
 
 
+_TRANSFORMED: Final = {
+    "bijector": instance("tensorflow_probability.bijectors.Bijector"),
+    "pretransformed_input": give(tensor(VARIABLE).value),
+}
+
 CLASSES: Final[dict[str, ClassSpec]] = {
     **{f"{p}.distributions.{n}": _DISTRIBUTION for p in _TFP for n in _DISTRIBUTIONS.split()},
     **{f"{p}.bijectors.{n}": _BIJECTOR for p in _TFP for n in _BIJECTORS.split()},
@@ -289,7 +294,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         methods=methods("one_step bootstrap_results", lambda call: unknown("the state of a kernel").value)
     ),
     **{
-        f"{p}.util.{n}": ClassSpec(bases=("tf.Module",))
+        f"{p}.util.{n}": ClassSpec(bases=("tf.Module",), properties=_TRANSFORMED)
         for p in _TFP
         for n in ("TransformedVariable", "DeferredTensor")
     },

@@ -146,6 +146,13 @@ _MARKS: Final = (
 )
 _MOCKS: Final = ("unittest.mock", "mock")
 
+
+def _imported(call: Call) -> Value:
+    """`pytest.importorskip("torch")`: the module."""
+    name = call.constant(0, "modname")
+    return call.engine.import_named(call.frame, name) if isinstance(name, str) else opaque(call)
+
+
 FUNCTIONS: Final[dict[str, Spec]] = {
     **table("unittest", "skip skipIf skipUnless", decorator_factory),
     "unittest.expectedFailure": Spec(same),
@@ -171,7 +178,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "pytest.approx": Spec(same),
     "pytest.param": Spec(_parameter_set),
     **table("pytest", "skip fail exit xfail", lambda call: BOTTOM, "io"),
-    "pytest.importorskip": Spec(opaque, effects=("unknown_call",)),
+    "pytest.importorskip": Spec(_imported),
     "pytest.main": Spec(integer, effects=("unknown_call",)),
     "pytest.register_assert_rewrite": Spec(nothing, effects=("state",)),
     **table("absl.testing.absltest", "main", nothing, "io"),

@@ -1,0 +1,110 @@
+"""Objects that other programs describe: protocol buffers, interpreters of compiled models, annotations of images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import INT_V, Heap, Obj, Value
+from hybridize.library.python.rules import (
+    ARRAY_V,
+    BYTES_V,
+    array,
+    give,
+    instance,
+    integer,
+    itself,
+    listed,
+    methods,
+    nothing,
+    opaque,
+    table,
+    text,
+    text_dict,
+    truth,
+)
+from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+
+_MESSAGE: Final = "google.protobuf.message.Message"
+_GENERATED: Final = "google.protobuf.reflection.GeneratedProtocolMessageType"
+
+_CHANGED: Final = (
+    "ParseFromString MergeFromString MergeFrom CopyFrom Clear ClearField SetInParent DiscardUnknownFields "
+    "add append extend insert remove pop sort reverse update get_or_create __setitem__ __delitem__"
+)
+_ASKED: Final = "HasField IsInitialized WhichOneof __contains__"
+_METHODS: Final = {
+    **methods(_CHANGED, itself, "mutate"),
+    **methods(_ASKED, truth),
+    **methods("SerializeToString SerializePartialToString", give(BYTES_V)),
+    **methods("ListFields FindInitializationErrors", opaque),
+    **methods("ByteSize __len__", integer),
+    **methods("__getitem__ __iter__ get items values keys", itself),
+}
+
+
+def _field(call: Call) -> Value:
+    """A field of a message: what was written, or a part of it, for which the message itself stands.
+
+    What changes a part changes the message.
+    """
+    receiver: Obj | None = call.receiver
+    name = call.name.rpartition(".")[2]
+    own = call.engine.read(call.frame, receiver.cell(name)) if isinstance(receiver, Heap) else frozenset()
+    return join(own, itself(call))
+
+
+class _Fields(Mapping[str, Rule]):
+    """A message has whatever fields its description says: any name that no method has."""
+
+    def __getitem__(self, name: str) -> Rule:
+        if name in _METHODS or name.startswith("__"):
+            raise KeyError(name)
+        return _field
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+_DETAILS: Final[Rule] = lambda call: call.list_of(text_dict(call, join(ARRAY_V, INT_V)))  # noqa: E731  # of a table
+_INTERPRETER: Final = ClassSpec(
+    methods={
+        **methods("allocate_tensors invoke resize_tensor_input set_tensor reset_all_variables", nothing, "mutate"),
+        # a function that gives a view of the interpreter's own memory: it is there to be written
+        "tensor": Spec(opaque, effects=("mutate",)),
+        **methods("get_input_details get_output_details get_tensor_details", _DETAILS),
+        "get_tensor": Spec(array),
+        "get_signature_runner": Spec(opaque),
+        "get_signature_list": Spec(text_dict),
+    },
+    effects=("io",),
+)
+_ANNOTATIONS: Final = "pycocotools.coco.COCO"
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    **table("colorsys", "rgb_to_hsv hsv_to_rgb rgb_to_hls hls_to_rgb rgb_to_yiq yiq_to_rgb", opaque),
+    **table("pycocotools.mask", "encode decode area merge iou toBbox frPyObjects", opaque),
+}
+CLASSES: Final[dict[str, ClassSpec]] = {
+    _MESSAGE: ClassSpec(methods=_METHODS, properties=_Fields()),
+    _GENERATED: ClassSpec(call=Spec(instance(_MESSAGE))),
+    "tflite_runtime.interpreter.Interpreter": _INTERPRETER,
+    _ANNOTATIONS: ClassSpec(
+        methods={
+            **methods("getAnnIds getCatIds getImgIds", listed(INT_V)),
+            **methods("loadAnns loadCats loadImgs", lambda call: call.list_of(text_dict(call, opaque(call)))),
+            **methods("annToMask", array),
+            **methods("annToRLE loadRes", opaque),
+            **methods("info showAnns", nothing, "print"),
+            **methods("download createIndex", nothing, "io"),
+        },
+        effects=("io",),
+    ),
+    "pycocotools.cocoeval.COCOeval": ClassSpec(
+        methods={**methods("evaluate accumulate", nothing, "mutate"), **methods("summarize", text, "print")}
+    ),
+}
