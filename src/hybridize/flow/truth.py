@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     Wrapper,
 )
 from hybridize.flow.frames import Frame
+from hybridize.library import registry
 
 if TYPE_CHECKING:
     from hybridize.flow.heap import HeapAccess
@@ -66,7 +67,7 @@ def _truth(engine: HeapAccess, frame: Frame, obj: Obj) -> tuple[bool, bool]:
                 return MAYBE
             return ALWAYS_TRUE
         case LibInst():
-            return ALWAYS_TRUE
+            return MAYBE if registry.method_spec(obj.cls, "__bool__") is not None else ALWAYS_TRUE
         case Wrapper():
             return ALWAYS_TRUE
     return MAYBE

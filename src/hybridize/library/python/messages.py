@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import INT_V, Heap, Obj, Value
+from hybridize.domain.objects import BOOL_V, INT_V, Heap, Obj, Value
 from hybridize.library.python.rules import (
     ARRAY_V,
     BYTES_V,
@@ -45,23 +45,27 @@ _METHODS: Final = {
 
 
 def _field(call: Call) -> Value:
-    """A field of a message: what was written, or a part of it, for which the message itself stands.
+    """A field of a message: what was written, a plain value, or a part of it, for which the message itself stands.
 
-    What changes a part changes the message.
+    What changes a part changes the message. Of plain values only the truth is told: either.
     """
     receiver: Obj | None = call.receiver
     name = call.name.rpartition(".")[2]
     own = call.engine.read(call.frame, receiver.cell(name)) if isinstance(receiver, Heap) else frozenset()
-    return join(own, itself(call))
+    return join(own, join(BOOL_V, itself(call)))
 
 
-class _Fields(Mapping[str, Rule]):
-    """A message has whatever fields its description says: any name that no method has."""
+class _Described(Mapping[str, Rule]):
+    """The attributes that a description gives: all names but those of the methods that there are in any case."""
+
+    def __init__(self, methods_: Mapping[str, Spec], rule: Rule) -> None:
+        self._methods = methods_
+        self._rule = rule
 
     def __getitem__(self, name: str) -> Rule:
-        if name in _METHODS or name.startswith("__"):
+        if name in self._methods or name.startswith("__"):
             raise KeyError(name)
-        return _field
+        return self._rule
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
@@ -90,8 +94,9 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **table("pycocotools.mask", "encode decode area merge iou toBbox frPyObjects", opaque),
 }
 CLASSES: Final[dict[str, ClassSpec]] = {
-    _MESSAGE: ClassSpec(methods=_METHODS, properties=_Fields()),
-    _GENERATED: ClassSpec(call=Spec(instance(_MESSAGE))),
+    _MESSAGE: ClassSpec(methods=_METHODS, properties=_Described(_METHODS, _field)),
+    # what it has besides are values of enumerations, and classes of the messages inside
+    _GENERATED: ClassSpec(properties=_Described({}, opaque), call=Spec(instance(_MESSAGE))),
     "tflite_runtime.interpreter.Interpreter": _INTERPRETER,
     _ANNOTATIONS: ClassSpec(
         methods={
