@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Bound, Cell, Class, Func, Heap, Lib, Mod, Obj
+from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Heap, Lib, Mod, Obj, Tensor, Tup, Value
+from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
@@ -144,6 +145,8 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
     elif op == Op.PHI:
         for _, source in instr[2]:
             _trace(frame, source, seen, found)
+    elif op == Op.ITEM and _is_gathered(frame, instr):
+        return
     elif op in (Op.ITEM, Op.ITER, Op.UNPACK):
         made = definitions(code).get(instr[2])
         if made is not None and made[0] in (Op.TUPLE, Op.LIST):
@@ -159,6 +162,24 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
         _trace_field(frame, instr, seen, found)
     elif op == Op.CALL:
         _trace_result(frame, instr, seen, found)
+
+
+def _is_gathered(frame: Frame, instr: Instr) -> bool:
+    """Whether an element is one of arrays by a list or an array of indices, or a mask: NumPy copies what it gathers."""
+    owner, index = frame.vals[instr[2]] or (), frame.vals[instr[3]] or ()
+    if not owner or not index or not all(isinstance(o, Tensor) and o.kind == NDARRAY for o in owner):
+        return False
+    return all(_gathers(o) or (isinstance(o, Tup) and any(map(_all_gather, o.items))) for o in index)
+
+
+def _all_gather(value: Value) -> bool:
+    return bool(value) and all(_gathers(o) for o in value)
+
+
+def _gathers(obj: Obj) -> bool:
+    if isinstance(obj, Tensor):
+        return bool(obj.shape)
+    return isinstance(obj, Container) and obj.kind == "list"
 
 
 def _trace_cell(frame: Frame, name: str, seen: set[tuple[int, int]], found: set[Root]) -> None:

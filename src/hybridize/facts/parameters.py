@@ -114,7 +114,7 @@ class Looker:
 def _contents(obj: Obj) -> list[Value]:
     if isinstance(obj, Tup):
         return list(obj.items)
-    if isinstance(obj, Container):
+    if isinstance(obj, Container) and obj.kind != "generator":  # which is an iterator: nothing that can be passed on
         values = [cell.value for cell in obj.fields.values()]
         return [*values, obj.rest.value] if obj.rest is not None else values
     if isinstance(obj, Stream) and obj.kind in ("tuple", "items", "values", "keys"):

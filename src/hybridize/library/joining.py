@@ -7,7 +7,8 @@ from collections.abc import Collection
 from typing import Any
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Container, Lit, Obj, Tup, Value, literal, unknown
+from hybridize.domain.objects import BOTTOM, Container, Lit, Obj, Stream, Tup, Value, literal, stream, tup, unknown
+from hybridize.library.convert import SHAPE_KIND
 from hybridize.library.lengths import hold_alike, length_of, note_length
 
 
@@ -59,6 +60,26 @@ def concatenated(engine: Any, frame: Any, sides: list[Any], pos: int) -> Value:
         note_length(engine, made, sum(known) if len(known) == 2 else None)
     result: Value = made.value
     return result
+
+
+def is_shape(obj: Obj) -> bool:
+    """Whether an object is a `TensorShape`."""
+    return isinstance(obj, Tup | Stream) and obj.kind == SHAPE_KIND
+
+
+def joined_shapes(engine: Any, frame: Any, x: Obj, y: Obj, pos: int) -> Value:
+    """`x + y` where one is a `TensorShape`, and the other something that spells dims: a shape again."""
+    items: list[Value] = []
+    for side in (x, y):
+        if isinstance(side, Tup):
+            items += side.items
+        elif isinstance(side, Container) and side.kind == "list" and engine.is_exact(frame, side):
+            items += [engine.read(frame, cell) for cell in list(side.fields.values())]
+        else:
+            dims = join(engine.elements(frame, x.value, pos), engine.elements(frame, y.value, pos))
+            lengths = [length_of(engine, frame, o.value) for o in (x, y)]
+            return stream(SHAPE_KIND, dims, count=None if None in lengths else sum(filter(None, lengths))).value
+    return tup(items, SHAPE_KIND).value
 
 
 def repeated(engine: Any, frame: Any, x: Obj, y: Obj, pos: int) -> Value:

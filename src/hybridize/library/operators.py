@@ -41,7 +41,15 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
-from hybridize.library.joining import concatenated, concatenated_alike, merged, repeated, several_lists
+from hybridize.library.joining import (
+    concatenated,
+    concatenated_alike,
+    is_shape,
+    joined_shapes,
+    merged,
+    repeated,
+    several_lists,
+)
 from hybridize.library.lengths import append_counted
 from hybridize.library.protocols import SHOWN, ask, compare_parts, equal, look_up, show
 from hybridize.library.spec import Call
@@ -203,6 +211,8 @@ def _small(x: Any, y: Any) -> bool:
 
 
 def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+    if op == "+" and (is_shape(x) or is_shape(y)):
+        return joined_shapes(engine, frame, x, y, pos)
     if isinstance(x, Tup) and isinstance(y, Tup) and op == "+":
         kind = x.kind if x.kind == y.kind else "tuple"
         return tup(x.items + y.items, kind).value if len(x.items) + len(y.items) <= 64 else BOTTOM

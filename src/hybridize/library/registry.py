@@ -31,6 +31,7 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "tensor": ("hybridize.library.tensorflow.values", "hybridize.library.numpy_models"),
     "keras": (
         "hybridize.library.keras.core",
+        "hybridize.library.keras.named",
         "hybridize.library.keras.training",
         "hybridize.library.keras.optimizers",
         "hybridize.library.keras.datasets",

@@ -32,7 +32,10 @@ def sliced_tensor(call: Call, owner: Tensor, index: Value) -> Value:
     keys: list[Obj | None] = [key]
     if isinstance(key, Tup):
         keys = [next(iter(item)) if len(item) == 1 else None for item in key.items]
-    shape = _sliced(owner.shape, keys)
+    listed = kind == NDARRAY and owner.shape is not None and any(isinstance(k, Container) for k in keys)
+    shape = _advanced(call, owner.shape or (), keys) if listed else None
+    if shape is None:
+        shape = _sliced(owner.shape, keys)
     if shape is None and kind == NDARRAY and owner.shape is not None:
         shape = _advanced(call, owner.shape, keys)
     content = _content(owner.content, key)

@@ -12,6 +12,8 @@ from hybridize.library.spec import Call
 #: Tuples are followed so deep, containers so deep: one that is held twice is mapped once.
 _NESTING: Final = 5
 _DEEPEST: Final = 20
+#: So many leaves of a structure are told apart.
+_MOST_LEAVES: Final = 48
 
 
 def map_structure(call: Call, value: Value, leaf: Callable[[Obj], Value], tag: str) -> Value:
@@ -54,6 +56,35 @@ def _map_containers(
     column = [engine.values_of(frame, obj) for obj in held]
     engine.write(frame, made.rest_cell(), map_structures(call, column, leaf, f"{tag} *", depth + 1), call.pos)
     return made.value
+
+
+def leaves(call: Call, value: Value, depth: int = 0) -> list[Value] | None:
+    """The leaves of a structure in TensorFlow's order, dictionaries by their keys; None where that is not known."""
+    (obj,) = value if len(value) == 1 else (None,)
+    if obj is None:
+        held = any(isinstance(o, Tup | Container | Stream) for o in value)
+        return None if held or not value else [value]
+    parts: list[Value]
+    if isinstance(obj, Tup) and obj.kind != "TensorShape":
+        parts = list(obj.items)
+    elif isinstance(obj, Container) and obj.kind in ("list", "dict"):
+        keys = list(obj.fields)
+        if not call.engine.is_exact(call.frame, obj):
+            return None
+        if obj.kind == "dict":
+            if len({type(key) for key in keys}) > 1:
+                return None
+            keys.sort()
+        parts = [call.engine.read(call.frame, obj.fields[key]) for key in keys]
+    else:
+        return None if isinstance(obj, Container | Stream) else [value]
+    found: list[Value] = []
+    for part in parts:
+        inner = leaves(call, part, depth + 1) if depth < _NESTING else None
+        if inner is None or len(found) > _MOST_LEAVES:
+            return None
+        found += inner
+    return found
 
 
 def _contents(call: Call, value: Value) -> Value:

@@ -577,10 +577,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.utils.set_random_seed": Spec(nothing, effects=("random",)),
     "keras.utils.to_categorical": Spec(lambda call: tensor(NDARRAY, "float32", _one_more(call)).value),
     "keras.utils.get_file": Spec(lambda call: STR_V, effects=("io",)),
-    "keras.activations.get": Spec(lambda call: _activation(call)),
-    "keras.initializers.get": Spec(lambda call: unknown("an initializer").value),
-    "keras.regularizers.get": Spec(lambda call: unknown("a regularizer").value),
-    "keras.constraints.get": Spec(lambda call: unknown("a constraint").value),
 }
 
 
@@ -604,19 +600,6 @@ def _one_more(call: Call) -> Shape:
     _, shape = type_of_value(call, call.arg(0), PYTHON_TF)
     classes = call.constant(1, "num_classes")
     return None if shape is None else (*shape, classes if isinstance(classes, int) else -2)
-
-
-def _activation(call: Call) -> Value:
-    result = BOTTOM
-    for obj in call.arg(0):
-        text = getattr(obj, "const", obj)
-        if obj in NONE_V:
-            result = join(result, lib("keras.activations.linear").value)
-        elif isinstance(text, str):
-            result = join(result, lib(f"keras.activations.{text}").value)
-        else:
-            result = join(result, obj.value)
-    return result
 
 
 CLASSES: Final[dict[str, ClassSpec]] = {

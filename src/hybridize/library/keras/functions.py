@@ -42,6 +42,7 @@ from hybridize.library.keras.function_shapes import (
     where_shape,
 )
 from hybridize.library.keras.settings import float_of_inputs, is_float
+from hybridize.library.numpy.shaping import arange
 from hybridize.library.operands import (
     Args,
     DtypeRule,
@@ -69,6 +70,7 @@ from hybridize.library.shapes import (
     stacked,
 )
 from hybridize.library.spec import Spec
+from hybridize.library.tensorflow.linalg import einsum_of, einsum_operands
 
 
 def _steady(o: Operand) -> str | None:
@@ -272,6 +274,21 @@ _BACKEND: Final[dict[str, Spec]] = {
     "epsilon": Spec(lambda call: prim("float").value),
 }
 
+
+def _einsum_dtype(a: Args) -> str | None:
+    dtypes = {o.dtype for o in einsum_operands(a)}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
+    return dtype if is_float(dtype) else None
+
+
+def _arange_dtype(a: Args) -> str | None:
+    """Integers stay such, though `arange` knows what it is asked for only by position."""
+    if a.given("dtype"):
+        return a.dtype("dtype")
+    kinds = {a.operand(v).python for v in a.call.args[:3]}
+    return "int32" if kinds == {"int"} and "step" not in a.call.kwargs else None
+
+
 _OPS_FLOAT: Final = """
     arccos arccosh arcsin arcsinh arctan arctanh cos cosh erf erfc erfinv exp exp2 expm1 log log10 log1p log2 rsqrt sin
     sinh sqrt tan tanh reciprocal floor ceil round celu elu gelu hard_shrink hard_sigmoid hard_silu hard_tanh leaky_relu
@@ -319,6 +336,8 @@ _OPS: Final[dict[str, Spec]] = {
     "matmul": op(floating("x1", "x2"), matmul_shape),
     "dot": op(floating("x1", "x2"), dot_shape),
     "outer": op(floating("x1", "x2"), outer_shape),
+    "einsum": op(_einsum_dtype, einsum_of),
+    "arange": op(_arange_dtype, arange),
     "take": op(_like_dtype, take_shape),
     "take_along_axis": op(_like_dtype, lambda a: a.tensor("indices").known if a.given("axis") else no_shape()),
     "one_hot": op(own_float, one_hot_shape),

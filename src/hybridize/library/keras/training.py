@@ -320,7 +320,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         lambda call: call.engine.library_instance(call.frame, call.pos, "keras.Model").value, effects=("io",)
     ),
     "keras.models.clone_model": Spec(lambda call: call.arg(0)),
-    "keras.losses.get": Spec(lambda call: unknown("a loss").value),
 }
 
 CLASSES: Final[dict[str, ClassSpec]] = {

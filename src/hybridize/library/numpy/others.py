@@ -9,6 +9,7 @@ from hybridize.domain.objects import BOOL_V, NONE_V, STR_V, Tensor, Value, tenso
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.convert import shape_value
 from hybridize.library.numpy import joining, shaping
+from hybridize.library.numpy.analysis import inexact
 from hybridize.library.numpy.core import on_host
 from hybridize.library.numpy.promotion import both, combined, divided, floating, of, real, summed
 from hybridize.library.operands import Args, DtypeRule, ShapeRule, Unsure, fixed, tensor_rule, value_rule
@@ -83,21 +84,15 @@ def _solve(a: Args) -> Shape:
     return (left[1], *right[1:])
 
 
-def _inexact(a: Args) -> str | None:
-    """Linear algebra computes in float32 and float64 only."""
-    dtype = a.nth(0).dtype
-    return dtype if dtype in ("float32", "float64", "complex64", "complex128") else divided(dtype)
-
-
 def _eigh(a: Args) -> Value:
     x = a.nth(0)
-    dtype = _inexact(a)
+    dtype = inexact(a)
     return tup([a.result(real(dtype), x.known[:-1]), a.result(dtype, x.known)], "EighResult").value
 
 
 def _svd(a: Args) -> Value:
     *batch, m, n = a.nth(0).known
-    dtype = _inexact(a)
+    dtype = inexact(a)
     small = min(m, n) if min(m, n) >= 0 else unsized(m, n)
     s = a.result(real(dtype), (*batch, small))
     if not a.flag("compute_uv", default=True):
@@ -111,25 +106,9 @@ def _qr(a: Args) -> Value:
     *batch, m, n = a.nth(0).known
     if a.given("mode"):
         raise Unsure
-    dtype = _inexact(a)
+    dtype = inexact(a)
     small = min(m, n) if min(m, n) >= 0 else unsized(m, n)
     return tup([a.result(dtype, (*batch, m, small)), a.result(dtype, (*batch, small, n))], "QRResult").value
-
-
-def _transform(a: Args) -> str | None:
-    """NumPy 1 always computes in double precision."""
-    return "complex128" if a.nth(0).dtype in ("float64", "complex128", "int64", "int32") else None
-
-
-def _spectrum(a: Args) -> Shape:
-    if a.given("n") or a.given("axis"):
-        raise Unsure
-    return a.nth(0).known
-
-
-def _half_spectrum(a: Args) -> Shape:
-    shape = _spectrum(a) or ()
-    return replaced(shape, -1, shape[-1] // 2 + 1 if shape[-1] >= 0 else blurred(shape[-1]))
 
 
 def _convolved(a: Args) -> Shape:
@@ -164,16 +143,6 @@ def _writing(index: int, rule: Rule | None = None) -> Rule:
         return rule(call) if rule is not None else NONE_V
 
     return written
-
-
-def _applied(call: Call) -> Value:
-    call.call(call.arg(0, "func1d"), tensor(NDARRAY).value)
-    return tensor(NDARRAY).value
-
-
-def _from_function(call: Call) -> Value:
-    call.call(call.arg(0, "function"), tensor(NDARRAY).value)
-    return tensor(NDARRAY).value
 
 
 def _broadcast_shapes(a: Args) -> Value:
@@ -237,25 +206,21 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **{f"np.{n}": _array(both, shaping.broadcasting(0, 1)) for n in ("fmax", "fmin", "fmod")},
     "np.interp": _array(fixed("float64"), shaping.nth(0)),
     **{f"np.{n}": _array(both, _convolved) for n in ("convolve", "correlate")},
-    "np.cov": _array(lambda a: None, lambda a: None),
-    "np.corrcoef": _array(lambda a: None, lambda a: None),
     "np.row_stack": _array(lambda a: combined(joining.dtypes(a)), joining.vstack),
     "np.gradient": _other(_gradient),
     "np.broadcast_shapes": _other(_broadcast_shapes),
     **{f"np.{n}": _other(_indices) for n in ("triu_indices", "tril_indices")},
-    "np.linalg.norm": _array(lambda a: real(_inexact(a)) if not a.given("ord") else None, _norm),
-    "np.linalg.inv": _array(_inexact, shaping.nth(0)),
-    "np.linalg.cholesky": _array(_inexact, shaping.nth(0)),
+    "np.linalg.norm": _array(lambda a: real(inexact(a)) if not a.given("ord") else None, _norm),
+    "np.linalg.inv": _array(inexact, shaping.nth(0)),
+    "np.linalg.cholesky": _array(inexact, shaping.nth(0)),
     "np.linalg.matrix_power": _array(of(lambda d: d), shaping.nth(0)),
-    "np.linalg.det": _array(_inexact, lambda a: a.nth(0).known[:-2]),
-    "np.linalg.pinv": _array(_inexact, lambda a: swapped(a.nth(0).known)),
-    "np.linalg.solve": _array(_inexact, _solve),
+    "np.linalg.det": _array(inexact, lambda a: a.nth(0).known[:-2]),
+    "np.linalg.pinv": _array(inexact, lambda a: swapped(a.nth(0).known)),
+    "np.linalg.solve": _array(inexact, _solve),
     "np.linalg.eigh": _other(_eigh),
-    "np.linalg.eigvalsh": _array(lambda a: real(_inexact(a)), lambda a: a.nth(0).known[:-1]),
+    "np.linalg.eigvalsh": _array(lambda a: real(inexact(a)), lambda a: a.nth(0).known[:-1]),
     "np.linalg.svd": _other(_svd),
     "np.linalg.qr": _other(_qr),
-    **{f"np.fft.{n}": _array(_transform, _spectrum) for n in ("fft", "ifft")},
-    "np.fft.rfft": _array(_transform, _half_spectrum),
     "np.fft.fftshift": _array(of(lambda d: d), shaping.nth(0)),
     "np.fft.ifftshift": _array(of(lambda d: d), shaping.nth(0)),
     "np.fft.fftfreq": _array(fixed("float64"), lambda a: (shaping.count_at(a, "n"),)),
@@ -268,8 +233,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **{f"np.{n}": Spec(_writing(0)) for n in ("put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis")},
     **{f"np.{n}": Spec(lambda call: unknown("settings").value, effects=("state",)) for n in ("seterr", "seterrcall")},
     **{f"np.{n}": Spec(lambda call: NONE_V, effects=("state",)) for n in ("set_printoptions", "setbufsize")},
-    "np.apply_along_axis": Spec(_applied),
-    "np.fromfunction": Spec(_from_function),
     "np.frombuffer": _array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
     "np.fromstring": _array(lambda a: a.dtype("dtype", default="float64"), shaping.unknown_size),
     "np.fromiter": _array(lambda a: a.dtype("dtype"), shaping.unknown_size),

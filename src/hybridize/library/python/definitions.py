@@ -163,6 +163,13 @@ class _Copier:
                 self.done.add((obj, depth))
                 self._fill_instance(obj, twin, depth)
             return twin.value
+        if isinstance(obj, LibInst) and depth > 0 and obj.cls == "types.SimpleNamespace":
+            namesake = self.call.engine.library_instance(self.call.frame, self.call.pos, obj.cls)
+            if (obj, depth) not in self.done and obj is not namesake:
+                self.done.add((obj, depth))
+                self.call.engine.read(self.call.frame, obj.absent(EVERY))
+                self._fill_fields(obj, namesake, depth)
+            return namesake.value
         if isinstance(obj, Tup) and depth > 0:
             return tup([self.copies(item, depth - 1) for item in obj.items], obj.kind, obj.names).value
         if isinstance(obj, Unknown):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Final
 
 from hybridize.domain.lattice import (
@@ -163,6 +164,9 @@ def _round(call: Call) -> Value:
     for obj in call.arg(0):
         if isinstance(obj, Tensor):
             result = join(result, obj.value)
+        elif isinstance(obj, Lit) and isinstance(obj.const, int | float) and len(call.args) == 1 and not call.kwargs:
+            made = literal(round(obj.const)).value if isfinite(obj.const) else BOTTOM
+            result = join(result, varying(made) if obj.varies else made)
         else:
             result = join(result, INT_V if len(call.args) == 1 else prim("float").value)
     return result

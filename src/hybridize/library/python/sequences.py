@@ -34,6 +34,9 @@ from hybridize.library.lengths import hold_alike, length_of, note_length, shorte
 from hybridize.library.protocols import order
 from hybridize.library.spec import Call, Rule
 
+#: A list or tuple made of a range has its numbers by position while they are not more.
+_MOST_NUMBERS: Final = 16
+
 
 def give(value: Value) -> Rule:
     """A rule that always gives the same value."""
@@ -294,6 +297,8 @@ def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:
         items = [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
         if obj.kind == "generator":
             call.effect("iterator", f"{kind}()", obj)
+    elif isinstance(obj, Stream) and obj.bounds is not None and len(obj.bounds) <= _MOST_NUMBERS:
+        items = [counter(i).value for i in obj.bounds]
     if items is not None and kind == "tuple":
         return tup(items).value
     if kind == "tuple":

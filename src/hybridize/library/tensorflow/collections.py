@@ -16,6 +16,7 @@ from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import (
     INFER,
     Args,
+    Impossible,
     Unsure,
     ValueRule,
     agreed,
@@ -27,7 +28,7 @@ from hybridize.library.operands import (
     same,
     value_rule,
 )
-from hybridize.library.shapes import broadcast_all, like, reduced, scalar
+from hybridize.library.shapes import broadcast_all, concatenated, like, reduced, scalar
 from hybridize.library.spec import Spec
 from hybridize.library.tensorflow.shaping import listed
 
@@ -102,6 +103,24 @@ def _sparse_plus(a: Args) -> Value:
     kind = SPARSE if (x.kind, y.kind) == (SPARSE, SPARSE) else DENSE
     dtype = x.dtype if x.dtype == y.dtype else None
     return tensor(kind, dtype, broadcast(x.shape, y.shape)).value
+
+
+def _sparse_slice(a: Args) -> Value:
+    """At most the size that is asked for, and no more than there is."""
+    x, start, size = a.tensor("sp_input"), a.dims("start"), a.dims("size")
+    if len(x.known) != len(start) or len(start) != len(size):
+        raise Impossible
+    dims = zip(x.known, start, size, strict=True)
+    shape = tuple(min(n, max(d - s, 0)) if min(d, s, n) >= 0 else UNRESOLVED for d, s, n in dims)
+    return tensor(SPARSE, x.dtype, shape).value
+
+
+def _sparse_concat(a: Args) -> Value:
+    parts = a.tensors("sp_inputs")
+    if a.given("expand_nonconcat_dims"):
+        raise Unsure
+    shape = concatenated([o.shape for o in parts], a.integer("axis"))
+    return tensor(SPARSE, common(parts), shape).value
 
 
 def _ragged_constant(a: Args) -> Value:
@@ -259,6 +278,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.sparse.reshape": Spec(value_rule(_sparse_reshape), op=True),
     "tf.sparse.transpose": Spec(value_rule(_sparse_transpose), op=True),
     "tf.sparse.expand_dims": Spec(value_rule(_sparse_expand), op=True),
+    "tf.sparse.slice": Spec(value_rule(_sparse_slice), op=True),
+    "tf.sparse.concat": Spec(value_rule(_sparse_concat), op=True),
     "tf.sparse.eye": Spec(value_rule(_sparse_eye), op=True),
     "tf.sparse.to_dense": Spec(value_rule(_to_dense), op=True),
     "tf.sparse.sparse_dense_matmul": Spec(value_rule(_sparse_product), op=True),

@@ -33,7 +33,7 @@ from hybridize.library.convert import (
 )
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.spec import Call, ClassSpec, Spec
-from hybridize.library.structures import map_structure, map_structures
+from hybridize.library.structures import leaves, map_structure, map_structures
 
 _FUNCTION_PARAMETERS: Final = (
     "func",
@@ -188,7 +188,13 @@ def _map_structure(call: Call) -> Value:
 
 
 def _flatten(call: Call) -> Value:
-    leaves = BOTTOM
+    ordered = leaves(call, call.arg(0))
+    if ordered is not None:
+        made = call.new("list", "flattened")
+        for i, leaf in enumerate(ordered):
+            call.engine.write(call.frame, made.cell(i), leaf, call.pos)
+        return made.value
+    found = BOTTOM
     todo = list(call.arg(0))
     seen: set[Obj] = set()
     while todo:
@@ -202,8 +208,8 @@ def _flatten(call: Call) -> Value:
             values = call.engine.values_of(call.frame, obj)
             todo += list(values)
         else:
-            leaves = join(leaves, obj.value)
-    return call.list_of(leaves, "list", "flat")
+            found = join(found, obj.value)
+    return call.list_of(found, "list", "flat")
 
 
 def _set_field(name: str) -> Spec:

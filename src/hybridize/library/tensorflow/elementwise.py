@@ -22,7 +22,7 @@ from hybridize.library.operands import (
     same,
     value_rule,
 )
-from hybridize.library.shapes import broadcasting, like, merge
+from hybridize.library.shapes import broadcast_all, broadcasting, like, merge
 from hybridize.library.spec import Spec
 
 _UNARY: Final = """
@@ -138,11 +138,7 @@ def _isotonic(a: Args) -> Value:
 
 
 def _polyval(a: Args) -> Shape:
-    coefficients = a.tensors("coeffs")
-    shape = a.tensor("x").shape
-    if any(c.shape != () for c in coefficients):
-        raise Unsure
-    return shape
+    return broadcast_all(o.shape for o in (a.tensor("x"), *a.tensors("coeffs")))
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

@@ -103,18 +103,20 @@ def einsum_shape(equation: str, shapes: list[Shape]) -> Shape:
         raise Unsure from None
 
 
-def _einsum_operands(a: Args) -> list[Operand]:
+def einsum_operands(a: Args) -> list[Operand]:
+    """What follows the equation."""
     if a.call.rest:
         raise Unsure
     return [a.operand(v) for v in a.call.args[1:]]
 
 
-def _einsum(a: Args) -> Shape:
+def einsum_of(a: Args) -> Shape:
+    """The shape of an einsum call."""
     equation = next(iter(a.call.args[0]), None) if a.call.args else None
     text = getattr(equation, "const", None)
     if not isinstance(text, str):
         raise Unsure
-    return einsum_shape(text, [o.shape for o in _einsum_operands(a)])
+    return einsum_shape(text, [o.shape for o in einsum_operands(a)])
 
 
 def _svd(a: Args) -> Value:
@@ -226,7 +228,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.linalg.matmul": op(_matmul_dtype, _matmul),
     "tf.linalg.matvec": op(agreed("a", "b"), _matvec),
     "tf.tensordot": op(agreed("a", "b"), tensordot_shape),
-    "tf.einsum": op(lambda a: common(_einsum_operands(a)), _einsum),
+    "tf.einsum": op(lambda a: common(einsum_operands(a)), einsum_of),
     "tf.linalg.svd": Spec(value_rule(_svd, "unknown"), op=True),
     "tf.linalg.qr": Spec(value_rule(_qr, "unknown"), op=True),
     "tf.linalg.eig": Spec(value_rule(_eig, "unknown"), op=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE, Value
+from hybridize.domain.objects import NONE, Value, tensor
 from hybridize.domain.tensors import DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape, blurred
 from hybridize.library.convert import narrowed
 from hybridize.library.lengths import length_of
@@ -54,7 +54,9 @@ def _transpose(a: Args) -> Shape:
 def _expand(a: Args) -> Value:
     x = a.tensor("input")
     axis = a.integer("axis")
-    if x.kind in (RAGGED, SPARSE):
+    if x.kind == RAGGED:
+        return tensor(RAGGED, x.dtype, expanded(x.known, axis)).value
+    if x.kind == SPARSE:
         raise Unsure
     return a.result(x.dtype, expanded(x.known, axis), x.content if x.shape == () and not x.python else None)
 
@@ -82,13 +84,29 @@ def _concat(a: Args) -> Value:
         joined = [d if i != axis else _times(d, count) for i, d in enumerate(inner.known)]
         return a.result(inner.dtype, tuple(joined))
     if any(o.kind in (RAGGED, SPARSE) for o in values):
-        return a.result(common(values), None)
+        ragged = all(o.kind != SPARSE for o in values)
+        return (
+            tensor(RAGGED, common(values), _ragged_rows(a, values)).value if ragged else a.result(common(values), None)
+        )
     shape = sure(lambda b: concatenated([o.shape for o in values], b.integer("axis")), a)
     if shape is None:
         known = [o.shape for o in values if o.shape is not None]
         shape = (UNRESOLVED,) * len(known[0]) if known else None
     content = _kept(values) if shape is not None and len(shape) == 1 else None
     return a.result(common(values), shape, content)
+
+
+def _ragged_rows(a: Args, values: list[Operand]) -> Shape:
+    """The shape of ragged tensors one after the other: what is not the same in all of them is ragged."""
+    shapes = [o.shape for o in values if o.shape is not None]
+    axis = sure(lambda b: b.integer("axis"), a)
+    if len(shapes) < len(values) or axis is None or len({len(s) for s in shapes}) != 1:
+        return None
+    at = axis_of(len(shapes[0]), axis)
+    columns = [set(column) for column in zip(*shapes, strict=True)]
+    dims = [min(c) if len(c) == 1 and min(c) >= 0 else DYNAMIC for c in columns]
+    known = all(s[at] >= 0 for s in shapes)
+    return (*dims[:at], sum(s[at] for s in shapes) if known else DYNAMIC, *dims[at + 1 :])
 
 
 def _stack(a: Args) -> Value:

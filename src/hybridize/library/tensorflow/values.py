@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -23,7 +24,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE
-from hybridize.library.convert import SHAPE_KIND, shape_of, shape_value
+from hybridize.library.convert import SHAPE_KIND, dim_of, shape_of, shape_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow import ragged
 from hybridize.program.index import index_of
@@ -211,7 +212,7 @@ def _with_rank(rank: int, dtype: str | None = None) -> Rule:
 _SPARSE_PROPERTIES: Final[dict[str, Rule]] = {
     "values": _with_rank(1),
     "indices": lambda call: tensor(DENSE, "int64", (DYNAMIC, _rank_of(call))).value,
-    "dense_shape": _with_rank(1, "int64"),
+    "dense_shape": lambda call: tensor(DENSE, "int64", (_rank_of(call),), receiver(call).shape).value,
 }
 
 
@@ -245,6 +246,14 @@ def _shape_rank(call: Call) -> Value:
     return literal(len(call.receiver.items)).value if isinstance(call.receiver, Tup) else INT_V
 
 
+def _num_elements(call: Call) -> Value:
+    """The product of the dims; None if one of them is unknown."""
+    if not isinstance(call.receiver, Tup):
+        return INT_V
+    dims = [dim_of(item) for item in call.receiver.items]
+    return literal(prod(dims)).value if all(d >= 0 for d in dims) else join(INT_V, NONE_V)
+
+
 def _concatenate(call: Call) -> Value:
     other = shape_of(call, call.arg(0))
     if isinstance(call.receiver, Tup) and other is not None:
@@ -274,7 +283,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         methods={
             "as_list": Spec(_as_list),
             "concatenate": Spec(_concatenate),
-            "num_elements": Spec(lambda call: INT_V),
+            "num_elements": Spec(_num_elements),
             "is_compatible_with": Spec(lambda call: BOOL_V),
             "is_fully_defined": Spec(lambda call: BOOL_V),
             "is_subtype_of": Spec(lambda call: BOOL_V),

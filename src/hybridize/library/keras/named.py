@@ -1,0 +1,58 @@
+"""What Keras finds by name: `keras.losses.get("mse")`, `keras.initializers.get("he_normal")` and their like."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.lattice import join
+from hybridize.domain.objects import BOTTOM, NONE, NONE_V, Bound, Func, Inst, LibInst, Value, lib, unknown
+from hybridize.library.index import lookup
+from hybridize.library.spec import Call, Rule, Spec
+
+
+def _by_name(what: str) -> Rule:
+    """A function of the name, or an instance of the class; what is no name stays as it is."""
+
+    def rule(call: Call) -> Value:
+        module = call.name.rpartition(".")[0]
+        result = BOTTOM
+        for obj in call.arg(0, "identifier"):
+            text = getattr(obj, "const", None)
+            if not isinstance(text, str):
+                keeps = isinstance(obj, Func | Inst | Bound | LibInst) or obj is NONE
+                result = join(result, obj.value if keeps else unknown(what).value)
+                continue
+            camel = "".join(part[:1].upper() + part[1:] for part in text.split("_"))
+            found = next((e for n in (text, camel) if (e := lookup(f"{module}.{n}")) is not None), None)
+            if found is None:
+                result = join(result, unknown(what).value)
+            elif found.kind == "class":
+                made = call.engine.call_value(call.frame, call.pos, lib(found.name).value, [], {}, "call")
+                result = join(result, made)
+            else:
+                result = join(result, lib(found.name).value)
+        return result
+
+    return rule
+
+
+def _activation(call: Call) -> Value:
+    result = BOTTOM
+    for obj in call.arg(0):
+        text = getattr(obj, "const", obj)
+        if obj in NONE_V:
+            result = join(result, lib("keras.activations.linear").value)
+        elif isinstance(text, str):
+            result = join(result, lib(f"keras.activations.{text}").value)
+        else:
+            result = join(result, obj.value)
+    return result
+
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    "keras.activations.get": Spec(_activation),
+    "keras.initializers.get": Spec(_by_name("an initializer")),
+    "keras.regularizers.get": Spec(_by_name("a regularizer")),
+    "keras.constraints.get": Spec(_by_name("a constraint")),
+    "keras.losses.get": Spec(_by_name("a loss")),
+}
