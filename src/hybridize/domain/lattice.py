@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final, TypeVar
 
 from hybridize.domain.objects import (
     BOTTOM,
@@ -42,6 +43,7 @@ _FEW: Final = 2
 SUMMARY: Final = (-9,)
 
 TOO_MANY: Final = Unknown("too many values")
+_Kinded = TypeVar("_Kinded", Lit, Prim, Stream)
 
 _memo: dict[tuple[Value, Value], Value] = {}
 _many: dict[tuple[Value, ...], Value] = {}
@@ -122,42 +124,47 @@ _SUMMARIZED: Final = frozenset({Lit, Prim, Tensor, Tup, Stream, Unknown})
 
 def normalize(value: Value) -> Value:
     """Summarizes what is over its bound; the result covers the value and does not depend on any order."""
-    rest: list[Obj] = [obj for obj in value if type(obj) not in _SUMMARIZED]
-    if len(rest) == len(value) <= MAX_OBJECTS:
+    rest: list[Obj] = []
+    groups: dict[type[Obj], list[Any]] = {}
+    for obj in value:
+        kind = type(obj)
+        if kind not in _SUMMARIZED:
+            rest.append(obj)
+        elif kind in groups:
+            groups[kind].append(obj)
+        else:
+            groups[kind] = [obj]
+    if not groups and len(rest) <= MAX_OBJECTS:
         return frozenset(rest)
-    lits: dict[str, list[Lit]] = {}
-    prims: dict[str, list[Prim]] = {}
-    tensors: list[Tensor] = []
-    tuples: list[Tup] = []
-    streams: dict[str, list[Stream]] = {}
-    unknowns: list[Unknown] = []
-    for obj in value if not rest else [obj for obj in value if type(obj) in _SUMMARIZED]:
-        if isinstance(obj, Lit):
-            lits.setdefault(obj.kind, []).append(obj)
-        elif isinstance(obj, Prim):
-            prims.setdefault(obj.kind, []).append(obj)
-        elif isinstance(obj, Tensor):
-            tensors.append(obj)
-        elif isinstance(obj, Tup):
-            tuples.append(obj)
-        elif isinstance(obj, Stream):
-            streams.setdefault(obj.kind, []).append(obj)
-        elif isinstance(obj, Unknown):
-            unknowns.append(obj)
+    unknowns: list[Unknown] = groups.get(Unknown, [])
     if len(rest) > MAX_OBJECTS or TOO_MANY in value:
         rest, unknowns = [], [TOO_MANY]  # once summarized, always summarized: joins must only grow
     out: list[Obj] = rest
-    if lits or prims:
-        out += _primitives(lits, prims)
-    if tensors:
-        out += _tensors(tensors)
-    if tuples:
-        out += _tuples(tuples, streams)
-    for kind, group in streams.items():
-        out.append(group[0] if len(group) == 1 else _one_stream(kind, join_all([s.element for s in group]), group))
+    if Lit in groups or Prim in groups:
+        out += _primitives(_by_kind(groups.get(Lit, ())), _by_kind(groups.get(Prim, ())))
+    if Tensor in groups:
+        out += _tensors(groups[Tensor])
+    if Tup in groups or Stream in groups:
+        out += _sequences(groups.get(Tup, []), _by_kind(groups.get(Stream, ())))
     if unknowns:
         out.append(min(unknowns, key=_rank))
     return frozenset(out)
+
+
+def _by_kind(objects: Iterable[_Kinded]) -> dict[str, list[_Kinded]]:
+    """Objects that have a kind, sorted by it."""
+    found: dict[str, list[_Kinded]] = {}
+    for obj in objects:
+        found.setdefault(obj.kind, []).append(obj)
+    return found
+
+
+def _sequences(tuples: list[Tup], streams: dict[str, list[Stream]]) -> list[Obj]:
+    """What is left of tuples and streams."""
+    out = _tuples(tuples, streams) if tuples else []
+    for kind, group in streams.items():
+        out.append(group[0] if len(group) == 1 else _one_stream(kind, join_all([s.element for s in group]), group))
+    return out
 
 
 def _rank(obj: Unknown) -> tuple[bool, str]:
@@ -244,7 +251,9 @@ def _tuples(group: list[Tup], streams: dict[str, list[Stream]]) -> list[Obj]:
         by_length[t.kind, len(t.items), t.names].append(t)
     out: list[Obj] = []
     for members in by_length.values():
-        kept = [t for t in members if not any(o is not t and _covers_items(o, t) for o in members)]
+        kept = members
+        if len(members) > 1:
+            kept = [t for t in members if not any(o is not t and _covers_items(o, t) for o in members)]
         out += [_merged_tuple(kept)] if len(kept) > MAX_TUPLES else kept
     if len(by_length) > MAX_TUPLES:
         element = join_all([item for t in group for item in t.items])
@@ -255,7 +264,10 @@ def _tuples(group: list[Tup], streams: dict[str, list[Stream]]) -> list[Obj]:
 
 def _covers_items(a: Tup, b: Tup) -> bool:
     # By join, not by subset: a summarized column has lost the literals and reasons that it covers.
-    return all(join(x, y) == x for x, y in zip(a.items, b.items, strict=True))
+    for mine, other in zip(a.items, b.items, strict=True):
+        if mine is not other and join(mine, other) != mine:
+            return False
+    return True
 
 
 def _merged_tuple(members: list[Tup]) -> Tup:

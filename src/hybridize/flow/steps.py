@@ -123,9 +123,8 @@ def changed_attribute(vals: list[Any], instr: Instr) -> Any:
 def called(vals: list[Any], instr: Instr) -> Any:
     """The inputs of a call."""
     _, _, func, args, keywords, _ = instr
-    found = [vals[func]]
-    for slot, _ in args:
-        found.append(vals[slot])
-    for _, slot in keywords:
-        found.append(vals[slot])
-    return found
+    if keywords:
+        return [vals[func], *[vals[slot] for slot, _ in args], *[vals[slot] for _, slot in keywords]]
+    if len(args) == 1:  # as most calls: nothing to go through
+        return vals[func], vals[args[0][0]]
+    return [vals[func], *[vals[slot] for slot, _ in args]] if args else vals[func]

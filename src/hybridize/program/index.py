@@ -37,8 +37,12 @@ class Index:
         """The instructions that read each slot, in order."""
         found: dict[int, list[Instr]] = {}
         for instr in self.flat:
-            for slot in dict.fromkeys(operands(instr)):
-                found.setdefault(slot, []).append(instr)
+            slots = operands(instr)
+            for slot in slots if len(slots) < 2 else dict.fromkeys(slots):
+                if slot in found:
+                    found[slot].append(instr)
+                else:
+                    found[slot] = [instr]
         return found
 
     def original(self, slot: int) -> int:

@@ -18,7 +18,7 @@ from hybridize.repairs.text import FunctionNode, SourceFile
 from hybridize.rules.views import position_of
 from hybridize.source.syntax import walk
 
-_APART: Final = regex(r"\.[\s\\]+(\w+)")
+_SAID: Final = regex(r"""(?:\.[\s\\]*|["'](?=\w+["']))(\w+)""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,25 +122,12 @@ def _files_with_field(bench: Bench, name: str) -> Iterator[SourceFile]:
 
 def says_name(bench: Bench, path: str, text: str, name: str) -> bool:
     """Whether a file's text has a name as that of an attribute, or as a string."""
-    return _is_said(text, name) or name in _names_apart(bench, path, text)
+    return name in _names_said(bench, path, text)
 
 
-def _is_said(text: str, name: str) -> bool:
-    """Whether `.name`, or the name as a string, is in a text."""
-    if any(f"{before}{name}{behind}" in text for before in "\"'" for behind in "\"'"):
-        return True
-    dotted = f".{name}"
-    last = text.find(dotted) + len(dotted)
-    while last >= len(dotted):
-        if not (text[last : last + 1] == "_" or text[last : last + 1].isalnum()):
-            return True
-        last = text.find(dotted, last) + len(dotted)
-    return False
-
-
-def _names_apart(bench: Bench, path: str, text: str) -> frozenset[str]:
-    """The words of a file that follow a dot behind blanks or on the next line, as an attribute may."""
-    return bench.project.shared(("names apart", path), lambda: frozenset(_APART.findall(text)))
+def _names_said(bench: Bench, path: str, text: str) -> frozenset[str]:
+    """The words of a file that follow a dot, if behind blanks or on the next line, or that stand between quotes."""
+    return bench.project.shared(("names said", path), lambda: frozenset(_SAID.findall(text)))
 
 
 def _is_ours(bench: Bench, code: Code, node: ast.Attribute, owners: set[Heap]) -> bool | None:

@@ -11,7 +11,7 @@ from typing import Final
 from hybridize.records import dataclass
 from hybridize.repairs.model import Place, TextEdit
 from hybridize.source.reading import split_lines
-from hybridize.source.syntax import children
+from hybridize.source.syntax import parents
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _BY_NAME = frozenset({"getattr", "setattr", "hasattr", "delattr"})
@@ -40,13 +40,7 @@ class SourceFile:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around each node."""
-        found: dict[ast.AST, ast.AST] = {}
-        level: list[ast.AST] = [self.tree]
-        for node in level:
-            for each in children(node):
-                found[each] = node
-                level.append(each)
-        return found
+        return parents(self.tree)
 
     @cached_property
     def _by_place(self) -> dict[Place, list[ast.AST]]:
@@ -182,7 +176,8 @@ class SourceFile:
         """Every name that the file binds anywhere, with the nodes that do."""
         found: dict[str, list[ast.AST]] = {}
         for node in self.nodes:
-            if node.__class__ in BINDERS:
+            kind = node.__class__
+            if kind in BINDERS and not (kind is ast.Name and node.ctx.__class__ is ast.Load):  # type: ignore[attr-defined]
                 for name in binds(node):
                     found.setdefault(name, []).append(node)
         return found

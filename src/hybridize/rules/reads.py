@@ -37,45 +37,59 @@ from hybridize.rules.writes import ENVIRONMENT, Place, Writes, fields_named, hid
 def scan(view: FrameView) -> Iterator[Hit]:
     """The reads of variables, fields and containers that the program writes after they were made."""
     known = writes_of(view.project)
-    environment = known.is_late(ENVIRONMENT)
     settings = view.project.shared("settings", lambda: Settings(known))
-    frame = view.frame
+    asking: dict[Value, bool] = view.project.shared("asks for state", dict)
+    frame, vals = view.frame, view.frame.vals
     for instr in view.project.shared(("reads", view.code), lambda: _reads(view.code)):
-        value = frame.vals[instr[1]]
+        value = vals[instr[1]]
         if value is None:
             continue  # control never gets there
+        containers = known.late_containers(value) if value else ()
         if instr[0] == Op.CALL:
-            yield from _of_callee(view, instr, known)
-            if settings.concern(frame.vals[instr[2]] or frozenset()):
+            callee = vals[instr[2]] or _NO_VALUE
+            if containers or known.rewired:
+                yield from _of_callee(view, instr, containers, known)
+            if settings.concern(callee):
                 yield from settings.hits(view, instr)
-            if _asks(view, instr[2]):
+            asks = asking.get(callee)
+            if asks is None:
+                asks = asking[callee] = any(n in _KNOWN for n in names_asked(view, instr[2]))
+            if asks:
                 yield from _of_call(view, instr, known)
             continue
-        if instr[0] == Op.ITEM and settings.concern(frame.vals[instr[2]] or frozenset()):
-            yield from settings.told(view, instr)
-        containers = known.late_containers(value) if value else ()
         if containers and any(isinstance(o, Tensor) for o in value):
             containers = ()  # a tensor, which calls that were merged made a list of
-        cells = known.late_cells(frame, instr) if instr[0] in _OF_CELLS else ()
-        if known.views and instr[0] in _OF_CELLS:
+        if instr[0] == Op.ITEM:
+            yield from _of_item(view, instr, containers, known, settings)
+            continue
+        cells = known.late_cells(frame, instr)
+        if known.views:
             yield from _of_places(instr, (), known.late_views(frame, instr))
         if containers or cells:
             yield from _of_places(instr, cells, _entries(view, instr, containers, known) if containers else ())
-        if instr[0] == Op.ITEM:
-            yield from _of_namespace(view, instr, known)
-        if environment and instr[0] == Op.ITEM and any(map(_is_environment, view.value(instr[2]))):
-            for place in _variables(frame, instr[3], known):
-                yield Hit(instr[-1], "reads the environment, which changes between calls", subject=place)
 
 
-def _of_callee(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
+def _of_item(
+    view: FrameView, instr: Instr, containers: Sequence[Container], known: Writes, settings: Settings
+) -> Iterator[Hit]:
+    """What the read of an item tells of: the state of its owner, its containers, a namespace, the environment."""
+    owner = view.value(instr[2])
+    if settings.concern(owner):
+        yield from settings.told(view, instr)
+    if containers:
+        yield from _of_places(instr, (), _entries(view, instr, containers, known))
+    yield from _of_namespace(view, instr, known)
+    if known.is_late(ENVIRONMENT) and any(map(_is_environment, owner)):
+        for place in _variables(view.frame, instr[3], known):
+            yield Hit(instr[-1], "reads the environment, which changes between calls", subject=place)
+
+
+def _of_callee(view: FrameView, instr: Instr, containers: Sequence[Container], known: Writes) -> Iterator[Hit]:
     """What a call uses that is kept with the function: its defaults, and the result that a cache gives again."""
-    value = view.frame.vals[instr[1]]
     if known.rewired:
         for cell in known.late_wiring(view.value(instr[2])):
             yield Hit(instr[-1], "calls a function whose defaults or code change between calls", subject=cell)
-    containers = known.late_containers(value) if value else ()
-    cached = [each for each in containers if each in (value or ()) and is_cached(each.site[0])]
+    cached = [each for each in containers if each in view.value(instr[1]) and is_cached(each.site[0])]
     if cached:
         yield from _of_places(instr, (), _entries(view, instr, cached, known))
 
@@ -114,8 +128,8 @@ def _reads(code: Code) -> list[Instr]:
     return [instr for instr in index_of(code).flat if instr[0] in _READS]
 
 
-_OF_CELLS: Final = frozenset({Op.GLOBAL, Op.CELL, Op.ATTR})
-_READS: Final = _OF_CELLS | {Op.ITEM, Op.CALL}
+_READS: Final = frozenset({Op.GLOBAL, Op.CELL, Op.ATTR, Op.ITEM, Op.CALL})
+_NO_VALUE: Final[Value] = frozenset()
 
 
 def _of_places(instr: Instr, cells: Sequence[tuple[Cell, Heap | None]], containers: Sequence[Place]) -> Iterator[Hit]:
@@ -152,17 +166,6 @@ def _of_call(view: FrameView, instr: Instr, known: Writes) -> Iterator[Hit]:
                 cells = [each for each in fields_named(owners, attribute) if known.is_late(each[0])]
                 for hit in _of_places(instr, cells, ()):
                     yield replace(hit, message=f"reads `{attribute}`, which changes between calls")
-
-
-def _asks(view: FrameView, slot: int) -> bool:
-    """Whether what is called may be one of those that tell about state: asked once of each value."""
-    asked: dict[Value, bool] = view.project.shared("asks for state", dict)
-    value = view.value(slot)
-    found = asked.get(value)
-    if found is None:
-        names = names_asked(view, slot)
-        found = asked[value] = any(n in _KNOWN for n in names)
-    return found
 
 
 _KNOWN: Final = frozenset({*WORLD, *TELLING, *UNLESS_GIVEN, GETATTR, ATTRGETTER})

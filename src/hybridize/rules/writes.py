@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final, TypeAlias
 
 from hybridize.domain.nesting import held
@@ -139,7 +139,8 @@ class Writes:
     def late_cells(self, frame: Frame, instr: Instr) -> tuple[tuple[Cell, Heap | None], ...]:
         """The places that an instruction reads and that change late, each with the object whose field it is."""
         if instr[0] != Op.ATTR:
-            return tuple(each for each in cells_read(frame, instr) if self.is_late(each[0]))
+            cell = frame.module.fields.get(instr[2]) if instr[0] == Op.GLOBAL else frame.cells.get(instr[2])
+            return ((cell, None),) if cell is not None and self.is_late(cell) else ()
         key = (frame.vals[instr[2]] or _NO_VALUE, instr[3])
         found = self._fields.get(key)
         if found is None:
@@ -177,12 +178,9 @@ def _gather(solution: Solution) -> Writes:
                     for place, owner in _places(frame, effect, states, behind):
                         every.setdefault(place, {})[frame, effect.position] = None
                         owners.setdefault(place, owner)
-            for op in (Op.SET_GLOBAL, Op.SET_CELL):
-                for instr in index_of(frame.code).of(op):
-                    cell = _variable(frame, instr)
-                    if cell is not None:
-                        every.setdefault(cell, {})[frame, instr[-1]] = None
-                        owners.setdefault(cell, None)
+            for cell, position in _variables(frame):
+                every.setdefault(cell, {})[frame, position] = None
+                owners.setdefault(cell, None)
     rewired: dict[Obj, list[Cell]] = {}
     for place, owner in owners.items():
         if isinstance(owner, Func) and any(owner.fields.get(name) is place for name in _REWIRED):
@@ -245,13 +243,18 @@ def _bound_in(obj: Wrapper) -> list[Container]:
     return [*found, *(each for inner in obj.inner if isinstance(inner, Wrapper) for each in _bound_in(inner))]
 
 
-def _variable(frame: Frame, instr: Instr) -> Cell | None:
-    """The variable that a module body, or the function that owns it, writes: no effect is noted of that."""
-    if instr[0] == Op.SET_GLOBAL and frame.code.kind == "module":
-        return frame.module.fields.get(instr[2])
-    if instr[0] == Op.SET_CELL and instr[2] in frame.code.cells:
-        return frame.cells.get(instr[2])
-    return None
+def _variables(frame: Frame) -> list[tuple[Cell, int]]:
+    """The variables that a module body, or the function that owns them, writes: no effect is noted of that."""
+    code = frame.code
+    if code.kind == "module":
+        places: Mapping[str, Cell | None] = frame.module.fields
+        op = Op.SET_GLOBAL
+    elif code.cells:
+        places, op = {name: frame.cells.get(name) for name in code.cells}, Op.SET_CELL
+    else:
+        return []
+    written = [(places.get(instr[2]), instr[-1]) for instr in index_of(code).of(op)]
+    return [(cell, position) for cell, position in written if cell is not None]
 
 
 def _places(

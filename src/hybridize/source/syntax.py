@@ -56,3 +56,23 @@ def children(node: ast.AST) -> list[ast.AST]:
         elif isinstance(child, ast.AST):
             found.append(child)
     return found
+
+
+def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
+    """The node around each node of a tree but contexts, in the order of `walk`."""
+    found: dict[ast.AST, ast.AST] = {}
+    level, known, node = [tree], _FIELDS, ast.AST
+    more = level.append
+    for each in level:
+        names = known.get(each.__class__)
+        for name in fields_of(each.__class__) if names is None else names:
+            child = getattr(each, name, None)
+            if child.__class__ is list:
+                for item in child:
+                    if isinstance(item, node):
+                        found[item] = each
+                        more(item)
+            elif isinstance(child, node):
+                found[child] = each
+                more(child)
+    return found

@@ -132,7 +132,7 @@ class _Copier:
 
     def __init__(self, call: Call) -> None:
         self.call = call
-        self.done: set[tuple[Obj, int]] = set()
+        self.made: dict[tuple[Obj, int], Value] = {}  # the copies of containers and instances
         self.known: dict[int, dict[Value, Value]] = defaultdict(dict)  # by depth
 
     def copies(self, value: Value, depth: int) -> Value:
@@ -143,7 +143,8 @@ class _Copier:
         found = known.get(value)
         if found is None:
             if holders(value):
-                found = join_all([self.copied(obj, depth) for obj in value])
+                made = self.made
+                found = join_all([made.get((obj, depth)) or self.copied(obj, depth) for obj in value])
             else:
                 found = value
             known[value] = found
@@ -153,14 +154,14 @@ class _Copier:
         """A copy, down to `depth`; values that cannot change are their own copies."""
         if isinstance(obj, Container) and depth > 0:
             made = self.call.new(obj.kind, f"copy {depth}")
-            if (obj, depth) not in self.done and obj is not made:
-                self.done.add((obj, depth))
+            self.made[obj, depth] = made.value
+            if obj is not made:
                 self._fill(obj, made, depth)
             return made.value
         if isinstance(obj, Inst) and depth > 0 and self._has_twin(obj):
             twin = self.call.engine.twin(self.call.frame, self.call.pos, obj, f"copy {depth}")
-            if (obj, depth) not in self.done and obj is not twin:
-                self.done.add((obj, depth))
+            self.made[obj, depth] = twin.value
+            if obj is not twin:
                 self._fill_instance(obj, twin, depth)
             return twin.value
         if isinstance(obj, LibInst) and depth > 0 and obj.cls == "types.SimpleNamespace":
@@ -223,7 +224,7 @@ def _copy(depth: int, hook: str) -> Rule:
         copier = _Copier(call)
         for obj in call.arg(0):
             own = call.method(obj, hook, *([call.new("dict", "memo").value] if depth > 1 else []))
-            result = join(result, own or copier.copied(obj, depth))
+            result = join(result, own or copier.made.get((obj, depth)) or copier.copied(obj, depth))
         return result
 
     return rule

@@ -13,7 +13,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.misuse.unhashable import _is_property
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.parts import Uses, uses_in
+from hybridize.rules.parts import Uses
 from hybridize.rules.views import FunctionView, ProjectView
 
 _DEPTH: Final = 2
@@ -71,12 +71,16 @@ def _finds(obj: Obj, code: Code) -> bool:
 
 def _asked(project: ProjectView) -> _Asked:
     found: _Asked = {}
+    classes = [cls for made in project.solution.world.classes.values() for cls in made]
+    methods = frozenset().union(*[cls.fields for cls in classes])  # the names that anybody will look for
     for code, frames in project.solution.frames.items():
-        reads = [(i[3], i[2], i) for i in index_of(code).of(Op.ATTR) if _may_be_new(code, i[2])]
-        by_name = [i for i in index_of(code).of(Op.CALL) if len(i[3]) == 2] if "getattr" in index_of(code).names else []
+        index = index_of(code)
+        asked = [instr for name, instrs in index.attributes.items() if name in methods for instr in instrs]
+        reads = [(i[3], i[2], i) for i in asked if _may_be_new(code, i[2])]
+        by_name = [i for i in index.of(Op.CALL) if len(i[3]) == 2] if "getattr" in index.names else []
         if not reads and not by_name:
             continue
-        uses = uses_in(code)
+        uses = index.uses
         for frame in frames:
             named = [(name, call[3][0][0], call) for call in by_name for name in _named(frame, call)]
             for name, owner, instr in (*reads, *named):
