@@ -194,7 +194,7 @@ def _in_class(code: Code) -> bool:
 def _raising_lines(tree: ast.Module | None) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for node in walk(tree) if tree is not None else ():
-        if not isinstance(node, ast.With | ast.Call):
+        if not isinstance(node, (ast.With, ast.Call)):
             continue
         for call in [item.context_expr for item in node.items] if isinstance(node, ast.With) else [node]:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _RAISES:

@@ -108,7 +108,7 @@ def _definitions(text: str) -> Iterable[tuple[int, int, int]]:
         return []
     spans = []
     for node in walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             header = max(node.lineno, node.body[0].lineno - 1)
             spans.append((first, header, node.end_lineno or node.lineno))

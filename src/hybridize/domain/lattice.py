@@ -295,7 +295,7 @@ def widen(old: Value, new: Value) -> Value:
     grown = joined - old
     kinds = {o.kind for o in grown if isinstance(o, Lit) and o.kind in ("int", "float", "str")}
     if kinds:
-        kept: list[Obj] = [o for o in joined if not (isinstance(o, Lit | Prim) and o.kind in kinds)]
+        kept: list[Obj] = [o for o in joined if not (isinstance(o, (Lit, Prim)) and o.kind in kinds)]
         joined = frozenset(kept + [prim(kind, True) for kind in sorted(kinds)])
     joined = summarize(joined)
     return _values.setdefault(joined, joined)
@@ -359,9 +359,9 @@ def collapse(value: Value, largest: int = MAX_GROWING) -> Value:
     A value that still changes is collapsed with `largest` 0: it may come back to what it was when some structure is
     left out of it and comes again.
     """
-    if any(isinstance(o, Tup | Stream | Wrapper | Bound) and o.size > largest for o in value):
-        kept = [o for o in value if not isinstance(o, Tup | Stream | Wrapper | Bound)]
+    if any(isinstance(o, (Tup, Stream, Wrapper, Bound)) and o.size > largest for o in value):
+        kept = [o for o in value if not isinstance(o, (Tup, Stream, Wrapper, Bound))]
         value = normalize(frozenset([*kept, unknown("a value that keeps growing")]))
-    if sum(1 for o in value if isinstance(o, Heap | Wrapper | Bound)) > MAX_GROWING:
-        value = frozenset([*(o for o in value if isinstance(o, Lit | Prim | Tensor | Tup | Stream)), TOO_MANY])
+    if sum(1 for o in value if isinstance(o, (Heap, Wrapper, Bound))) > MAX_GROWING:
+        value = frozenset([*(o for o in value if isinstance(o, (Lit, Prim, Tensor, Tup, Stream))), TOO_MANY])
     return _values.setdefault(value, value)

@@ -54,7 +54,7 @@ def _digest(part: object) -> int:
         return _text(part) if found is None else found  # type: ignore[arg-type]
     if kind is tuple or kind is list:
         return hash(tuple([hash(e) if type(e) is frozenset else _digest(e) for e in part]))  # type: ignore[attr-defined]
-    if kind is frozenset or isinstance(part, Obj | int | float | complex):
+    if kind is frozenset or isinstance(part, (Obj, int, float, complex)):
         return hash(part) + _TAGS.get(kind, 0)  # of a value: of the numbers of its objects
     return 0 if part is None else 1
 
@@ -181,7 +181,7 @@ def _extent(parts: Iterable[Any], level: float = 1) -> tuple[float, int]:
         if isinstance(part, _NESTED):
             depth = max(depth, part.depth)
             size += part.size
-        elif isinstance(part, frozenset | tuple):
+        elif isinstance(part, (frozenset, tuple)):
             inner, held = _extent(part, 0)
             depth = max(depth, inner)
             size += held - 1
@@ -470,7 +470,7 @@ def intern_obj(cls: type[_T], *key: Any) -> _T:
 def literal(const: object) -> Lit:
     """The object of a Python constant. Floats and ints that compare equal are kept apart, as are 0.0 and -0.0."""
     kind = type(const).__name__ if const is not None else "None"
-    key = (Lit, kind, repr(const) if isinstance(const, float | complex) else const)
+    key = (Lit, kind, repr(const) if isinstance(const, (float, complex)) else const)
     found: Lit | None = _interned.get(key)
     if found is None:
         found = _interned[key] = Lit(kind, const)
@@ -533,7 +533,7 @@ def bound(func: Obj | str, receiver: Obj) -> Bound:
     """A bound method."""
     made: Bound = _interned.get((Bound, func, receiver)) or intern_obj(Bound, func, receiver)
     if made.depth > MAX_NESTING or made.size > MAX_STRUCTURE:
-        return intern_obj(Bound, func if isinstance(func, str | Func) else _TOO_DEEP, _TOO_DEEP)
+        return intern_obj(Bound, func if isinstance(func, (str, Func)) else _TOO_DEEP, _TOO_DEEP)
     return made
 
 
@@ -551,7 +551,7 @@ def _cut_part(part: Any) -> Any:
         return _cut(part)
     if isinstance(part, tuple):
         return tuple(map(_cut_part, part))
-    return _TOO_DEEP if isinstance(part, Tup | Stream | Wrapper | Bound) else part
+    return _TOO_DEEP if isinstance(part, (Tup, Stream, Wrapper, Bound)) else part
 
 
 def unknown(reason: str) -> Unknown:

@@ -26,7 +26,7 @@ def argument_name(frame: Frame, reason: Reason) -> str | None:
         for param, value in zip(frame.code.params, frame.args, strict=True):
             if param.kind not in ("varargs", "kwargs") and within(target, value):
                 return param.name
-    elif isinstance(target, Tensor | Stream | Tup):
+    elif isinstance(target, (Tensor, Stream, Tup)):
         for root in sorted(r for r in reason.roots if isinstance(r, int)):
             return frame.code.params[root].name
     return None

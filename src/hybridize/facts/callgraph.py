@@ -52,7 +52,7 @@ def components(frames: Iterable[Frame]) -> list[list[Frame]]:
 
 
 def _callees(frame: Frame) -> list[Frame]:
-    return list(dict.fromkeys(callee for _, callee in frame.calls))
+    return list(dict.fromkeys([callee for _, callee in frame.calls]))
 
 
 def reachable(frame: Frame) -> set[Frame]:

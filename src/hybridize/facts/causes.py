@@ -64,7 +64,7 @@ def _written(frame: Frame, instr: Instr) -> Evidence | None:
 
 def field_write(obj: Obj, name: str) -> Evidence | None:
     """The place that writes a field of an object."""
-    if isinstance(obj, Inst | Mod | Class):
+    if isinstance(obj, (Inst, Mod, Class)):
         cell = obj.fields.get(name)
         if cell is not None and cell.writes:
             return _first_write(cell.writes, f"`{name}` is set here")

@@ -16,7 +16,10 @@ def is_either(frame: Frame, position: int) -> bool:
     were merged.
     """
     for instr in calls_at(frame.code, position):
-        if len({each for obj in frame.vals[instr[2]] or () for each in _runs(obj, 4)}) > 1:
+        func = frame.vals[instr[2]]
+        # One object runs one thing, unless it is a wrapper: no need to look what.
+        several = func and (len(func) > 1 or isinstance(next(iter(func)), Wrapper))
+        if several and len({each for obj in func for each in _runs(obj, 4)}) > 1:
             return True
     return False
 

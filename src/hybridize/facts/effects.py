@@ -233,7 +233,7 @@ class SideEffects:
         target = effect.target
         if effect.kind == "closure":
             return effect.cell is not None and self._has_cell(frame, effect.cell, direct=direct)
-        if isinstance(target, Mod | Lib):
+        if isinstance(target, (Mod, Lib)):
             return False
         if isinstance(target, Heap):
             if direct:

@@ -67,12 +67,12 @@ class Extents:
         found = 0
         for frame in component:
             found |= self._add(frame)
-        for callee in dict.fromkeys(callee for frame in component for _, callee in frame.calls):
+        callees = {callee: None for frame in component for _, callee in frame.calls}
+        for callee in callees:
             bits, zeros = self._extents.get(callee, _EMPTY)
             found |= bits << zeros
-        for frame in component:
-            if len(component) > 1 or any(callee is frame for _, callee in frame.calls):
-                self._recursive.add(frame)
+        if len(component) > 1 or component[0] in callees:
+            self._recursive.update(component)
         shared = _packed(found)
         for frame in component:
             self._extents[frame] = shared

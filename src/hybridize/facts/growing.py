@@ -187,7 +187,8 @@ def _cut(frame: Frame, item: Instr, around: list[Loop]) -> bool | None:
         cut = index.source(part)
         if cut is None or cut[0] != Op.SLICE:
             takes_all = takes_all and not any(
-                isinstance(o, Tensor) or (isinstance(o, Prim | Lit) and o.kind == "int") for o in frame.vals[part] or ()
+                isinstance(o, Tensor) or (isinstance(o, (Prim, Lit)) and o.kind == "int")
+                for o in frame.vals[part] or ()
             )
             continue
         ends = [slot for slot in cut[2:4] if slot != NO_SLOT and frame.vals[slot] != NONE.value]
@@ -205,7 +206,7 @@ def _moves(frame: Frame, slot: int, around: list[Loop]) -> bool:
     while todo and len(seen) < _FAR:
         slot = index.original(todo.pop())
         made = index.definitions.get(slot)
-        if slot in seen or made is None or not any(isinstance(o, Prim | Lit) for o in frame.vals[slot] or ()):
+        if slot in seen or made is None or not any(isinstance(o, (Prim, Lit)) for o in frame.vals[slot] or ()):
             continue
         seen.add(slot)
         if made[0] in (Op.ITER, Op.UNPACK) or made[0] == Op.PHI:
@@ -220,7 +221,7 @@ def is_fixed(value: Value) -> bool:
     """Whether arguments are of one size at all calls, as far as that is known."""
     shapes = {o.shape for o in value if isinstance(o, Tensor)}
     sized = not shapes or (len(shapes) == 1 and all(s is not None and min(s, default=0) >= 0 for s in shapes))
-    return sized and all(isinstance(o, Prim | Lit | Tensor) or o is NONE for o in value)
+    return sized and all(isinstance(o, (Prim, Lit, Tensor)) or o is NONE for o in value)
 
 
 def _names(frame: Frame, slot: int) -> set[str]:

@@ -167,7 +167,7 @@ def _holds(value: Value, depth: int) -> bool:
         if isinstance(obj, Tensor):
             if obj.kind not in (VARIABLE, NDARRAY):
                 return True
-        elif not depth or not isinstance(obj, Tup | Container):
+        elif not depth or not isinstance(obj, (Tup, Container)):
             continue
         elif any(holds_plain_tensor(item, depth - 1) for item in parts(obj)):
             return True

@@ -284,4 +284,4 @@ def _property_read(frame: Frame, pos: int, callee: Frame, index: int, call: Inst
 
 
 def _is_module(frame: Frame, slot: int) -> bool:
-    return any(isinstance(o, Lib | Mod) for o in frame.vals[slot] or ())
+    return any(isinstance(o, (Lib, Mod)) for o in frame.vals[slot] or ())

@@ -79,10 +79,10 @@ class Looker:
             return self._varying[key]
         holders: dict[Obj, Prim | Lit] = {}
         for obj in value:
-            if isinstance(obj, Prim | Lit):
+            if isinstance(obj, (Prim, Lit)):
                 if obj.varies and obj.kind != "bool":
                     holders[obj] = obj
-            elif depth and isinstance(obj, Tup | Container):
+            elif depth and isinstance(obj, (Tup, Container)):
                 inside = (self.varying(inner, depth - 1) for inner in _contents(obj))
                 found = next((each for each in inside if each is not None), None)
                 if found is not None:
@@ -184,16 +184,23 @@ class Parameters:
             return ParameterFacts(param.name, index, Ternary.UNKNOWN, (), literals, None, evidence)
         return ParameterFacts(param.name, index, Ternary.NO, (), literals)
 
+    @cached_property
+    def _present(self) -> list[tuple[Frame, int, list[Value]]]:
+        """The calls of the program: those of callers that are gone only where a frame has no other."""
+        return [
+            (caller, pos, args)
+            for frame in self.frames
+            for caller, pos, args in _by_program(frame)
+            if not caller.gone or len(frame.incoming) == 1
+        ]
+
     def _calls_with_tensor(self, index: int) -> tuple[Evidence, ...]:
         """Call sites of the program that pass a tensor to a parameter."""
         found: dict[tuple[str, int], tuple[Seen, Frame, int]] = {}
-        for frame in self.frames:
-            for (caller, pos), args in frame.incoming.items():
-                if caller is None or frame.started_by(caller, pos) or (caller.gone and len(frame.incoming) > 1):
-                    continue
-                seen = self.looker.seen(args[index])
-                if seen.tensors:
-                    found.setdefault((caller.code.path, pos >> 16), (seen, caller, pos))
+        for caller, pos, args in self._present:
+            seen = self.looker.seen(args[index])
+            if seen.tensors:
+                found.setdefault((caller.code.path, pos >> 16), (seen, caller, pos))
         evidence: list[Evidence] = []
         for place in sorted(found)[:3]:
             seen, caller, pos = found[place]
@@ -318,8 +325,7 @@ class Parameters:
         """The calls of each frame, in the order of the files and lines they stand in."""
         found = []
         for frame in self.frames:
-            calls = [(c, p, a) for (c, p), a in frame.incoming.items() if c is not None and not frame.started_by(c, p)]
-            found.append(sorted(calls, key=lambda call: (call[0].code.path, call[1])))
+            found.append(sorted(_by_program(frame), key=lambda call: (call[0].code.path, call[1])))
         return found
 
     def _is_literal(self, obj: Obj, depth: int) -> bool:
@@ -332,14 +338,14 @@ class Parameters:
         if isinstance(obj, Tup):
             return any(item and all(self._is_literal(o, depth + 1) for o in item) for item in obj.items)
         if isinstance(obj, Container) or (isinstance(obj, Inst) and not self.hints.engine.mro_names(obj)[:-1]):
-            assert isinstance(obj, Container | Inst)
+            assert isinstance(obj, (Container, Inst))
             cells = list(obj.fields.values())
             return any(cell.value and all(self._is_literal(o, depth + 1) for o in cell.value) for cell in cells)
         return False
 
     def _growing(self, caller: Frame, pos: int, index: int, value: Value) -> Prim | Lit | None:
         """An int among the arguments that is a dim of a tensor which a loop makes longer."""
-        ints = [o for o in value if isinstance(o, Prim | Lit) and o.kind == "int"]
+        ints = [o for o in value if isinstance(o, (Prim, Lit)) and o.kind == "int"]
         if not ints or not index_of(caller.code).of(Op.LOOP):
             return None
         bound = self.kind in ("method", "classmethod")
@@ -354,25 +360,23 @@ class Parameters:
         """
         traced = traced_frames(self.frames, made)
         only = made is not None and not made.is_decorator and _is_called_as_graph(traced)
+        calls = [(frame, *call) for frame in traced for call in _by_program(frame)]
         for index, param in enumerate(self.code.params):
             if index == 0 and self.skip_first:
                 continue
             distinct: dict[Lit, tuple[str, int]] = {}
-            for frame in traced:
-                for (caller, pos), args in frame.incoming.items():
-                    if caller is None or frame.started_by(caller, pos):
-                        continue
-                    if only and not is_traced_call(caller, pos, frame):
-                        continue
-                    place = (caller.code.path, pos >> 16)
-                    varying = self.looker.varying(args[index]) or self._growing(caller, pos, index, args[index])
-                    if varying is not None:
-                        said = f"`{param.name}` receives a Python {varying.kind} that differs from call to call"
-                        return Fact(Ternary.YES, (Evidence(said, *place),))
-                    for obj in args[index]:
-                        if isinstance(obj, Lit) and obj is not NONE and obj.kind != "bool":
-                            distinct.setdefault(obj, place)
-            flags = self._flags(index, traced)
+            for frame, caller, pos, args in calls:
+                if only and not is_traced_call(caller, pos, frame):
+                    continue
+                place = (caller.code.path, pos >> 16)
+                varying = self.looker.varying(args[index]) or self._growing(caller, pos, index, args[index])
+                if varying is not None:
+                    said = f"`{param.name}` receives a Python {varying.kind} that differs from call to call"
+                    return Fact(Ternary.YES, (Evidence(said, *place),))
+                for obj in args[index]:
+                    if isinstance(obj, Lit) and obj is not NONE and obj.kind != "bool":
+                        distinct.setdefault(obj, place)
+            flags = self._flags(index, calls)
             if flags is not None:
                 return Fact(Ternary.YES, (flags,))
             if len(distinct) > _FEW:
@@ -381,20 +385,25 @@ class Parameters:
                 return Fact(Ternary.YES, tuple(told))
         return Fact(Ternary.NO)
 
-    def _flags(self, index: int, traced: list[Frame]) -> Evidence | None:
+    def _flags(self, index: int, calls: list[tuple[Frame, Frame, int, list[Value]]]) -> Evidence | None:
         """A list or tuple of truth values that calls pass in more than a few combinations."""
         combinations: dict[tuple[Value, ...], int] = {}
         place: tuple[str, int] | None = None
-        for frame in traced:
-            for (caller, pos), args in frame.incoming.items():
-                for obj in args[index] if caller is not None and not frame.started_by(caller, pos) else ():
-                    items = _truths(obj)
-                    if items is not None and caller is not None:
-                        combinations[items] = prod(map(len, items))
-                        place = max(place or ("", 0), (caller.code.path, pos >> 16))
+        for _, caller, pos, args in calls:
+            for obj in args[index]:
+                items = _truths(obj)
+                if items is not None:
+                    combinations[items] = prod(map(len, items))
+                    place = max(place or ("", 0), (caller.code.path, pos >> 16))
         if place is None or sum(combinations.values()) <= _MODES:
             return None
         return Evidence(f"`{self.code.params[index].name}` receives truth values in many combinations", *place)
+
+
+def _by_program(frame: Frame) -> list[tuple[Frame, int, list[Value]]]:
+    """The calls of a frame but those of the unknown caller."""
+    calls = frame.incoming.items()
+    return [(c, pos, args) for (c, pos), args in calls if c is not None and not frame.started_by(c, pos)]
 
 
 def _truths(obj: Obj) -> tuple[Value, ...] | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Final
 
-from hybridize.domain.objects import BOTTOM, Cell, Heap, Obj, Stream, Tup, Value
+from hybridize.domain.objects import BOTTOM, Heap, Obj, Stream, Tup, Value
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 
@@ -26,10 +26,7 @@ class Owners:
         """The objects that hold one, and the frames whose captured variables do."""
         if self._found is None:
             self._found = {}
-            for owner, cell in self._cells():
-                for each in cell.value:
-                    if isinstance(each, Heap):
-                        self._found.setdefault(each, {})[owner] = None
+            self._gather(self._found)
         return self._found.get(obj, ())
 
     def around(self, obj: Heap, passes: Callable[[Heap], bool], most: int) -> list[Heap | Frame]:
@@ -44,16 +41,28 @@ class Owners:
                     todo.append(owner)
         return list(found)
 
-    def _cells(self) -> Iterator[tuple[Heap | Frame, Cell]]:
+    def _gather(self, found: dict[Obj, dict[Heap | Frame, None]]) -> None:
         world = self._solution.world
         classes = (cls for made in world.classes.values() for cls in made)
         for owner in (*world.allocated.values(), *world.modules.values(), *classes):
-            yield from ((owner, cell) for cell in owner.fields.values())
+            for cell in owner.fields.values():
+                _hold(found, owner, cell.value)
             if owner.rest is not None:
-                yield owner, owner.rest
+                _hold(found, owner, owner.rest.value)
         for code, frames in self._solution.frames.items():
             for frame in frames if code.cells else ():
-                yield from ((frame, frame.cells[name]) for name in code.cells)
+                for name in code.cells:
+                    _hold(found, frame, frame.cells[name].value)
+
+
+def _hold(found: dict[Obj, dict[Heap | Frame, None]], owner: Heap | Frame, value: Value) -> None:
+    """Notes that something holds the objects of a value."""
+    for each in value:
+        if isinstance(each, Heap):
+            if each in found:
+                found[each][owner] = None
+            else:
+                found[each] = {owner: None}
 
 
 class Passed:
@@ -70,7 +79,7 @@ class Passed:
         self._asked: dict[Obj, bool] = {}
         self.others: frozenset[Obj] = BOTTOM
         self.mine: frozenset[Obj] = BOTTOM
-        if passed is not None and any(a is not b for a, b in zip(callee.args, passed, strict=True)):
+        if passed is not None and callee.is_shared(passed):
             self.mine = _objects(passed)
             self.others = _objects(callee.args) - self.mine
 

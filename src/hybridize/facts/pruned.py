@@ -31,7 +31,7 @@ class Pruned:
     def __init__(self, caller: Frame, position: int, callee: Frame) -> None:
         passed = callee.incoming.get((caller, position))
         # What the frame itself was given has decided already in the fixpoint.
-        if passed is None or not any(a is not b for a, b in zip(callee.args, passed, strict=True)):
+        if passed is None or not callee.is_shared(passed):
             self._conditions: dict[int, tuple[Condition, ...]] = {}
         else:
             self._conditions = conditions(callee.code)

@@ -55,7 +55,7 @@ def fills_own(frame: Frame, reason: Reason) -> bool:
         return False
     if reason.roots:
         return reason.roots <= {0}
-    return isinstance(reason.effect.target, Inst | LibInst | Unknown) and reason.effect.target in frame.args[0]
+    return isinstance(reason.effect.target, (Inst, LibInst, Unknown)) and reason.effect.target in frame.args[0]
 
 
 def is_unclear(reason: Reason) -> bool:

@@ -111,7 +111,7 @@ def _cell_of(frame: Frame, effect: Effect) -> Cell | None:
         return frame.module.fields.get(effect.detail)
     if effect.kind == "closure":
         return effect.cell
-    if effect.kind == "attribute" and isinstance(effect.target, Inst | Class):
+    if effect.kind == "attribute" and isinstance(effect.target, (Inst, Class)):
         return effect.target.fields.get(effect.detail)
     return None
 

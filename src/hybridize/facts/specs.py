@@ -87,7 +87,7 @@ def spec_of(values: Sequence[Value], name: str, result: Signature, *, any_batch:
         result.problems.append(f"not known what `{name}` receives")
     elif any(o is NONE for o in objects):
         result.problems.append(f"`{name}` is None in some call")
-    elif any(isinstance(o, Lit | Prim) for o in objects):
+    elif any(isinstance(o, (Lit, Prim)) for o in objects):
         result.problems.append(f"`{name}` receives Python values")
     elif all(isinstance(o, Tensor) for o in objects):
         return _leaf([o for o in objects if isinstance(o, Tensor)], name, result, any_batch)

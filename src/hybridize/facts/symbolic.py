@@ -73,7 +73,7 @@ def holds_tensor(value: Value | None, arrays: bool = True) -> bool:
         if isinstance(obj, Tensor):
             if arrays or obj.kind != NDARRAY:
                 return True
-        elif isinstance(obj, Tup | Container | Stream):
+        elif isinstance(obj, (Tup, Container, Stream)):
             nested = True
     if not nested or not value:
         return False
@@ -100,12 +100,18 @@ def _is_array(obj: Obj) -> bool:
 
 def _computes(value: Value | None) -> bool:
     """Whether an operator on a value is a TensorFlow operation: it is a tensor itself, and no array."""
-    return any(isinstance(o, Tensor) and o.kind != NDARRAY for o in value or ())
+    for obj in value or ():
+        if isinstance(obj, Tensor) and obj.kind != NDARRAY:
+            return True
+    return False
 
 
 def _makes_tensors(functions: Value) -> bool:
     """Whether a call is one of TensorFlow's functions: what it gives is a new tensor (`tf.nest` passes on what is)."""
-    return any(isinstance(o, Lib) and o.name.startswith("tf.") and not o.name.startswith("tf.nest.") for o in functions)
+    for obj in functions:
+        if isinstance(obj, Lib) and obj.name.startswith("tf.") and not obj.name.startswith("tf.nest."):
+            return True
+    return False
 
 
 class Symbolic:
@@ -232,7 +238,7 @@ class Symbolic:
         if name in _STATIC and not any(isinstance(o, Tup) for o in frame.vals[owner] or ()):
             return
         objects = frame.vals[owner] or ()
-        if objects and all(isinstance(o, Inst | Class | Mod | Lib | LibInst) for o in objects):
+        if objects and all(isinstance(o, (Inst, Class, Mod, Lib, LibInst)) for o in objects):
             # A field is as concrete as it was before, unless this very function has stored a tensor in it, or made the
             # object of one. The object's own mask says so: that of `self` counts where a caller has just made it.
             for other in index_of(frame.code).of(Op.SET_ATTR):
@@ -289,12 +295,13 @@ class Symbolic:
         _, dst, func, args, kwargs, pos = instr
         callees = [callee for callee, how in callees_at(frame, pos) if how in ("call", "hybrid")]
         given = 0
-        on_host = any(isinstance(o, Lib) and o.name.startswith("np.") for o in frame.vals[func] or ())
-        for slot in (*(slot for slot, _ in args), *(slot for _, slot in kwargs)):
+        functions: Value = frame.vals[func] or frozenset()
+        libraries = [o.name for o in functions if isinstance(o, Lib)]
+        on_host = bool(libraries) and any(name.startswith("np.") for name in libraries)
+        for slot in (*[slot for slot, _ in args], *[slot for _, slot in kwargs]):
             if not on_host or holds_tensor(frame.vals[slot]):  # `np.zeros(shape)` of plain numbers stays an array
                 given |= masks.get(slot, 0)
-        functions: Value = frame.vals[func] or frozenset()
-        if any(isinstance(o, Lib) and o.name in _STATIC_CALLS for o in functions):
+        if not _STATIC_CALLS.isdisjoint(libraries):
             return
         if callees:
             if any(isinstance(o, Class) for o in functions):

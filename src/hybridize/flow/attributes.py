@@ -13,6 +13,7 @@ from hybridize.domain.objects import (
     REST,
     STR_V,
     Bound,
+    Cell,
     Class,
     Container,
     Func,
@@ -73,6 +74,14 @@ _OBJECT_METHODS = frozenset(
     }
     | {"__eq__", "__hash__", "__enter__", "__exit__", "__post_init__"}
 )
+
+
+def _is_made_when_asked(cell: Cell) -> bool:
+    """Whether only `__getattr__` has set a field: it is kept where the class is asked for it first."""
+    for code, _ in cell.writes:
+        if code.name != "__getattr__":
+            return False
+    return True
 
 
 class Attributes(Cells):
@@ -169,9 +178,9 @@ class Attributes(Cells):
                     continue
                 elif own and isinstance(item, Lit) and not is_made_with(obj, name):
                     result = join(result, item.value)  # until the method that sets it has run
-                elif not own or not isinstance(item, Func | Wrapper | Lib | Lit):
+                elif not own or not isinstance(item, (Func, Wrapper, Lib, Lit)):
                     result = join(result, self.bind(frame, item, obj, pos))
-        if own and not found and all(code.name == "__getattr__" for code, _ in obj.cell(name).writes):
+        if own and not found and _is_made_when_asked(obj.cell(name)):
             ask(self, frame, obj.value, ("__getattr__",), pos, literal(name).value)  # kept there: it made it once
         if result:
             return result
@@ -454,7 +463,7 @@ class Attributes(Cells):
                 return
             case Wrapper():  # a decorated function: its attributes are kept, and looked for, with the function inside
                 for inner in obj.inner:
-                    if isinstance(inner, Func | Wrapper):
+                    if isinstance(inner, (Func, Wrapper)):
                         self.set_attr(frame, inner, name, value, pos)
                 return
             case _:

@@ -552,4 +552,4 @@ _FACTORIES: Final = {f"builtins.{kind}": kind for kind in ("list", "dict", "set"
 
 
 def _is_definition(value: Value) -> bool:
-    return bool(value) and all(isinstance(o, Func | Class) for o in value)
+    return bool(value) and all(isinstance(o, (Func, Class)) for o in value)

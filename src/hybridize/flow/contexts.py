@@ -86,7 +86,7 @@ def _identities(args: list[Value], has_receiver: bool) -> list[Any]:
     for i, value in enumerate(args):
         if i == 0 and has_receiver:
             found.append(_receiver(value))
-        elif len(value) == 1 and isinstance(next(iter(value)), Func | Class | Bound | Wrapper):
+        elif len(value) == 1 and isinstance(next(iter(value)), (Func, Class, Bound, Wrapper)):
             found.append((i, value))
     return found
 

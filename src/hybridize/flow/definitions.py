@@ -168,7 +168,7 @@ def _base_class(obj: Obj) -> Obj:
         return lib("builtins.object")
     if isinstance(obj, Wrapper) and obj.inner:
         return min(obj.inner, key=repr)
-    if isinstance(obj, Class | Lib | Unknown):
+    if isinstance(obj, (Class, Lib, Unknown)):
         return obj
     if isinstance(obj, LibInst) and obj.cls in ("collections.namedtuple", "builtins.type"):
         return lib("builtins.object")

@@ -320,7 +320,7 @@ class Engine(Definitions):
         """Remembers that functions are made hybrid here."""
         for obj in func:
             inner: Any = obj
-            while isinstance(inner, Bound | Wrapper):
+            while isinstance(inner, (Bound, Wrapper)):
                 inner = inner.func if isinstance(inner, Bound) else next(iter(inner.inner), None)
             if isinstance(inner, Func):
                 self.world.hybrids.setdefault(inner.code, {})[frame.code, pos] = options
@@ -338,7 +338,7 @@ class Engine(Definitions):
     def note_parameters(self, target: Value, pos: int, names: Value, values: Value) -> None:
         """Remembers which arguments a test, or the tests of a class, are called with."""
         for obj in target:
-            if isinstance(obj, Func | Class):
+            if isinstance(obj, (Func, Class)):
                 self.world.parameters.setdefault(obj, {})[pos] = names, values
 
     def constant_string(self, value: Value) -> str | None:
@@ -414,7 +414,7 @@ class Engine(Definitions):
                     result = join(result, self.get_attr(frame, obj, names[index], pos))
             elif isinstance(obj, Tup) and index < len(obj.items):
                 result = join(result, obj.items[index])
-            elif isinstance(obj, Lit | Prim | Tensor):
+            elif isinstance(obj, (Lit, Prim, Tensor)):
                 result = join(result, obj.value)
         return result or unknown("a captured part").value
 

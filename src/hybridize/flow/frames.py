@@ -210,6 +210,13 @@ class Frame:
         """Whether a call is that of the unknown caller: at the definition itself, where the program has no call."""
         return position == self.code.position and caller.code.path == self.code.path
 
+    def is_shared(self, passed: list[Value]) -> bool:
+        """Whether it was given more than what one call passes: contexts have been merged."""
+        for mine, given in zip(self.args, passed, strict=True):
+            if mine is not given:
+                return True
+        return False
+
     def effect(self, kind: str, target: Obj | None, detail: str, position: int) -> Effect:
         """Notes an effect of this frame's own instructions."""
         key = (kind, target, position)

@@ -168,11 +168,11 @@ class HintReader:
             if isinstance(part, ast.Constant) and isinstance(part.value, str) and part is not node:
                 if self.is_tensor_hint(part, func):
                     return True
-            elif isinstance(part, ast.Name | ast.Attribute):
+            elif isinstance(part, (ast.Name, ast.Attribute)):
                 for obj in self.resolve(part, func):
                     if isinstance(obj, Lib) and obj.name in _TENSOR_TYPES:
                         return True
-                    if not isinstance(obj, Lib | Class | Inst | Mod) and self._alias_has_tensor(obj):
+                    if not isinstance(obj, (Lib, Class, Inst, Mod)) and self._alias_has_tensor(obj):
                         return True
         return False
 

@@ -106,7 +106,7 @@ def _is_member(name: str, value: Value) -> bool:
 
 
 def _is_method(obj: Obj) -> bool:
-    return isinstance(obj, Func | Bound) or (isinstance(obj, Wrapper) and obj.kind in _METHODS)
+    return isinstance(obj, (Func, Bound)) or (isinstance(obj, Wrapper) and obj.kind in _METHODS)
 
 
 _METHODS: Final = frozenset({"property", "staticmethod", "classmethod", "cached_property"})

@@ -61,7 +61,7 @@ def _flatten(engine: HeapAccess, frame: Frame, kinds: Value) -> list[Obj] | None
                 return None
             out += inner
         return out
-    if isinstance(obj, Class | Lib):
+    if isinstance(obj, (Class, Lib)):
         return [obj]
     return None
 
@@ -72,7 +72,7 @@ def _matches_one(obj: Obj, kind: Obj, engine: HeapAccess) -> tuple[bool, bool]:
             if kind in obj.cls.mro:
                 return YES
             return MAYBE if obj.cls.foreign else NO
-        if isinstance(obj, Lit | Prim | Tensor | Container | Stream | Func | Bound | LibInst | Tup):
+        if isinstance(obj, (Lit, Prim, Tensor, Container, Stream, Func, Bound, LibInst, Tup)):
             return NO
         return MAYBE
     assert isinstance(kind, Lib)
@@ -96,7 +96,7 @@ def fits_shape(obj: Obj, wanted: tuple[str, int, bool]) -> tuple[bool, bool]:
     if isinstance(obj, Tup):
         fits = kind == "sequence" and (len(obj.items) == count or (more and len(obj.items) >= count))
         return MAYBE if fits else NO
-    if isinstance(obj, Lit | Prim | Tensor | Func | Bound | Class):
+    if isinstance(obj, (Lit, Prim, Tensor, Func, Bound, Class)):
         return NO
     if isinstance(obj, Inst) and not obj.cls.foreign and not engine_knows_sequence(obj):
         return NO

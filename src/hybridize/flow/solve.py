@@ -246,10 +246,12 @@ def _special_names(program: Program) -> frozenset[str]:
 
 
 def _is_root(frame: Frame) -> bool:
-    return any(
-        caller is not None and (frame.started_by(caller, pos) or frame.started_by(caller, pos - _GIVEN))
-        for caller, pos in frame.incoming
-    )
+    code = frame.code
+    starts = code.position, given_position(code)
+    for caller, pos in frame.incoming:
+        if pos in starts and caller is not None and caller.code.path == code.path:
+            return True
+    return False
 
 
 def given_position(code: Code) -> int:

@@ -132,7 +132,7 @@ class Uses:
         """Whether what is called asks for a tensor at a position or keyword."""
         if isinstance(callee, Lib):
             return _library_asks(callee.name, place)
-        if isinstance(callee, Inst | LibInst):
+        if isinstance(callee, (Inst, LibInst)):
             named = place in (0, "inputs", "x")
             return "a layer" if named and _LAYER in self._classes(callee) else None
         if isinstance(callee, Func) and depth < _DEPTH:

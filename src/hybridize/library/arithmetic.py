@@ -103,7 +103,7 @@ def binary_tensor(call: Call, op: str, x: Obj, y: Obj) -> Value:
     """`x op y` where one of them is a tensor or array."""
     if x is NONE or y is NONE:
         return frozenset()
-    if op == "%" and isinstance(x, Lit | Prim) and x.kind == "str":
+    if op == "%" and isinstance(x, (Lit, Prim)) and x.kind == "str":
         if isinstance(y, Tensor) and y.kind != NDARRAY:
             call.effect("eager_only", "%-formatting of a tensor", y)
         return STR_V
@@ -130,9 +130,9 @@ def binary_tensor(call: Call, op: str, x: Obj, y: Obj) -> Value:
 
 def _dtype(kind: str, x: Obj, y: Obj, a: str | None, b: str | None) -> str | None:
     if kind == NDARRAY:
-        if isinstance(x, Lit | Prim):
+        if isinstance(x, (Lit, Prim)):
             return _weak(b, x.kind)
-        if isinstance(y, Lit | Prim):
+        if isinstance(y, (Lit, Prim)):
             return _weak(a, y.kind)
         return promoted(a, b)
     for side, dtype in ((x, a), (y, b)):

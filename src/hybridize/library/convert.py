@@ -170,14 +170,14 @@ def dtype_of_object(obj: Obj, table: dict[str, str]) -> str | None:
     """The dtype of a converted object, if it is a scalar or a tensor."""
     if isinstance(obj, Tensor):
         return obj.dtype
-    if isinstance(obj, Lit | Prim):
+    if isinstance(obj, (Lit, Prim)):
         return table.get(obj.kind)
     return None
 
 
 def alike(value: Value) -> Value:
     """Python numbers of one kind as one number: which of them it is says nothing about a type."""
-    kinds = {o.kind if isinstance(o, Lit | Prim) else "" for o in value}
+    kinds = {o.kind if isinstance(o, (Lit, Prim)) else "" for o in value}
     return prim(kinds.pop()).value if len(kinds) == 1 and "" not in kinds and "None" not in kinds else value
 
 

@@ -180,7 +180,7 @@ def is_wrapped(value: Value, pos: int) -> bool:
     It does where it stands in front of the definition, and mostly where a function with parameters is passed. What has
     none, and any lambda, is there to be run: `run(lambda: step(batch))` gives what the step gives.
     """
-    return bool(value) and all(isinstance(o, Func | Class) and _comes_back(o, pos) for o in value)
+    return bool(value) and all(isinstance(o, (Func, Class)) and _comes_back(o, pos) for o in value)
 
 
 def _comes_back(obj: Func | Class, pos: int) -> bool:

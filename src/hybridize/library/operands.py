@@ -49,9 +49,10 @@ def sure(rule: Callable[[Args], Any], args: Args) -> Any:
 def expand(call: Call, one: Callable[[Call], Value]) -> Value:
     """Runs a rule for each choice among the objects of the arguments, and joins the results."""
     values = [*call.args, *call.kwargs.values()]
-    if any(not v for v in values):
+    sizes = list(map(len, values))
+    if 0 in sizes:
         return BOTTOM  # an argument that no execution has given a value yet
-    if all(len(v) == 1 for v in values):
+    if max(sizes, default=1) == 1:
         return one(call)
     choices: list[list[Value]] = []
     combinations = 1

@@ -106,7 +106,7 @@ _LIMIT: Final = 2**63
 def binary(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
     """`a op b`."""
     result = BOTTOM
-    if op == "%" and any(isinstance(o, Lit | Prim) and o.kind == "str" for o in a):
+    if op == "%" and any(isinstance(o, (Lit, Prim)) and o.kind == "str" for o in a):
         show(engine, frame, b, SHOWN, pos)
     if len(a) * len(b) > MAX_PAIRS:
         a, b = _plain(a), _plain(b)
@@ -129,7 +129,7 @@ def join_items(items: tuple[Value, ...]) -> Value:
 
 def _plain(value: Value) -> Value:
     """The numbers and tensors of a value: what operators on many alternatives are still computed for."""
-    return frozenset(o for o in value if isinstance(o, Lit | Prim | Tensor))
+    return frozenset(o for o in value if isinstance(o, (Lit, Prim, Tensor)))
 
 
 def _binary(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
@@ -139,7 +139,7 @@ def _binary(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value
             if found is not None:
                 return found
         return binary_tensor(Call(engine, frame, pos, op, [x.value, y.value], {}), op, x, y)
-    if isinstance(x, Lit | Prim) and isinstance(y, Lit | Prim):
+    if isinstance(x, (Lit, Prim)) and isinstance(y, (Lit, Prim)):
         return _scalars(op, x, y)
     if isinstance(x, Inst):
         found = _special(engine, frame, x, f"__{SPECIAL[op]}__", [y.value], pos)
@@ -187,8 +187,8 @@ def _scalars(op: str, x: Lit | Prim, y: Lit | Prim) -> Value:
 
 def _fold(op: str, x: Any, y: Any) -> Value:
     """Constant folding, within bounds: results never grow beyond what a program would write."""
-    if isinstance(x, str | bytes) or isinstance(y, str | bytes):
-        text = x if isinstance(x, str | bytes) else y
+    if isinstance(x, (str, bytes)) or isinstance(y, (str, bytes)):
+        text = x if isinstance(x, (str, bytes)) else y
         size = len(text) * abs(y if text is x else x) if op == "*" and isinstance(x, int) != isinstance(y, int) else 0
         if op == "%" or not isinstance(text, str) or len(text) > 200 or size > 200:
             return STR_V if isinstance(text, str) else prim("bytes").value
@@ -206,7 +206,7 @@ def _fold(op: str, x: Any, y: Any) -> Value:
 
 
 def _small(x: Any, y: Any) -> bool:
-    numbers = isinstance(x, int | float) and isinstance(y, int | float)
+    numbers = isinstance(x, (int, float)) and isinstance(y, (int, float))
     return numbers and abs(x) <= 4096 and abs(y) <= 64
 
 
@@ -218,7 +218,7 @@ def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
         return tup(x.items + y.items, kind).value if len(x.items) + len(y.items) <= 64 else BOTTOM
     if op == "*" and isinstance(x, Tup) and isinstance(y, Lit) and isinstance(y.const, int):
         return tup(x.items * min(max(y.const, 0), 16)).value
-    sides = [s for s in (x, y) if isinstance(s, Container | Stream | Tup)]
+    sides = [s for s in (x, y) if isinstance(s, (Container, Stream, Tup))]
     if sides and op in ("+", "*", "|", "&", "-", "^"):
         first = sides[0]
         kind = first.kind if isinstance(first, Container) else "tuple" if isinstance(first, Tup) else first.kind
@@ -245,7 +245,7 @@ def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
     found = _modelled(engine, frame, op, x, y, pos)
     if found is not None:
         return found
-    if isinstance(x, Class | Lib | Lit) and isinstance(y, Class | Lib | Lit) and op == "|":
+    if isinstance(x, (Class, Lib, Lit)) and isinstance(y, (Class, Lib, Lit)) and op == "|":
         return unknown("a union type").value
     if isinstance(x, Unknown) or isinstance(y, Unknown):
         return _unknown_operand(op, x, y)
@@ -264,7 +264,7 @@ def _modelled(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Val
 
 def _unknown_operand(op: str, x: Obj, y: Obj) -> Value:
     """An operator with one unknown operand: the string case aside, nothing is known."""
-    if op == "%" and isinstance(x, Lit | Prim) and x.kind == "str":
+    if op == "%" and isinstance(x, (Lit, Prim)) and x.kind == "str":
         return STR_V
     reason = x.reason if isinstance(x, Unknown) else y.reason if isinstance(y, Unknown) else "an operand"
     return unknown(reason).value
@@ -415,7 +415,7 @@ def _identical(x: Obj, y: Obj) -> bool | None:
         return False if isinstance(other, _DISTINCT) else None
     if isinstance(x, Lit) and isinstance(y, Lit) and x.kind == y.kind == "bool":
         return x is y
-    if isinstance(x, Class | Lib) and isinstance(y, Class | Lib):
+    if isinstance(x, (Class, Lib)) and isinstance(y, (Class, Lib)):
         return x is y
     return None
 
@@ -427,7 +427,7 @@ def _contains(engine: Any, frame: Any, wanted: Value, y: Obj, pos: int) -> Value
         if found is None and engine.find_method(frame, y, "__iter__"):
             engine.elements(frame, y.value, pos)
         return BOOL_V if found is None else found
-    if isinstance(y, Container | Tup):
+    if isinstance(y, (Container, Tup)):
         if isinstance(y, Container) and y.kind in ("dict", "set", "frozenset"):
             look_up(engine, frame, wanted, pos)
         else:

@@ -106,7 +106,7 @@ def order(engine: Any, frame: Any, element: Value, pos: int, depth: int = 0) -> 
         if isinstance(obj, Inst):
             ask(engine, frame, obj.value, ("__lt__",), pos, element)
             ask(engine, frame, obj.value, ("__gt__",), pos, element)
-        elif isinstance(obj, Tup | Container) and depth < _DEEPEST:
+        elif isinstance(obj, (Tup, Container)) and depth < _DEEPEST:
             for part in _parts(engine, frame, obj):
                 equal(engine, frame, part, part, pos)
                 order(engine, frame, part, pos, depth + 1)
@@ -123,7 +123,7 @@ def compare_parts(engine: Any, frame: Any, a: Value, b: Value, pos: int, depth: 
 
 
 def _parts_of(engine: Any, frame: Any, value: Value) -> tuple[Value, ...]:
-    holders = [o for o in value if isinstance(o, Tup | Container)]
+    holders = [o for o in value if isinstance(o, (Tup, Container))]
     if len(holders) == 1:
         return _parts(engine, frame, holders[0])
     return (join_all([part for holder in holders for part in _parts(engine, frame, holder)]),)

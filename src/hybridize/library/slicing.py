@@ -107,7 +107,7 @@ def _is_gather(key: Obj | None) -> bool:
     """Whether a key is neither an int, a slice, None nor an ellipsis."""
     if isinstance(key, Tensor):
         return key.shape != ()
-    return not isinstance(key, Lit | Prim | Wrapper)
+    return not isinstance(key, (Lit, Prim, Wrapper))
 
 
 def _gathered(shape: Shape, keys: list[Obj | None]) -> Shape:
@@ -164,7 +164,7 @@ def _index_shape(call: Call, key: Obj) -> tuple[tuple[Dim, ...], int] | None:
         return (), 0
     if isinstance(key, Wrapper) and key.kind == "slice":
         return (), 1
-    if isinstance(key, Lit | Prim):
+    if isinstance(key, (Lit, Prim)):
         return ((), 1) if key.kind == "int" else None
     dtype, shape = type_of_value(call, key.value, PYTHON_NP)
     if shape is None or dtype is None:

@@ -34,7 +34,7 @@ def map_structures(
         return tup(items, tuples[0].kind, tuples[0].names).value
     if depth < _NESTING and len(held) == len(values) and len({obj.kind for obj in held}) == 1:
         return _map_containers(call, held, leaf, tag, depth)
-    if any(isinstance(obj, Tup | Container | Stream) for value in values for obj in value):
+    if any(isinstance(obj, (Tup, Container, Stream)) for value in values for obj in value):
         return call.list_of(leaf([_contents(call, value) for value in values]), "list", tag)
     return leaf(list(values))
 
@@ -94,7 +94,7 @@ def _contents(call: Call, value: Value) -> Value:
         if isinstance(obj, Container):
             result = join(result, call.engine.values_of(call.frame, obj))
         else:
-            result = join(result, call.elements(obj.value) if isinstance(obj, Tup | Stream) else obj.value)
+            result = join(result, call.elements(obj.value) if isinstance(obj, (Tup, Stream)) else obj.value)
     return result
 
 

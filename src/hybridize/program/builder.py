@@ -57,7 +57,7 @@ class Builder:
 
     def constant(self, const: object) -> int:
         """The slot of a constant; one slot for each distinct constant of the code."""
-        key = (type(const).__name__, repr(const) if isinstance(const, float | complex) else const)
+        key = (type(const).__name__, repr(const) if isinstance(const, (float, complex)) else const)
         found = self.constants.get(key)
         if found is None:
             self.template.append(literal(const).value)

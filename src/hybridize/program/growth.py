@@ -61,7 +61,7 @@ class GrowthLowering(ExpressionLowering):
             pairs = list(zip(target.elts, node.value.elts, strict=False))
         for part, value in pairs:
             name = self._spelled(part)
-            if name is not None and isinstance(value, ast.List | ast.ListComp):
+            if name is not None and isinstance(value, (ast.List, ast.ListComp)):
                 if name in self.lists:
                     self._end(name)
                 self.lists[name] = _List(len(self.open_fors), self.level)
@@ -128,7 +128,7 @@ class GrowthLowering(ExpressionLowering):
 
     def subscript(self, node: ast.Subscript) -> int:
         found = self.lists.get(self._spelled(node.value) or "") if self.lists else None
-        if found is not None and not isinstance(node.slice, ast.Slice | ast.Tuple):
+        if found is not None and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
             found.peeked = found.waits = True
         return super().subscript(node)
 

@@ -104,7 +104,7 @@ class PatternLowering(Builder):
     def capture(self, pattern: ast.pattern, subject: int) -> None:
         """Binds the names of a pattern."""
         pos = position(pattern)
-        if isinstance(pattern, ast.MatchSequence | ast.MatchMapping):
+        if isinstance(pattern, (ast.MatchSequence, ast.MatchMapping)):
             narrowed = self.slot()
             self.emit(Op.REFINE, narrowed, subject, "shape", _shape(pattern), True, pos)
             subject = narrowed

@@ -53,4 +53,4 @@ def _instruction(instr: Instr, depth: int) -> list[str]:
 def _operand(operand: object) -> str:
     if isinstance(operand, Code):
         return operand.qualname
-    return repr(operand) if isinstance(operand, str | tuple | bool) else f"%{operand}"
+    return repr(operand) if isinstance(operand, (str, tuple, bool)) else f"%{operand}"

@@ -49,7 +49,8 @@ def _is_truth(bench: Bench, file: SourceFile, test: ast.UnaryOp) -> bool:
     """Whether `not x` asks a tensor of truth values, or a Python one."""
     value = bench.operand(file, test.operand)
     return bool(value) and all(
-        (isinstance(o, Tensor) and o.dtype == "bool") or (isinstance(o, Lit | Prim) and o.kind == "bool") for o in value
+        (isinstance(o, Tensor) and o.dtype == "bool") or (isinstance(o, (Lit, Prim)) and o.kind == "bool")
+        for o in value
     )
 
 
@@ -75,9 +76,9 @@ def _message(bench: Bench, file: SourceFile, tf: str, node: ast.expr | None, oth
         return [quoted(str(node.value))]
     formatter = Formatter(bench, file, tf)
     value = bench.operand(file, node)
-    if isinstance(node, ast.Name) and value and all(isinstance(o, Lit | Prim) and o.kind == "str" for o in value):
+    if isinstance(node, ast.Name) and value and all(isinstance(o, (Lit, Prim)) and o.kind == "str" for o in value):
         return [node.id]
-    pieces = formatter.argument(node, code, {}) if isinstance(node, ast.JoinedStr | ast.BinOp | ast.Call) else None
+    pieces = formatter.argument(node, code, {}) if isinstance(node, (ast.JoinedStr, ast.BinOp, ast.Call)) else None
     if pieces is None or (not pieces and not value):
         raise NotOffered("the message is not clear")
     return [_datum(piece) for piece in merged(pieces)]

@@ -163,7 +163,7 @@ class Bench:
         made = [i for i in index_of(code).at(position_of(node)) if i[0] == op]
         if len(made) == 1:
             return self.values(code, made[0][1])
-        if isinstance(parent, ast.Tuple | ast.List):
+        if isinstance(parent, (ast.Tuple, ast.List)):
             for instr in index_of(code).at(position_of(parent)):
                 if instr[0] in (Op.TUPLE, Op.LIST) and len(instr[2]) == len(parent.elts) and node in parent.elts:
                     return self.values(code, instr[2][parent.elts.index(node)][0])
@@ -188,7 +188,7 @@ class Bench:
                 if instr[0] == Op.INPLACE:
                     return self.values(code, instr[4])
         for node in walk(statement):
-            if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Store):
+            if isinstance(node, (ast.Attribute, ast.Name)) and isinstance(node.ctx, ast.Store):
                 for instr in index_of(code).at(position_of(node)):
                     if instr[0] in (Op.SET_ATTR,):
                         return self.values(code, instr[4])
@@ -316,7 +316,7 @@ def is_tensor(value: Value) -> bool:
 
 def may_be_tensor(value: Value) -> bool:
     """Whether a value may be a tensor, or nobody knows."""
-    return not value or any(isinstance(o, Tensor | Unknown) for o in value)
+    return not value or any(isinstance(o, (Tensor, Unknown)) for o in value)
 
 
 def dtypes(value: Value) -> set[str | None]:
@@ -328,7 +328,7 @@ def numbers(value: Iterable[Obj]) -> set[str] | None:
     """The kinds of Python numbers that a value may be (`int`, `float`, `bool`); None where it may be anything else."""
     kinds: set[str] = set()
     for obj in value:
-        if not isinstance(obj, Lit | Prim) or obj.kind not in ("int", "float", "bool"):
+        if not isinstance(obj, (Lit, Prim)) or obj.kind not in ("int", "float", "bool"):
             return None
         kinds.add(obj.kind)
     return kinds

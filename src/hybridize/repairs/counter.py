@@ -136,7 +136,7 @@ def _traced(bench: Bench, cause: Cause) -> set[Code]:
 def _is_first(use: Use) -> bool:
     """Whether an assignment is the one that makes the variable: in the constructor, or at the top of the module."""
     value = getattr(use.statement, "value", None)
-    if not isinstance(value, ast.Constant) or not isinstance(value.value, int | float):
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, (int, float)):
         return False
     if isinstance(use.node, ast.Attribute):
         return is_constructor(use) and isinstance(use.file.parents[use.statement], ast.FunctionDef)
@@ -184,7 +184,7 @@ def _stored(bench: Bench, file: SourceFile, value: ast.expr, kind: _Kind, traced
             continue
         outer = [n for n in file.around(node) if start(n) >= start(value) and end(n) <= end(value)]
         whole = ast.unparse(node.func) == "int" and kind.python == "float"
-        if whole or file.tensorflow is None or not all(isinstance(n, ast.BinOp | ast.UnaryOp) for n in outer):
+        if whole or file.tensorflow is None or not all(isinstance(n, (ast.BinOp, ast.UnaryOp)) for n in outer):
             raise NotOffered(_OTHERWISE)
         cast = f"{file.tensorflow}.cast({file.source(node.args[0])}, {file.tensorflow}.{kind.dtype})"
         text = text.replace(file.source(node), cast)
@@ -206,17 +206,17 @@ def _is_added(file: SourceFile, use: Use) -> bool:
 
 
 def _same(file: SourceFile, node: ast.AST, other: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute | ast.Name) and file.source(node) == file.source(other)
+    return isinstance(node, (ast.Attribute, ast.Name)) and file.source(node) == file.source(other)
 
 
 def _fits(bench: Bench, file: SourceFile, value: ast.expr, kind: _Kind) -> None:
     """Raises unless a value is of the variable's dtype, or a constant that becomes so."""
-    if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+    if isinstance(value, ast.Constant) and isinstance(value.value, (int, float)):
         if isinstance(value.value, float) and "float" not in kind.dtype:
             raise NotOffered(_OTHERWISE)
         return
     found = bench.operand(file, value) or _assigned(bench, file, value)
-    if found and all(isinstance(o, Lit | Prim) for o in found) and (numbers(found) or {""}) <= {kind.python, "int"}:
+    if found and all(isinstance(o, (Lit, Prim)) for o in found) and (numbers(found) or {""}) <= {kind.python, "int"}:
         return
     if found and all(isinstance(o, Tensor) and o.dtype == kind.dtype for o in found):
         return
@@ -244,12 +244,12 @@ def _read(bench: Bench, file: SourceFile, use: Use, kind: _Kind, traced: bool) -
     parent = file.parents[node]
     if isinstance(parent, ast.Compare) and all(isinstance(o, _ORDERED) for o in parent.ops):
         return []
-    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod | ast.Add | ast.Sub | ast.Mult | ast.FloorDiv):
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Mod, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)):
         other = parent.right if parent.left is node else parent.left
         around = file.parents[parent]
         if isinstance(other, ast.Constant) and isinstance(around, ast.Compare) and kind.python == "int":
             return []
-    if kind.python == "bool" and isinstance(parent, ast.If | ast.While | ast.UnaryOp | ast.BoolOp):
+    if kind.python == "bool" and isinstance(parent, (ast.If, ast.While, ast.UnaryOp, ast.BoolOp)):
         return []
     shown = isinstance(parent, ast.FormattedValue) or (isinstance(parent, ast.Call) and node in parent.args)
     if shown and _takes(file, node, parent):

@@ -32,7 +32,7 @@ def dropped(bench: Bench, file: SourceFile, node: ast.Call, tf: str) -> Change |
     dtype = str(next(iter(kinds)))
     source = file.source(inner)
     whole, text, after = _method(file, node, source, dtype, tf) or (node, source, dtype)
-    if isinstance(inner, ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp) and whole is node:
+    if isinstance(inner, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp)) and whole is node:
         text = f"({text})"
     _serves(bench, file, whole, after, tf)
     edit = file.replace(whole, text)
@@ -58,7 +58,7 @@ def _method(file: SourceFile, node: ast.Call, source: str, dtype: str, tf: str) 
     if asked.attr == "reshape" and call.args and not call.keywords:
         given = call.args[0] if len(call.args) == 1 else None
         sizes = [file.source(a) for a in call.args]
-        listed = isinstance(given, ast.List | ast.Tuple)
+        listed = isinstance(given, (ast.List, ast.Tuple))
         shape = sizes[0] if listed else f"[{', '.join(sizes)}]"
         return call, f"{tf}.reshape({source}, {shape})", dtype
     twin = METHODS.get(asked.attr)

@@ -59,7 +59,7 @@ def _whole(bench: Bench, file: SourceFile, tf: str, node: ast.AST) -> tuple[ast.
 def _unpacked(bench: Bench, file: SourceFile, tf: str, node: ast.Assign) -> Change | None:
     """`n, d = x.shape`: the dims that a graph does not know are read apart, the others stay what they are."""
     tensor, names = _shaped(node.value), node.targets[0]
-    if tensor is None or len(node.targets) != 1 or not isinstance(names, ast.Tuple | ast.List):
+    if tensor is None or len(node.targets) != 1 or not isinstance(names, (ast.Tuple, ast.List)):
         return None
     shapes = {o.shape for o in bench.operand(file, tensor) if isinstance(o, Tensor)}
     shape = next(iter(shapes)) if len(shapes) == 1 else None
@@ -81,7 +81,7 @@ def _unpacked(bench: Bench, file: SourceFile, tf: str, node: ast.Assign) -> Chan
 
 def _read(file: SourceFile, node: ast.AST) -> tuple[ast.expr, str] | None:
     """The tensor and the axis of a static dim: `x.shape[i]`, or `len(x)`, which is the first."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.UnaryOp):
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.UnaryOp)):
         tensor = _shaped(node.value) or _named(file, node.value)
         return (tensor, file.source(node.slice)) if tensor is not None else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
@@ -155,8 +155,8 @@ class _Dynamic:
                 return self._operand(parent, node, said)
             case ast.Compare(ops=ops) if all(isinstance(o, _ORDERS) for o in ops):
                 around = self.file.parents[parent]
-                looped = any(isinstance(n, ast.For | ast.While) for n in self.file.around(around))
-                if isinstance(around, ast.If | ast.While) and not _leaves(around, _ENDS if looped else _BREAKS):
+                looped = any(isinstance(n, (ast.For, ast.While)) for n in self.file.around(around))
+                if isinstance(around, (ast.If, ast.While)) and not _leaves(around, _ENDS if looped else _BREAKS):
                     return ""
             case ast.Slice():
                 return ""
@@ -210,7 +210,7 @@ class _Dynamic:
         other = parent.right if parent.left is node else parent.left
         value = self.bench.operand(self.file, other)
         plain = isinstance(other, ast.Constant) and type(other.value) is int
-        whole = plain or (bool(value) and all(isinstance(o, Lit | Prim) and o.kind == "int" for o in value))
+        whole = plain or (bool(value) and all(isinstance(o, (Lit, Prim)) and o.kind == "int" for o in value))
         if whole and isinstance(parent.op, _WHOLE):
             return self._fit(parent)
         dtypes = {o.dtype for o in value if isinstance(o, Tensor)}
@@ -246,7 +246,7 @@ def _keeps(loop: ast.For) -> bool:
     for node in walk(loop):
         if isinstance(node, ast.Attribute) and node.attr in _FILLS:
             return True
-        if isinstance(node, ast.Return | ast.Break | ast.Yield) or (node is loop and loop.orelse):
+        if isinstance(node, (ast.Return, ast.Break, ast.Yield)) or (node is loop and loop.orelse):
             return True
     return False
 

@@ -72,7 +72,7 @@ def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top:
     for node in file.bound.get(name, ()):
         if isinstance(node, ast.arg):
             owner: ast.AST | None = next(
-                (n for n in file.around(node) if isinstance(n, FunctionNode | ast.Lambda)), None
+                (n for n in file.around(node) if isinstance(n, (FunctionNode, ast.Lambda))), None
             )
         else:
             owner = next((n for n in scopes_around(file, node)), file.tree)
@@ -84,7 +84,7 @@ def _settled(file: SourceFile, scope: FunctionNode | ast.Module, name: str, top:
     if isinstance(node, ast.arg):
         return True
     looped = any(
-        isinstance(n, ast.For | ast.While) for n in file.around(node) if n is not scope and _below(n, scope, file)
+        isinstance(n, (ast.For, ast.While)) for n in file.around(node) if n is not scope and _below(n, scope, file)
     )
     return not looped and end(node) <= start(top)
 
@@ -101,7 +101,7 @@ def extract(part: Part, name: str, docstring: str = "") -> Extracted:
         raise NotOffered(f"line {getattr(odd, 'lineno', 0)} cannot move into another function")
     own = bound_in(part.scope)
     if isinstance(part.scope, FunctionNode):
-        freed = {n for each in walk(part.scope) if isinstance(each, ast.Global | ast.Nonlocal) for n in each.names}
+        freed = {n for each in walk(part.scope) if isinstance(each, (ast.Global, ast.Nonlocal)) for n in each.names}
         if freed & bound_by(block):
             raise NotOffered(f"it writes `{min(freed & bound_by(block))}` from outside")
     stored = bound_by(block)
@@ -181,7 +181,7 @@ def _first_with_comments(file: SourceFile, block: Sequence[ast.stmt]) -> int:
 
 def _moved(file: SourceFile, block: Sequence[ast.stmt], first: int, last: int) -> list[bytes]:
     for node in (n for statement in block for n in walk(statement)):
-        if isinstance(node, ast.JoinedStr | ast.Constant) and node.lineno != node.end_lineno:
+        if isinstance(node, (ast.JoinedStr, ast.Constant)) and node.lineno != node.end_lineno:
             raise NotOffered("a text over several lines would change")
     return file.lines[first - 1 : last]
 
@@ -215,6 +215,6 @@ def _qualname(file: SourceFile, part: Part, name: str) -> str:
     parts = [name]
     inner: ast.AST = part.before
     for node in file.around(inner):
-        if isinstance(node, FunctionNode | ast.ClassDef):
+        if isinstance(node, (FunctionNode, ast.ClassDef)):
             parts.append(node.name)
     return ".".join(reversed(parts))

@@ -133,7 +133,7 @@ def _is_idle(use: Use) -> bool:
     statement = use.statement
     if use.kind != "write" or not isinstance(statement, ast.Assign):
         return False
-    return isinstance(statement.value, ast.Name | ast.Constant)
+    return isinstance(statement.value, (ast.Name, ast.Constant))
 
 
 def _only_skips(file: SourceFile, own: FunctionNode, writes: list[ast.stmt], use: Use) -> bool:
@@ -142,7 +142,7 @@ def _only_skips(file: SourceFile, own: FunctionNode, writes: list[ast.stmt], use
     conditions = [n.test for w in writes for n in file.around(w) if isinstance(n, ast.If)]
     names = {n.id for test in conditions for n in walk(test) if isinstance(n, ast.Name)}
     behind = all(start(use.node) > end(write) for write in writes)
-    looped = any(isinstance(n, ast.For | ast.While) for w in writes for n in file.around(w) if n is not own)
+    looped = any(isinstance(n, (ast.For, ast.While)) for w in writes for n in file.around(w) if n is not own)
     return use.kind == "read" and behind and not looped and bool(conditions) and receiver not in names
 
 

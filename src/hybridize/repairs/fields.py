@@ -164,7 +164,7 @@ def kind_of_use(file: SourceFile, node: ast.Attribute | ast.Name) -> str:
         return "write"
     if isinstance(parent, ast.AnnAssign) and parent.target is node and parent.value is not None:
         return "write"
-    if isinstance(parent, ast.Tuple | ast.List) and isinstance(file.parents[parent], ast.Assign):
+    if isinstance(parent, (ast.Tuple, ast.List)) and isinstance(file.parents[parent], ast.Assign):
         return "unpack"
     return "other"
 
@@ -196,7 +196,7 @@ def global_uses(bench: Bench, path: str, name: str) -> list[Use] | None:
 def _is_local(file: SourceFile, node: ast.AST, name: str) -> bool:
     """Whether a name belongs to a function around it."""
     for scope in file.around(node):
-        if not isinstance(scope, FunctionNode | ast.Lambda):
+        if not isinstance(scope, (FunctionNode, ast.Lambda)):
             continue
         inner = [n for n in walk(scope) if file.function(n) is scope]
         if any(isinstance(n, ast.Global) and name in n.names for n in inner):
@@ -218,7 +218,7 @@ def is_preceded(file: SourceFile, writes: list[ast.stmt], node: ast.AST) -> bool
     """Whether one of some statements has run whenever a node is reached, in the same round of every loop."""
     places = [node, *file.around(node)]
     for outer in places:
-        if isinstance(outer, FunctionNode | ast.Lambda | ast.Module) and outer is not node:
+        if isinstance(outer, (FunctionNode, ast.Lambda, ast.Module)) and outer is not node:
             return False
         if not isinstance(outer, ast.stmt):
             continue

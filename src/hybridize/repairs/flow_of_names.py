@@ -74,7 +74,7 @@ def _of_statement(node: ast.stmt, bound: frozenset[str], looped: bool) -> Reads:
 
 
 def _leaves(block: Sequence[ast.stmt]) -> bool:
-    return bool(block) and isinstance(block[-1], ast.Raise | ast.Continue | ast.Break)
+    return bool(block) and isinstance(block[-1], (ast.Raise, ast.Continue, ast.Break))
 
 
 def _loads(node: ast.AST) -> frozenset[str]:
@@ -97,9 +97,7 @@ def walrus(node: ast.AST) -> frozenset[str]:
     found: set[str] = set()
     if isinstance(node, ast.NamedExpr):
         found |= _stores(node.target)
-    if isinstance(
-        node, ast.BoolOp | ast.IfExp | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-    ):
+    if isinstance(node, (ast.BoolOp, ast.IfExp, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         return frozenset(found)
     return frozenset(found).union(*map(walrus, children(node)))
 
@@ -127,7 +125,7 @@ def used_later(file: SourceFile, scope: ast.AST, block: Sequence[ast.stmt], name
     for each in file.around(block[0]):
         if each is scope:
             break
-        loop = each if isinstance(each, ast.For | ast.While) else loop
+        loop = each if isinstance(each, (ast.For, ast.While)) else loop
     early = start(loop) if loop is not None else first
     found: dict[str, None] = {}
     for node in walk(scope):
@@ -185,7 +183,7 @@ def _is_bound_anew(
         for each in file.bound.get(node.id, ())
         if start(each) >= since and not first <= start(each) < last
     ]
-    writes = [w for w in writes if isinstance(w, ast.Assign | ast.AnnAssign | ast.With)]
+    writes = [w for w in writes if isinstance(w, (ast.Assign, ast.AnnAssign, ast.With))]
     return is_preceded(file, [w for w in writes if file.function(w) is file.function(node)], node)
 
 
@@ -196,14 +194,14 @@ def forbidden(block: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _forbidden(node: ast.AST, loops: int) -> Iterator[ast.AST]:
-    jumps = isinstance(node, ast.Break | ast.Continue) and not loops
+    jumps = isinstance(node, (ast.Break, ast.Continue)) and not loops
     odd = ast.Return | ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith | ast.Delete
-    if jumps or isinstance(node, odd | ast.Global | ast.Nonlocal | ast.ClassDef | ast.Import | ast.ImportFrom):
+    if jumps or isinstance(node, (odd, ast.Global, ast.Nonlocal, ast.ClassDef, ast.Import, ast.ImportFrom)):
         yield node
     if isinstance(node, ast.Name) and node.id in ("super", "locals", "vars", "eval", "exec", "globals", "__class__"):
         yield node
-    if isinstance(node, FunctionNode | ast.Lambda):
+    if isinstance(node, (FunctionNode, ast.Lambda)):
         return  # its returns are its own
-    inner = loops + isinstance(node, ast.For | ast.While)
+    inner = loops + isinstance(node, (ast.For, ast.While))
     for child in children(node):
         yield from _forbidden(child, inner)

@@ -45,7 +45,7 @@ def whole(bench: Bench, function: FunctionView, causes: Sequence[Cause]) -> Chan
     best = max(found, key=lambda run: run.work, default=None)
     if best is None or best.work < max(_LEAST, _MOST_OF_IT * total_work(own.body, work)):
         raise NotOffered("what is in the way stands amid the computation")
-    if len(best.block) == 1 and isinstance(best.block[0], ast.Assign | ast.Expr | ast.AnnAssign):
+    if len(best.block) == 1 and isinstance(best.block[0], (ast.Assign, ast.Expr, ast.AnnAssign)):
         raise NotOffered("its computation is a function already")
     name = _name(file, own)
     said = f"What `{own.name}` computes, as a graph." if ast.get_docstring(own) is not None else ""

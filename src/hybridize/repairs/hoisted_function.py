@@ -20,7 +20,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     outer = file.parents[own]
     while not isinstance(outer, FunctionNode):
-        if isinstance(outer, ast.ClassDef | ast.Lambda | ast.Module):
+        if isinstance(outer, (ast.ClassDef, ast.Lambda, ast.Module)):
             return
         outer = file.parents[outer]
     if cause.position >> 16 not in range(start(own.decorator_list[0])[0], own.lineno + 1):
@@ -45,7 +45,7 @@ def _check(bench: Bench, cause: Cause, file: SourceFile, own: FunctionNode) -> N
     taken = sorted(captured(file, own) - {own.name})
     if taken:
         raise NotOffered(f"`{own.name}` uses `{taken[0]}` of the function around it")
-    if any(isinstance(n, ast.Nonlocal | ast.Global) for n in walk(own)):
+    if any(isinstance(n, (ast.Nonlocal, ast.Global)) for n in walk(own)):
         raise NotOffered(f"`{own.name}` writes variables from outside")
     effects, assumed = bench.project.effects.fact(bench.frames(cause.function), speculate=True)
     if effects.value is not Ternary.NO or assumed:
@@ -85,7 +85,7 @@ def _dedented(file: SourceFile, own: FunctionNode, first: int, last: int, indent
     """The lines of a function as they are at the top of a module."""
     docstring = own.body[0] if ast.get_docstring(own, clean=False) is not None else None
     for node in walk(own):
-        if not isinstance(node, ast.JoinedStr | ast.Constant) or node.lineno == node.end_lineno:
+        if not isinstance(node, (ast.JoinedStr, ast.Constant)) or node.lineno == node.end_lineno:
             continue
         if file.statement(node) is not docstring:
             raise NotOffered("a text over several lines would change")

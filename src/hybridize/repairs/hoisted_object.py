@@ -66,7 +66,7 @@ def _made(bench: Bench, file: SourceFile, own: FunctionNode, code: Code, call: a
         if outer is own:
             break
         scoped = isinstance(outer, ast.With) and "GradientTape" not in "".join(map(ast.unparse, outer.items))
-        if scoped or isinstance(outer, ast.For | ast.While | ast.Lambda | ast.Try | _COMPREHENSIONS):
+        if scoped or isinstance(outer, (ast.For, ast.While, ast.Lambda, ast.Try, _COMPREHENSIONS)):
             raise NotOffered("it is made where a call may make several, or none")
     assigned = isinstance(statement, ast.Assign) and statement.value is call and len(statement.targets) == 1
     target = statement.targets[0] if assigned and isinstance(statement, ast.Assign) else None
@@ -80,7 +80,7 @@ _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 def _change(bench: Bench, made: _Made, name: str) -> Change:
     file, own, call = made.file, made.own, made.call
-    if any(isinstance(n, ast.JoinedStr | ast.Constant) and n.lineno != n.end_lineno for n in walk(call)):
+    if any(isinstance(n, (ast.JoinedStr, ast.Constant)) and n.lineno != n.end_lineno for n in walk(call)):
         raise NotOffered("a text over several lines would change")
     wanted = made.target or _WORD.sub("_", name.rpartition(".")[2]).lower()
     parent = file.parents[own]
@@ -125,7 +125,9 @@ def _in_front(made: _Made, wanted: str) -> tuple[str, list[TextEdit]]:
     )
     text = f"{shown} = {_dedented(made)}{_comment(made)}\n"
     above = next((n for n in reversed(file.tree.body) if end(n) < (lead, 0)), None)
-    after = file.after(above, *text.rstrip("\n").split("\n")) if isinstance(above, ast.Assign | ast.AnnAssign) else None
+    after = (
+        file.after(above, *text.rstrip("\n").split("\n")) if isinstance(above, (ast.Assign, ast.AnnAssign)) else None
+    )
     if after is not None:  # among its like
         return shown, [after]
     return shown, [TextEdit(file.path, (lead, 0), (lead, 0), text + "\n" * file.blank_lines_above(lead))]
@@ -160,7 +162,7 @@ def _in_constructor(bench: Bench, made: _Made, owner: ast.ClassDef, wanted: str)
     while field in file.attributes:
         field += "_"
     edit = file.after(init.body[-1], *f"{there}.{field} = {_dedented(made)}{_comment(made)}".split("\n"))
-    if edit is None or isinstance(init.body[-1], ast.Return | ast.Raise):
+    if edit is None or isinstance(init.body[-1], (ast.Return, ast.Raise)):
         raise NotOffered("the constructor shares its lines")
     return f"{receiver}.{field}", [edit]
 
@@ -215,7 +217,7 @@ def _used(made: _Made, shown: str, reset: str) -> list[TextEdit]:
     uses = [
         n for n in walk(own) if isinstance(n, ast.Name) and n.id == target and file.statement(n) is not made.statement
     ]
-    inner = {n for n in walk(own) if isinstance(n, FunctionNode | ast.Lambda) and n is not own}
+    inner = {n for n in walk(own) if isinstance(n, (FunctionNode, ast.Lambda)) and n is not own}
     binders = [n for n in file.bound.get(target, ()) if n in set(walk(own)) or file.parents.get(n) is own.args]
     if len(binders) != 1 or any(target in {a.arg for a in walk(f.args) if isinstance(a, ast.arg)} for f in inner):
         raise NotOffered(f"`{target}` is bound more than once")

@@ -242,7 +242,7 @@ class Uses:
         """Whether a number is an index, or an end of a slice, of what is surely a tensor."""
         node: ast.AST = parent
         inner: ast.AST = use
-        while isinstance(node, ast.Slice | ast.Tuple):
+        while isinstance(node, (ast.Slice, ast.Tuple)):
             node, inner = self.file.parents[node], node
         if not isinstance(node, ast.Subscript) or node.slice is not inner or not isinstance(node.ctx, ast.Load):
             return False
@@ -286,4 +286,4 @@ def _is_number(node: ast.AST, given: str, *, whole: bool) -> bool:
         return isinstance(node.value, int if whole else int | float)
     if isinstance(node, ast.Name):
         return node.id == given
-    return isinstance(node, ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop | ast.expr_context)
+    return isinstance(node, (ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context))

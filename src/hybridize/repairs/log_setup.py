@@ -75,7 +75,7 @@ def _calls(bench: Bench) -> Iterator[tuple[SourceFile, ast.Call, str]]:
         text = module.text.text if module.text is not None else ""
         file = bench.file(module.code.path) if "logging" in text else None
         for node in file.nodes if file is not None else ():
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
+            if isinstance(node, ast.Call) and isinstance(node.func, (ast.Attribute, ast.Name)):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
                 assert file is not None
                 found.append((file, node, name))

@@ -103,7 +103,7 @@ class Mover:
             named = self.bench.names(self.file, node)
             return bool(named) and all(_is_plain(name) for name in named) and not node.keywords
         if isinstance(node, ast.Constant):
-            return isinstance(node.value, int | float)
+            return isinstance(node.value, (int, float))
         if isinstance(node, ast.Attribute):
             return isinstance(node.value, ast.Name) and node.value.id == "math"
         return isinstance(node, (*_PURE, *_PARTS))
@@ -118,13 +118,13 @@ class Mover:
         def within(node: ast.AST, sure: bool) -> Iterator[ast.expr]:
             if node in moved or isinstance(node, _APART):
                 return
-            if isinstance(node, ast.expr) and not isinstance(node, ast.Name | ast.Constant):
+            if isinstance(node, ast.expr) and not isinstance(node, (ast.Name, ast.Constant)):
                 fits = self._is_number(node, varying) and not _names(node) & bound
                 if fits and (sure or not _may_fail(node)):
                     yield node
                     return
             for child in children(node):
-                yield from within(child, sure and not isinstance(node, ast.If | ast.For | ast.While | ast.BoolOp))
+                yield from within(child, sure and not isinstance(node, (ast.If, ast.For, ast.While, ast.BoolOp)))
 
         for statement in block:
             yield from within(statement, True)
@@ -134,7 +134,7 @@ class Mover:
         taken: set[str] = set()
         found: dict[str, str] = {}
         for text, node in texts.items():
-            is_truth = isinstance(node, ast.Compare | ast.BoolOp)
+            is_truth = isinstance(node, (ast.Compare, ast.BoolOp))
             base = name = self.file.fresh("flag" if is_truth else "factor")
             number = 1
             while name in taken:
@@ -241,7 +241,7 @@ def difference(path: str, old: Sequence[bytes], new: Sequence[bytes]) -> TextEdi
 
 def _found_again(file: SourceFile, loop: ast.stmt, first: int, count: int) -> Outside | None:
     for node in file.nodes:
-        if isinstance(node, ast.For | ast.While) and start(node) == start(loop):
+        if isinstance(node, (ast.For, ast.While)) and start(node) == start(loop):
             return Outside(file, node, tuple(node.body[first : first + count]))
     return None
 

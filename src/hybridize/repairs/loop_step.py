@@ -32,8 +32,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     loop = _loop(file, first, last)
     if loop is None:
         return
-    scope = next((n for n in file.around(loop) if isinstance(n, FunctionNode | ast.Lambda | ast.ClassDef)), file.tree)
-    if isinstance(scope, ast.Lambda | ast.ClassDef | ast.AsyncFunctionDef):
+    scope = next((n for n in file.around(loop) if isinstance(n, (FunctionNode, ast.Lambda, ast.ClassDef))), file.tree)
+    if isinstance(scope, (ast.Lambda, ast.ClassDef, ast.AsyncFunctionDef)):
         return
     if isinstance(scope, ast.Module) and not bench.is_script(file.path):
         raise NotOffered("other modules may use its variables")
@@ -63,7 +63,7 @@ def _scope(file: SourceFile, loop: ast.stmt) -> FunctionNode | ast.Module:
 def _loop(file: SourceFile, first: int, last: int) -> ast.For | ast.While | None:
     """The innermost loop whose own block has the statements of some lines."""
     for node in file.nodes:
-        if isinstance(node, ast.For | ast.While):
+        if isinstance(node, (ast.For, ast.While)):
             lines = [(s.lineno, end(s)[0]) for s in node.body]
             if any(a == first for a, _ in lines) and any(b == last for _, b in lines):
                 return node
@@ -88,9 +88,9 @@ def _loops(file: SourceFile, loop: ast.stmt) -> Iterator[ast.stmt]:
     """The loops around a loop, itself first, as far as its function goes."""
     yield loop
     for node in file.around(loop):
-        if isinstance(node, FunctionNode | ast.Lambda | ast.ClassDef):
+        if isinstance(node, (FunctionNode, ast.Lambda, ast.ClassDef)):
             return
-        if isinstance(node, ast.For | ast.While):
+        if isinstance(node, (ast.For, ast.While)):
             yield node
 
 

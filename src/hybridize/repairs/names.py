@@ -54,7 +54,7 @@ def bound_in(scope: ast.AST) -> frozenset[str]:
             found.update(binds(node))
         elif isinstance(node, ast.Global):
             freed.update(node.names)
-        if not isinstance(node, FunctionNode | ast.Lambda | ast.ClassDef):  # what is bound in there is theirs
+        if not isinstance(node, (FunctionNode, ast.Lambda, ast.ClassDef)):  # what is bound in there is theirs
             todo += children(node)
     return frozenset(found - freed)
 
@@ -88,7 +88,7 @@ def bound_before(file: SourceFile, names: set[str], line: int) -> bool:
 def is_constant(file: SourceFile, name: str) -> bool:
     """Whether a name of the module always stands for the same thing: an import, a function or class bound once."""
     binders = file.bound.get(name, ())
-    return len(binders) == 1 and isinstance(binders[0], ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
+    return len(binders) == 1 and isinstance(binders[0], (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef))
 
 
 def local_name(own: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> str:

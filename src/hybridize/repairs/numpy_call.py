@@ -217,7 +217,7 @@ def _written(text: str | None, source: str) -> str:
 def _tensors(bench: Bench, file: SourceFile, node: ast.expr, form: Form, met: set[str | None], *, listed: bool) -> str:
     """The text of a tensor, or of a list of tensors, with the dtypes put into `met`."""
     if listed:
-        if not isinstance(node, ast.List | ast.Tuple) or any(isinstance(e, ast.Starred) for e in node.elts):
+        if not isinstance(node, (ast.List, ast.Tuple)) or any(isinstance(e, ast.Starred) for e in node.elts):
             raise NotOffered("a list of tensors does not stand there")
         return f"[{', '.join(_tensors(bench, file, e, form, met, listed=False) for e in node.elts)}]"
     inner = _tensor(bench, file, node)
@@ -289,7 +289,7 @@ def _operands(call: ast.Call, name: str, twin: _Twin) -> list[ast.expr]:
     if not twin.listed:
         return call.args
     first = call.args[0] if call.args else None
-    if not isinstance(first, ast.List | ast.Tuple) or any(isinstance(e, ast.Starred) for e in first.elts):
+    if not isinstance(first, (ast.List, ast.Tuple)) or any(isinstance(e, ast.Starred) for e in first.elts):
         raise NotOffered(f"`{name}` of a list that does not stand there")
     return [*first.elts, *call.args[1:]]
 

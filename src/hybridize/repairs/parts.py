@@ -52,10 +52,10 @@ def _runs(
             continue
         yield from _trimmed(current, work, factor)
         current = []
-        trips = _TRIPS if isinstance(statement, ast.For | ast.While) else 1.0
+        trips = _TRIPS if isinstance(statement, (ast.For, ast.While)) else 1.0
         for name in ("body", "orelse", "finalbody"):
             inner = getattr(statement, name, None)
-            if isinstance(inner, list) and not isinstance(statement, FunctionNode | ast.ClassDef):
+            if isinstance(inner, list) and not isinstance(statement, (FunctionNode, ast.ClassDef)):
                 yield from _runs(inner, blocked, work, factor * trips)
     yield from _trimmed(current, work, factor)
 
@@ -87,11 +87,11 @@ def total_work(block: Sequence[ast.stmt], work: Mapping[int, float]) -> float:
     """What a block computes, loops counted."""
     found = 0.0
     for statement in block:
-        if isinstance(statement, FunctionNode | ast.ClassDef):
+        if isinstance(statement, (FunctionNode, ast.ClassDef)):
             continue
         inner = [getattr(statement, name, None) for name in ("body", "orelse", "finalbody")]
         blocks = [b for b in inner if isinstance(b, list)]
-        trips = _TRIPS if isinstance(statement, ast.For | ast.While) else 1.0
+        trips = _TRIPS if isinstance(statement, (ast.For, ast.While)) else 1.0
         within = sum(work_of(b, work) for b in blocks)
         found += work_of([statement], work) - within + trips * sum(total_work(b, work) for b in blocks)
     return found

@@ -38,7 +38,7 @@ def passed(
         helper = uses[0].function
         if not isinstance(helper, ast.FunctionDef) or uses[0].file is not file or helper.decorator_list:
             return None
-        if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in walk(helper)):
+        if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in walk(helper)):
             return None  # it reads the field when somebody asks for more, which may be after another write
         receiver = _receiver(helper)
         if receiver is None or any(u.kind != "read" or file.source(u.node) != f"{receiver}.{name}" for u in uses):

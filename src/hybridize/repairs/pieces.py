@@ -149,15 +149,17 @@ class Formatter:
             raise NotOffered(f"it is not known what `{self.file.source(node)}` is")
         if any(isinstance(o, Tensor) and o.kind != NDARRAY for o in value):
             raise NotOffered(f"`{self.file.source(node)}` is a tensor only sometimes")
-        if not all(isinstance(o, Lit | Prim) for o in value) and self.bench.may_hold_tensor(value):
+        if not all(isinstance(o, (Lit, Prim)) for o in value) and self.bench.may_hold_tensor(value):
             raise NotOffered(f"`{self.file.source(node)}` holds tensors")
         source = self.file.source(node)
         if spec:
-            if all(isinstance(o, Lit | Prim) and o.kind == "int" for o in value) and not isinstance(node, ast.Constant):
+            if all(isinstance(o, (Lit, Prim)) and o.kind == "int" for o in value) and not isinstance(
+                node, ast.Constant
+            ):
                 return self._formatted(source, spec, whole=True, real=False)  # it may come to be a variable
             return Piece(source=f"format({source}, {quoted(spec)})")
-        kinds = {o.kind for o in value if isinstance(o, Lit | Prim)}
-        if all(isinstance(o, Lit | Prim) for o in value) and (kinds == {"int"} or kinds == {"str"}):
+        kinds = {o.kind for o in value if isinstance(o, (Lit, Prim))}
+        if all(isinstance(o, (Lit, Prim)) for o in value) and (kinds == {"int"} or kinds == {"str"}):
             return Piece(source=source, kind="int" if kinds == {"int"} else "string")
         return Piece(source=f"str({source})")
 

@@ -83,7 +83,7 @@ def _stripped(bench: Bench, file: SourceFile, node: ast.expr) -> list[TextEdit]:
     if wrap is None:
         return []
     text = file.source(inner)
-    if "\n" in text and not isinstance(inner, ast.Call | ast.Name | ast.Attribute):
+    if "\n" in text and not isinstance(inner, (ast.Call, ast.Name, ast.Attribute)):
         text = f"({text})"
     return [file.replace(node, text)]
 
@@ -104,13 +104,13 @@ def _at_call(bench: Bench, code: Code, pos: int, callee: Code, wraps: list[_Wrap
     if not isinstance(statement, ast.Assign) or statement.value is not call or len(statement.targets) != 1:
         raise NotOffered(f"the result of `{name}` is not unpacked where it is called")
     target = statement.targets[0]
-    if not isinstance(target, ast.Tuple | ast.List) or len(target.elts) != len(wraps):
+    if not isinstance(target, (ast.Tuple, ast.List)) or len(target.elts) != len(wraps):
         raise NotOffered(f"the result of `{name}` is not unpacked where it is called")
     lines = []
     for each, wrap in zip(target.elts, wraps, strict=True):
         if wrap is None:
             continue
-        if not isinstance(each, ast.Name | ast.Attribute):
+        if not isinstance(each, (ast.Name, ast.Attribute)):
             raise NotOffered(f"a part of the result of `{name}` goes into a container")
         if not (isinstance(each, ast.Name) and each.id == "_"):
             text = file.source(each)
@@ -123,7 +123,7 @@ def _at_call(bench: Bench, code: Code, pos: int, callee: Code, wraps: list[_Wrap
 
 def _is_unpacked(statement: ast.stmt, call: ast.Call) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) and statement.value is call else []
-    return any(isinstance(target, ast.Tuple | ast.List) for target in targets)
+    return any(isinstance(target, (ast.Tuple, ast.List)) for target in targets)
 
 
 REPAIR = Repair(

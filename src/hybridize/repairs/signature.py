@@ -29,7 +29,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     if len(words) != 1:
         raise NotOffered("the signature is not in the decorator")
     old = words[0].value
-    if not isinstance(old, ast.List | ast.Tuple):
+    if not isinstance(old, (ast.List, ast.Tuple)):
         raise NotOffered("the signature is made elsewhere")
     signature = _inferred(bench, code, is_method=_is_method(code))
     signature.specs = [_widened(spec, was) for spec, was in zip_longest(signature.specs, old.elts) if spec is not None]
@@ -57,7 +57,7 @@ def _widened(spec: Spec, old: ast.expr | None) -> Spec:
     """A spec that leaves open what the old one did."""
     if not isinstance(spec, Leaf) or spec.shape is None or not isinstance(old, ast.Call) or not old.args:
         return spec
-    dims = old.args[0].elts if isinstance(old.args[0], ast.List | ast.Tuple) else []
+    dims = old.args[0].elts if isinstance(old.args[0], (ast.List, ast.Tuple)) else []
     if len(dims) != len(spec.shape):
         return spec
     opened = [isinstance(d, ast.Constant) and d.value is None for d in dims]

@@ -68,7 +68,7 @@ class SourceFile:
 
     def function(self, node: ast.AST) -> FunctionNode | ast.Lambda | None:
         """The function that a node is in."""
-        return next((n for n in self.around(node) if isinstance(n, FunctionNode | ast.Lambda)), None)
+        return next((n for n in self.around(node) if isinstance(n, (FunctionNode, ast.Lambda))), None)
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that a statement is in."""

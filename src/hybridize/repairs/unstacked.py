@@ -76,7 +76,7 @@ def _iterated(bench: Bench, file: SourceFile, node: ast.AST, position: int) -> I
 def _loop(bench: Bench, file: SourceFile, node: ast.AST) -> tuple[ast.expr, Value] | None:
     """What the nearest loop around a node runs over."""
     for each in (node, *file.around(node)):
-        if isinstance(each, FunctionNode | ast.Lambda | ast.While):
+        if isinstance(each, (FunctionNode, ast.Lambda, ast.While)):
             return None
         if isinstance(each, ast.For):
             line, column = start(each)

@@ -117,7 +117,7 @@ class _Search:
                     continue
                 if index.original(each[4]) == param.slot:
                     for owner in callee.vals[each[2]] or ():
-                        if isinstance(owner, Inst | LibInst) and each[3] in owner.fields:
+                        if isinstance(owner, (Inst, LibInst)) and each[3] in owner.fields:
                             self.found.setdefault(owner.fields[each[3]], owner)
 
     def _back(self, frame: Frame, slot: int, made: Instr) -> None:
@@ -130,7 +130,7 @@ class _Search:
             self.trace(frame, made[2])
         elif op == Op.ATTR:
             for owner in frame.vals[made[2]] or ():
-                if isinstance(owner, Inst | LibInst) and made[3] in owner.fields:
+                if isinstance(owner, (Inst, LibInst)) and made[3] in owner.fields:
                     self.found.setdefault(owner.fields[made[3]], owner)
         elif op in (Op.COPY, Op.REFINE):
             self.trace(frame, made[2])
@@ -144,7 +144,7 @@ class _Search:
                 self.trace(frame, each)
             self._results(frame, slot, made, None)
         elif op == Op.ITER or (
-            op == Op.ITEM and not any(isinstance(o, Heap | Tensor) for o in frame.vals[made[3]] or ())
+            op == Op.ITEM and not any(isinstance(o, (Heap, Tensor)) for o in frame.vals[made[3]] or ())
         ):
             if _is_array(frame, made[2]):  # rows and slices; what a mask or list of indices chooses is a copy
                 self.trace(frame, made[2])
@@ -156,7 +156,7 @@ class _Search:
     def _item(self, frame: Frame, made: Instr) -> None:
         """The element of a tuple at a constant index; rows and slices of an array, of which masks and lists copy."""
         index = frame.vals[made[3]] or frozenset()
-        if _is_array(frame, made[2]) and not any(isinstance(o, Heap | Tensor) for o in index):
+        if _is_array(frame, made[2]) and not any(isinstance(o, (Heap, Tensor)) for o in index):
             self.trace(frame, made[2])
             return
         for obj in index if len(index) == 1 else ():

@@ -386,7 +386,7 @@ def _kind(value: Value) -> int:
         return _TENSOR
     if NDARRAY in kinds:
         return _ARRAY
-    return _NUMBER if any(isinstance(o, Prim | Lit) and o.kind in _PLAIN for o in value) else _NOTHING
+    return _NUMBER if any(isinstance(o, (Prim, Lit)) and o.kind in _PLAIN for o in value) else _NOTHING
 
 
 #: The kind of the streams that are datasets.

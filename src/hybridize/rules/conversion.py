@@ -199,7 +199,7 @@ def _decorators(code: Code) -> Iterator[str]:
     """The names of a function's decorators, without their modules."""
     for decorator in code.decorators:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(target, ast.Attribute | ast.Name):
+        if isinstance(target, (ast.Attribute, ast.Name)):
             yield target.attr if isinstance(target, ast.Attribute) else target.id
 
 

@@ -57,7 +57,7 @@ def makes_variables(view: FrameView, slot: int) -> str | None:
 def _weighted_owner(view: FrameView, slot: int) -> str | None:
     """The class of Keras with weights whose method a slot holds: a model or layer, or an object of one."""
     owners = view.value(view.receiver(slot))
-    classes = (o.name if isinstance(o, Lib) else o.cls for o in owners if isinstance(o, Lib | LibInst))
+    classes = (o.name if isinstance(o, Lib) else o.cls for o in owners if isinstance(o, (Lib, LibInst)))
     return next((name for name in classes if _WEIGHTED.fullmatch(name) or _MODELS.fullmatch(name)), None)
 
 

@@ -269,7 +269,7 @@ def _operands(view: FrameView, made: Instr) -> Iterator[int]:
         value = view.value(slot)
         if any(isinstance(o, Tensor) for o in value):
             yield slot
-        inner = view.definition(slot) if any(isinstance(o, Tup | Container) for o in value) else None
+        inner = view.definition(slot) if any(isinstance(o, (Tup, Container)) for o in value) else None
         if inner is not None and inner[0] in (Op.LIST, Op.TUPLE):
             todo += [s for s, _ in inner[2]]
         elif inner is not None and inner[0] == Op.SLICE:

@@ -52,8 +52,11 @@ class Dispatch:
         if found is None:
             index = index_of(code)
             found = self._codes[code] = []
+            some = self._always.keys() | self._by_form.keys() | {Op.CALL}
             for instr in index.flat:
                 op = instr[0]
+                if op not in some:
+                    continue
                 watchers = list(self._always.get(op, ()))
                 for watcher, where in self._by_form.get(op, ()):
                     if where.form is not None and where.form(index, instr):

@@ -67,7 +67,7 @@ def _key(obj: Obj, depth: int) -> Hashable:
     """What a trace is chosen by; None where it is not known, or is no more than a tensor's dtype and shape."""
     if isinstance(obj, Lit):
         return None if obj is NONE else (obj.const,)
-    if isinstance(obj, Func | Wrapper | Inst):
+    if isinstance(obj, (Func, Wrapper, Inst)):
         return obj
     if isinstance(obj, Tup):
         items: list[Value] = list(obj.items)
@@ -94,5 +94,5 @@ def _goes_through(caller: Frame, pos: int, value: Value) -> bool:
             if made is not None and made[0] == Op.UNPACK:
                 made = definitions(caller.code).get(made[2])
             if made is not None and made[0] == Op.ITER:
-                return all(isinstance(o, Tup | Container) for o in caller.vals[made[2]] or ())
+                return all(isinstance(o, (Tup, Container)) for o in caller.vals[made[2]] or ())
     return False

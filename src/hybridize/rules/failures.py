@@ -110,13 +110,13 @@ def _division(view: FrameView, instr: Instr) -> Iterator[Failure]:
 
 
 def _are_numbers(value: Value) -> bool:
-    return all(isinstance(o, Lit | Prim) and o.kind in _NUMBERS for o in value)
+    return all(isinstance(o, (Lit, Prim)) and o.kind in _NUMBERS for o in value)
 
 
 def _item(view: FrameView, instr: Instr) -> Iterator[Failure]:
     """`xs[i]` of a list or tuple, `d[k]`, `t[3]`."""
     owner, keys = view.value(instr[2]), view.value(instr[3])
-    if not keys or not all(isinstance(o, Lit | Prim) for o in keys):
+    if not keys or not all(isinstance(o, (Lit, Prim)) for o in keys):
         return
     for obj in owner:
         if isinstance(obj, Tensor):

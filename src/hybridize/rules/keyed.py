@@ -143,5 +143,5 @@ def _is_shape(frame: Frame, slot: int) -> bool:
 
 def _several(value: Value) -> bool:
     """Whether a value is now one number or string, now another."""
-    plain = [o for o in value if isinstance(o, Lit | Prim)]
+    plain = [o for o in value if isinstance(o, (Lit, Prim))]
     return len(plain) > 1 or any(isinstance(o, Prim) for o in plain)

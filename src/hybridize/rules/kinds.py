@@ -43,7 +43,7 @@ def _kind(obj: Obj, depth: int) -> Kind:
         if obj.kind in (DENSE, VARIABLE, NDARRAY):
             return ("tensor", obj.dtype, obj.shape)
         return OTHER
-    if isinstance(obj, Lit | Prim):
+    if isinstance(obj, (Lit, Prim)):
         dtype = PYTHON_DTYPES.get(obj.kind)
         return ("tensor", dtype, ()) if dtype is not None else OTHER
     if isinstance(obj, Tup) and depth < _DEPTH:
@@ -52,7 +52,7 @@ def _kind(obj: Obj, depth: int) -> Kind:
         return ("structure", "tuple", len(obj.items), tuple(_only(item, depth) for item in obj.items))
     if isinstance(obj, Container):
         return _container(obj, depth)
-    if isinstance(obj, Func | Class):
+    if isinstance(obj, (Func, Class)):
         return ("object", f"the {'function' if isinstance(obj, Func) else 'class'} `{obj.code.name}`")
     if isinstance(obj, Inst):
         foreign = obj.cls.foreign or any(isinstance(base, Lib) and "Extension" in base.name for base in obj.cls.mro)

@@ -21,7 +21,7 @@ _STEP: Final = "apply_gradients"  # nothing but optimizers has a method of this 
 
 def is_optimizer(project: ProjectView, obj: object) -> bool:
     """Whether an object is an optimizer of Keras, or of a class that derives from one."""
-    if not isinstance(obj, Inst | LibInst):
+    if not isinstance(obj, (Inst, LibInst)):
         return False
     return any(n.startswith("keras.optimizers.") for n in project.solution.engine.mro_names(obj))
 
@@ -42,7 +42,7 @@ def _makers(function: FunctionView, frame: Frame) -> Iterator[tuple[int, str]]:
     project, view = function.project, FrameView(function.project, frame)
     for instr in index_of(frame.code).of(Op.ATTR):
         if instr[3] in STEPS:
-            found = [o for o in view.value(instr[2]) if isinstance(o, Inst | LibInst) and is_optimizer(project, o)]
+            found = [o for o in view.value(instr[2]) if isinstance(o, (Inst, LibInst)) and is_optimizer(project, o)]
             foreign = instr[3] == _STEP and any(isinstance(o, Unknown) for o in view.value(instr[2]))
             if foreign or (found and not all(is_built(project, o) for o in found)):
                 yield instr[-1], "an optimizer makes its variables"

@@ -187,7 +187,7 @@ def _is_fixed(cell: Cell) -> bool:
     if len(cell.value) != 1:
         return False
     (only,) = cell.value
-    return isinstance(only, Lit | Func | Class | Lib | Mod) or (isinstance(only, Container) and _keeps_one(cell))
+    return isinstance(only, (Lit, Func, Class, Lib, Mod)) or (isinstance(only, Container) and _keeps_one(cell))
 
 
 def _keeps_one(cell: Cell) -> bool:

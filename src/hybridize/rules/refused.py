@@ -118,7 +118,7 @@ def _is_element(view: FrameView, slot: int) -> bool:
     made = view.definition(slot)
     if made is None or made[0] != Op.ITER:
         return False
-    return all(isinstance(o, Tup | Container) for o in view.value(made[2]))
+    return all(isinstance(o, (Tup, Container)) for o in view.value(made[2]))
 
 
 def _every(view: FrameView, slots: list[int]) -> Iterator[tuple[Obj, ...]]:

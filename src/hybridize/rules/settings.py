@@ -34,7 +34,7 @@ from hybridize.records import dataclass
 from hybridize.rules.model import Hit
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FrameView
-from hybridize.rules.writes import Writes
+from hybridize.rules.writes import Writes, name_of
 
 #: Functions that call what they are given.
 _CALLING: Final = frozenset(
@@ -80,12 +80,12 @@ class Settings:
         self._concerned: dict[Value, bool] = {}
         states = {cell: obj for obj, cell in known.states.items()}
         for place, owner in known.owners.items():
-            if not isinstance(place, Cell) or not isinstance(owner, Inst | LibInst) or not known.is_late(place):
+            if not isinstance(place, Cell) or not isinstance(owner, (Inst, LibInst)) or not known.is_late(place):
                 continue
             if place in states and not _is_model(owner):
                 self._states[owner] = place
                 continue
-            name = "" if place in states else next((n for n, c in owner.fields.items() if c is place), "")
+            name = "" if place in states else name_of(place, owner) or ""
             if place in states or (name and _is_read(owner, name)):
                 self._of.setdefault(owner, []).append(Setting(place, owner, name))
 
@@ -109,7 +109,7 @@ class Settings:
         for each in self.read_by(view, instr):
             (only,) = each.place.value if len(each.place.value) == 1 else (None,)
             # One value for ever, unless the object has been made without it: with the default.
-            if only is None or not isinstance(only, Lit | Lib) or each.owner.site not in each.place.writes:
+            if only is None or not isinstance(only, (Lit, Lib)) or each.owner.site not in each.place.writes:
                 yield Hit(instr[-1], f"{each.said}, which changes between calls", subject=each.place)
 
         yield from self.told(view, instr)
@@ -155,10 +155,10 @@ class Settings:
         while todo and len(seen) < _PARTS:
             obj = todo.pop()
             found += self._of.get(obj, ())
-            fields = [cell.value for cell in obj.fields.values()] if isinstance(obj, Inst | LibInst) else parts(obj)
+            fields = [cell.value for cell in obj.fields.values()] if isinstance(obj, (Inst, LibInst)) else parts(obj)
             for value in fields:
                 for inner in value:
-                    if inner not in seen and (isinstance(inner, Container | Tup) or _runs_library(inner)):
+                    if inner not in seen and (isinstance(inner, (Container, Tup)) or _runs_library(inner)):
                         seen.add(inner)
                         todo.append(inner)
         return tuple(found)
@@ -167,8 +167,8 @@ class Settings:
 def _roots(obj: Obj) -> list[Obj]:
     """The objects that a call runs the code of."""
     if isinstance(obj, Bound):
-        return [obj.receiver] if isinstance(obj.func, str) and isinstance(obj.receiver, Inst | LibInst) else []
-    return [obj] if isinstance(obj, Inst | LibInst) else []
+        return [obj.receiver] if isinstance(obj.func, str) and isinstance(obj.receiver, (Inst, LibInst)) else []
+    return [obj] if isinstance(obj, (Inst, LibInst)) else []
 
 
 def _runs_library(obj: Obj) -> bool:

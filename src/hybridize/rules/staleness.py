@@ -192,7 +192,7 @@ class _Makers:
         known = writes_of(function.project)
         for place, bit in question.places.items():
             owner: Obj | None = known.owners.get(place)
-            if isinstance(owner, Inst | LibInst | Container):
+            if isinstance(owner, (Inst, LibInst, Container)):
                 self._site(owner, bit)
             elif isinstance(place, Cell):
                 self.owned[place] = self.owned.get(place, 0) | bit

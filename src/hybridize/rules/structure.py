@@ -80,7 +80,7 @@ class Structure:
 
     def of(self, *ops: Op) -> list[Site]:
         """The sites of some operations."""
-        if not any(self._index.by_op.get(op) for op in ops):
+        if self._index.by_op.keys().isdisjoint(ops):
             return []
         return [site for site in self.sites if site.instr[0] in ops]
 

@@ -95,7 +95,7 @@ def _is_recorded(caller: Frame, slot: int, start: int) -> bool:
 def _is_of_project(caller: Frame, call: Instr) -> bool:
     """Whether a call runs code of the project, or a layer: either may use variables."""
     called = caller.vals[call[2]] or ()
-    return bool(callees_at(caller, call[-1])) or any(isinstance(o, Inst | LibInst) for o in called)
+    return bool(callees_at(caller, call[-1])) or any(isinstance(o, (Inst, LibInst)) for o in called)
 
 
 # Results that are derived by other results ----------------------------------------------------------------------------

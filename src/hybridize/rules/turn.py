@@ -122,7 +122,7 @@ class Turn:
         if len(functions) != 1 or starred or not all((*args, *kwargs.values())):
             return BOTTOM
         (function,) = functions
-        if isinstance(function, Lib | LibInst):
+        if isinstance(function, (Lib, LibInst)):
             return self._of_library(function, call, args, kwargs)
         callees = self._view.callees(call[-1])
         if len(callees) != 1 or callees[0][1] not in ("call", "hybrid") or not self._depth or kwargs:

@@ -68,7 +68,7 @@ def _is_shape(view: FrameView, slot: int) -> bool:
 
 def is_dim(value: Value) -> bool:
     """Whether a value is a dim as helpers give it: a Python int where it is known while tracing, else a tensor."""
-    return any(isinstance(o, Lit | Prim) and o.kind == "int" for o in value) and all(
+    return any(isinstance(o, (Lit, Prim)) and o.kind == "int" for o in value) and all(
         o.shape == () and o.dtype in ("int32", "int64", None) for o in value if isinstance(o, Tensor)
     )
 
@@ -92,7 +92,10 @@ def elements(value: Value) -> Value:
 
 def has_tensor(value: Value, *, arrays: bool = True) -> bool:
     """Whether a value may be a tensor itself."""
-    return any(isinstance(o, Tensor) and o.kind != SYMBOLIC and (arrays or o.kind != NDARRAY) for o in value)
+    for obj in value:
+        if isinstance(obj, Tensor) and obj.kind != SYMBOLIC and (arrays or obj.kind != NDARRAY):
+            return True
+    return False
 
 
 def number(view: FrameView, slot: int) -> int:
@@ -105,7 +108,7 @@ def number(view: FrameView, slot: int) -> int:
     flow = control(view)
     found = flow.numbers.get(slot)
     if found is None:
-        may_be = any(isinstance(o, Prim | Lit) for o in view.value(slot))
+        may_be = any(isinstance(o, (Prim, Lit)) for o in view.value(slot))
         found = flow.numbers[slot] = _number(view, slot) | flow.tensor(slot) if may_be else 0
     return found
 

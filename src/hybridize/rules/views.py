@@ -97,7 +97,7 @@ class ProjectView:
         """The syntax of a function."""
         if code.node is None:
             return self._tree(code.path).functions.get(code.position)
-        return code.node if isinstance(code.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) else None
+        return code.node if isinstance(code.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) else None
 
     def module(self, path: str) -> ast.Module | None:
         """The syntax tree of a file."""
@@ -145,7 +145,7 @@ class Trees:
     def functions(self) -> dict[int, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]:
         found: dict[int, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda] = {}
         for node in walk(self.module) if self.module is not None else ():
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
                 found[position_of(node)] = node
         return found
 
@@ -226,7 +226,7 @@ def _callable_names(project: ProjectView, value: Value) -> Iterator[str]:
 
 
 def _library_classes(project: ProjectView, receiver: object) -> list[str]:
-    if isinstance(receiver, Inst | Class):
+    if isinstance(receiver, (Inst, Class)):
         return project.solution.engine.library_bases(receiver.cls if isinstance(receiver, Inst) else receiver)
     return [registry_class(receiver)]  # type: ignore[arg-type]  # receivers are abstract objects
 

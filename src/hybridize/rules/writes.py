@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import (
@@ -150,7 +150,7 @@ class Writes:
 
     def _all_switches(self) -> list[tuple[Cell, Heap | None]]:
         """The switches that the program sets: which layers a functional model consists of is not kept."""
-        owned = ((c, o) for c, o in self.owners.items() if isinstance(c, Cell) and isinstance(o, Inst | LibInst))
+        owned = ((c, o) for c, o in self.owners.items() if isinstance(c, Cell) and isinstance(o, (Inst, LibInst)))
         return [(cell, owner) for cell, owner in owned if owner.fields.get(_SWITCH) is cell]
 
     def writers(self, place: Place, extents: Extents) -> int:
@@ -305,7 +305,9 @@ def _has_state(target: LibInst, effect: Effect) -> bool:
 
 def _states(target: Inst | LibInst, states: dict[Obj, Cell]) -> list[tuple[Place, Heap | None]]:
     """What stands for the state of an object, or of those that it is a view of."""
-    shown = [o for o in target.fields[SOURCE].value if isinstance(o, Inst | LibInst)] if SOURCE in target.fields else []
+    shown = (
+        [o for o in target.fields[SOURCE].value if isinstance(o, (Inst, LibInst))] if SOURCE in target.fields else []
+    )
     return [(states.setdefault(each, Cell()), each) for each in shown or [target]]
 
 
@@ -368,20 +370,20 @@ def fields_named(owners: frozenset[Obj], name: str) -> list[tuple[Cell, Heap | N
 
 def _is_functional(owners: frozenset[Obj], name: str) -> bool:
     """Whether what is read are the variables of a functional model."""
-    return name in _SWITCHED and any(isinstance(o, Inst | LibInst) and "$outputs" in o.fields for o in owners)
+    return name in _SWITCHED and any(isinstance(o, (Inst, LibInst)) and "$outputs" in o.fields for o in owners)
 
 
 def _switches(owners: frozenset[Obj]) -> list[tuple[Cell, Heap | None]]:
     """The switches `trainable` of some layers, and of all that they hold."""
     found: list[tuple[Cell, Heap | None]] = []
-    todo: list[Obj] = [o for o in owners if isinstance(o, Inst | LibInst)]
+    todo: list[Obj] = [o for o in owners if isinstance(o, (Inst, LibInst))]
     seen: set[Obj] = set(todo)
     while todo and len(seen) < _PARTS:
         obj = todo.pop()
-        if isinstance(obj, Inst | LibInst) and _SWITCH in obj.fields:
+        if isinstance(obj, (Inst, LibInst)) and _SWITCH in obj.fields:
             found.append((obj.fields[_SWITCH], obj))
         for value in _fields_of(obj):
-            inner = [o for o in value if isinstance(o, Inst | LibInst | Container | Tup) and o not in seen]
+            inner = [o for o in value if isinstance(o, (Inst, LibInst, Container, Tup)) and o not in seen]
             seen.update(inner)
             todo += inner
     return found
@@ -389,23 +391,40 @@ def _switches(owners: frozenset[Obj]) -> list[tuple[Cell, Heap | None]]:
 
 def _fields_of(obj: Obj) -> list[Value]:
     """What an object, container or tuple holds."""
-    if isinstance(obj, Inst | LibInst):
+    if isinstance(obj, (Inst, LibInst)):
         return [cell.value for cell in obj.fields.values()]
     return parts(obj)
 
 
 def hides_default(cell: Cell, owner: Heap | None) -> bool:
     """Whether a field of an object or class takes the place of another value that its class or base gives."""
-    if isinstance(owner, Inst | Func) and (cell is owner.rest or any(owner.fields.get(n) is cell for n in _REPLACED)):
+    if isinstance(owner, (Inst, Func)) and (cell is owner.rest or _replaces(cell, owner)):
         return True
-    if isinstance(owner, Inst | LibInst) and owner.fields.get(_SWITCH) is cell:
+    if isinstance(owner, (Inst, LibInst)) and owner.fields.get(_SWITCH) is cell:
         return any(not isinstance(o, Lit) or o.const is not True for o in cell.value)
-    if not isinstance(owner, Inst | Class):
+    if not isinstance(owner, (Inst, Class)):
         return False
-    name = next((n for n, c in owner.fields.items() if c is cell), None)
-    bases = owner.cls.mro if isinstance(owner, Inst) else owner.mro[1:]
-    shared = [base.fields.get(name) for base in bases if isinstance(base, Heap)]
-    return any(c is not None and c.value and c.value != cell.value for c in shared)
+    name = name_of(cell, owner)
+    for base in owner.cls.mro if isinstance(owner, Inst) else owner.mro[1:]:
+        shared = base.fields.get(name) if isinstance(base, Heap) else None
+        if shared is not None and shared.value and shared.value != cell.value:
+            return True
+    return False
+
+
+def name_of(cell: Cell, owner: Heap) -> Any:
+    """The name of a field; None of what is no field of the object."""
+    for name, each in owner.fields.items():
+        if each is cell:
+            return name
+    return None
+
+
+def _replaces(cell: Cell, owner: Heap) -> bool:
+    for name in _REPLACED:
+        if owner.fields.get(name) is cell:
+            return True
+    return False
 
 
 def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap | None) -> bool:
@@ -418,7 +437,7 @@ def _may_be_late(place: Place, found: dict[tuple[Frame, int], None], owner: Heap
     if isinstance(place, Part) and isinstance(place.whole, Cell):
         return True
     # What stands for the state of an object is no field that anybody writes.
-    if isinstance(place, Container | Part) or (isinstance(owner, Inst) and not place.writes):
+    if isinstance(place, (Container, Part)) or (isinstance(owner, Inst) and not place.writes):
         return any(not _is_early(frame, pos, place, owner) for frame, pos in found)
     plain = {
         (frame.code, pos)
@@ -443,7 +462,7 @@ def makes(frame: Frame, place: Place, owner: Heap | None) -> bool:
     whole = place.whole if isinstance(place, Part) else place
     if isinstance(whole, Container):
         return whole.site[0].kind not in ("module", "class")
-    return owner is not None and not isinstance(owner, Class | Mod)
+    return owner is not None and not isinstance(owner, (Class, Mod))
 
 
 def _is_parameter(frame: Frame, pos: int) -> bool:

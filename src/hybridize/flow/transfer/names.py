@@ -123,7 +123,7 @@ def _set_attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
     _, _, owner, name, src, pos = instr
     value = vals[src] or BOTTOM
     owners = vals[owner] or BOTTOM
-    if owners and all(isinstance(o, Lit | Prim) and o is not NONE for o in owners):
+    if owners and all(isinstance(o, (Lit, Prim)) and o is not NONE for o in owners):
         # No number or string has attributes of its own: a member of an enumeration is meant.
         frame.effect("attribute", unknown("a member of an enumeration"), name, pos).slot = owner
     for obj in owners:
@@ -158,7 +158,7 @@ def _set_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
     _, _, owner, index, src, pos = instr
     key, value = vals[index] or BOTTOM, vals[src] or BOTTOM
     for obj in vals[owner] or BOTTOM:
-        if isinstance(obj, Tensor | Unknown):
+        if isinstance(obj, (Tensor, Unknown)):
             kind = obj.kind if isinstance(obj, Tensor) else "item"
             frame.effect("item", obj, kind, pos).slot = owner
         else:

@@ -255,7 +255,7 @@ def _spelled(vals: list[Any], parts: tuple[int, ...], texts: tuple[str | None, .
     varies = False
     for slot in parts:
         obj = next(iter(vals[slot] or (None,)))
-        if not isinstance(obj, Lit) or len(vals[slot]) != 1 or not isinstance(obj.const, int | str):
+        if not isinstance(obj, Lit) or len(vals[slot]) != 1 or not isinstance(obj.const, (int, str)):
             return None
         varies = varies or obj.varies
         shown.append(str(obj.const))
@@ -298,7 +298,7 @@ def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
     results: list[Value] = [BOTTOM] * count
     for obj in value:
         items = engine.unpackable(frame, obj, pos)
-        if items is not None and isinstance(obj, Tup | Container) and obj.kind in ONE_SHOT:
+        if items is not None and isinstance(obj, (Tup, Container)) and obj.kind in ONE_SHOT:
             frame.effect("iterator", obj, obj.kind, pos)
         if items is not None and (len(items) == count if star < 0 else len(items) >= count - 1):
             after = count - star - 1 if star >= 0 else 0

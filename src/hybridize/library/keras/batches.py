@@ -99,7 +99,7 @@ def _split(call: Call, rows: Dim, part: str) -> Dim:
     if part or not call.given(6, "validation_split"):
         return rows
     share = call.constant(6, "validation_split")
-    if rows < 0 or not isinstance(share, int | float):
+    if rows < 0 or not isinstance(share, (int, float)):
         return BATCH
     if share == 0:
         return rows
@@ -128,5 +128,5 @@ def _loaded(call: Call, value: Value) -> Value:
 def run_mode(call: Call) -> str:
     """How Keras runs the steps of a model: as a graph, unless `compile` was told otherwise."""
     obj = call.receiver
-    eager = call.engine.read(call.frame, obj.cell("$run_eagerly")) if isinstance(obj, Inst | LibInst) else BOTTOM
+    eager = call.engine.read(call.frame, obj.cell("$run_eagerly")) if isinstance(obj, (Inst, LibInst)) else BOTTOM
     return "keras" if eager and not (eager <= literal(False).value) else "graph"

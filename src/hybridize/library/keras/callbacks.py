@@ -20,7 +20,7 @@ def run_callbacks(call: Call) -> None:
     """Methods of the project's callbacks among the arguments of `fit` and the like."""
     given = call.kwargs.get("callbacks", BOTTOM)
     for group in given:
-        for obj in call.elements(group.value) if isinstance(group, Container | Tup) else ():
+        for obj in call.elements(group.value) if isinstance(group, (Container, Tup)) else ():
             if not isinstance(obj, Inst):
                 continue
             model = call.receiver.value if call.receiver is not None else BOTTOM

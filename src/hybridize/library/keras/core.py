@@ -239,7 +239,7 @@ def _build(call: Call) -> Value:
         call.method(obj, "call", inputs.value, how="keras")
         return NONE_V
     shape = None if several else shape_of(call, given)
-    if shape is None or not isinstance(obj, Inst | LibInst):
+    if shape is None or not isinstance(obj, (Inst, LibInst)):
         return NONE_V
     traced = _placeholder(call, shape)
     if isinstance(obj, LibInst):
@@ -270,7 +270,7 @@ def _shapes(call: Call, given: Value) -> list[Value]:
         items = list(obj.items)
     elif isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
         items = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
-    is_several = bool(items) and all(v and all(isinstance(o, Tup | Container) for o in v) for v in items)
+    is_several = bool(items) and all(v and all(isinstance(o, (Tup, Container)) for o in v) for v in items)
     return items if is_several else []
 
 
@@ -335,7 +335,7 @@ def _init_sequential(call: Call) -> Value:
 def _add(call: Call) -> Value:
     """`model.add(layer)`."""
     obj = call.receiver
-    if isinstance(obj, LibInst | Inst):
+    if isinstance(obj, (LibInst, Inst)):
         layers = call.engine.read(call.frame, obj.cell("$layers"))
         for group in layers:
             if isinstance(group, Container):
@@ -435,7 +435,7 @@ def _is_input(obj: Obj) -> bool:
 
 def _layers(call: Call) -> Value:
     obj = call.receiver
-    if isinstance(obj, LibInst | Inst):
+    if isinstance(obj, (LibInst, Inst)):
         own = call.engine.read(call.frame, obj.cell("$layers"))
         if own:
             return _without_inputs(call, own)
@@ -466,7 +466,7 @@ def _symbolic_or_dense(call: Call) -> Value:
 
 def _functional_output(call: Call) -> Value:
     obj = call.receiver
-    outputs = call.engine.read(call.frame, obj.cell("$outputs")) if isinstance(obj, LibInst | Inst) else BOTTOM
+    outputs = call.engine.read(call.frame, obj.cell("$outputs")) if isinstance(obj, (LibInst, Inst)) else BOTTOM
     return outputs or tensor(SYMBOLIC).value
 
 
@@ -479,7 +479,7 @@ def _functional_input(call: Call) -> Value:
 def _functional_inputs(call: Call) -> Value:
     """The inputs of a functional model as a list, whatever structure they were given in."""
     given = _functional_input(call)
-    if any(isinstance(o, Container | Tup) for o in given):
+    if any(isinstance(o, (Container, Tup)) for o in given):
         return given
     made = call.new("list", "inputs")
     call.engine.write(call.frame, made.cell(0), given, call.pos)

@@ -23,7 +23,7 @@ def activated(it: LayerCall, value: Value) -> Value:
     given = it.settings.value("activation")
     result = BOTTOM
     for obj in given:
-        if isinstance(obj, Lit | Lib):
+        if isinstance(obj, (Lit, Lib)):
             result = join(result, value)
         else:
             result = join(result, it.call.call(obj.value, value, how="keras"))
@@ -114,7 +114,7 @@ def _einsum_weights(it: LayerCall) -> Weights:
 
 def _activation_value(it: LayerCall) -> Value:
     made = single(it, same, "cast", True)
-    functions = [o for o in it.settings.value("activation") if not isinstance(o, Lit | Lib)]
+    functions = [o for o in it.settings.value("activation") if not isinstance(o, (Lit, Lib))]
     if functions:
         return activated(it, made)
     return made

@@ -16,7 +16,7 @@ _ROLES: Final = ("initializer", "regularizer", "constraint")
 def run_weight_hooks(call: Call, weights: Mapping[str, Value]) -> None:
     """Calls what a library layer was made with for its weights (`kernel_initializer=f`), if the project defines it."""
     obj = call.receiver
-    if not isinstance(obj, LibInst | Inst):
+    if not isinstance(obj, (LibInst, Inst)):
         return
     prefix = "" if isinstance(obj, LibInst) else "$"
     for name, weight in weights.items():
@@ -28,7 +28,7 @@ def run_weight_hooks(call: Call, weights: Mapping[str, Value]) -> None:
 
 def has_weight_hooks(obj: Obj | None) -> bool:
     """Whether a layer was made with anything for its weights."""
-    if not isinstance(obj, LibInst | Inst):
+    if not isinstance(obj, (LibInst, Inst)):
         return False
     return any(isinstance(key, str) and key.endswith(_ROLES) for key in obj.fields)
 
@@ -36,7 +36,7 @@ def has_weight_hooks(obj: Obj | None) -> bool:
 def run_weight_hook(call: Call, role: str, func: Value, weight: Value) -> None:
     """An initializer sees the shape of a weight and its dtype, the others the weight itself."""
     for obj in func:
-        if obj is NONE or isinstance(obj, Lit | Lib | LibInst | Unknown | Tensor):
+        if obj is NONE or isinstance(obj, (Lit, Lib, LibInst, Unknown, Tensor)):
             continue
         if role == "initializer":
             for made in weight:

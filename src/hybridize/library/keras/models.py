@@ -121,7 +121,7 @@ def layer_value(value: LayerValue, weights: WeightRule | None = None, **more: An
 def note_input(call: Call) -> None:
     """Remembers what a layer is built on."""
     obj = call.receiver
-    if isinstance(obj, LibInst | Inst) and call.args:
+    if isinstance(obj, (LibInst, Inst)) and call.args:
         kept = BOTTOM
         for o in call.args[0]:
             if isinstance(o, Tensor):
@@ -152,7 +152,7 @@ def weight_value(call: Call, shape: tuple[Dim, ...]) -> Value:
 def built_weights(call: Call, rule: WeightRule) -> Weights | None:
     """The shapes of a layer's weights, as far as its inputs and settings tell."""
     obj = call.receiver
-    if not isinstance(obj, LibInst | Inst):
+    if not isinstance(obj, (LibInst, Inst)):
         return None
     given = call.engine.read(call.frame, obj.cell(BUILT))
     inner = Call(call.engine, call.frame, call.pos, call.name, [given] if given else [], {}, obj)

@@ -18,7 +18,7 @@ def _minimize(call: Call) -> Value:
             call.call(obj.value)
     variables = call.arg(1, "var_list")
     for obj in variables:
-        if not isinstance(obj, Tensor | Container | Tup | Stream):
+        if not isinstance(obj, (Tensor, Container, Tup, Stream)):
             call.call(obj.value)
     return NONE_V
 

@@ -106,7 +106,7 @@ def _run_steps(call: Call, settings: Settings, text: Value) -> None:
             step = settings.value(name)
         except Unsure:
             return
-        if any(isinstance(obj, Func | Bound | Wrapper | Inst) for obj in step):
+        if any(isinstance(obj, (Func, Bound, Wrapper, Inst)) for obj in step):
             text = call.call(step, text, how="keras") or text
         elif name == "split" or not text:
             return

@@ -181,7 +181,7 @@ def _cells(it: LayerCall) -> list[Value]:
         if isinstance(obj, LibInst) and obj.cls.endswith("StackedRNNCells"):
             given = it.call.field(obj, "cells")
             (obj,) = given if len(given) == 1 else (None,)
-        if isinstance(obj, Tup | Container):
+        if isinstance(obj, (Tup, Container)):
             items = it.args.items_of(obj)
             if not items:
                 raise Unsure
@@ -227,7 +227,7 @@ def _rnn(it: LayerCall) -> Value:
     if len(cells) > 1:
         return _list(it, [made, *states], "states")
     (held,) = states[0] if len(states[0]) == 1 else (None,)
-    parts = it.args.items_of(held) if isinstance(held, Tup | Container) else states
+    parts = it.args.items_of(held) if isinstance(held, (Tup, Container)) else states
     return _list(it, [made, *(_as_result(it, part) for part in parts)], "states")
 
 
@@ -244,7 +244,7 @@ def _bidirectional(it: LayerCall) -> Value:
     inner = it.settings.value("layer")
     made = it.call.call(inner, *it.call.args[:1], how="keras")
     backward = it.settings.value("backward_layer")
-    if any(isinstance(o, Inst | LibInst) for o in backward):
+    if any(isinstance(o, (Inst, LibInst)) for o in backward):
         it.call.call(backward, *it.call.args[:1], how="keras")
         raise Unsure
     mode = it.settings.constant("merge_mode", default="concat")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import holders, join
 from hybridize.domain.objects import (
     BOTTOM,
     NONE,
@@ -52,7 +52,7 @@ class Settings(Args):
     def value(self, *names: str) -> Value:
         """What a layer was made with; bottom if nothing was given."""
         obj = self.obj
-        if not isinstance(obj, LibInst | Inst):
+        if not isinstance(obj, (LibInst, Inst)):
             raise Unsure
         prefix = "" if isinstance(obj, LibInst) else "$"
         engine, frame = self.call.engine, self.call.frame
@@ -325,7 +325,10 @@ _CAST: Final = (Tensor, Tup, Container)
 
 def cast_value(call: Call, value: Value, dtype: str | None, first: bool = True) -> Value:
     """A value after Keras' casting to a dtype."""
-    if not any(isinstance(obj, _CAST) for obj in value):
+    for obj in value:
+        if isinstance(obj, _CAST):
+            break
+    else:
         return value
     result = BOTTOM
     for obj in value:
@@ -352,9 +355,13 @@ def _cast_container(call: Call, obj: Container, dtype: str | None, first: bool) 
     cells: dict[Any, Value] = dict(engine.items(frame, obj))
     if obj.rest is not None:
         cells[REST] = engine.read(frame, obj.rest)
-    flat = {key: value for key, value in cells.items() if not any(isinstance(o, Container) for o in value)}
-    cast = {key: cast_value(call, value, dtype, first) for key, value in flat.items()}
-    if all(cast[key] == value for key, value in flat.items()):
+    cast: dict[Any, Value] = {}
+    changed = False
+    for key, value in cells.items():
+        if not _holds_container(value):
+            new = cast[key] = cast_value(call, value, dtype, first)
+            changed = changed or (new is not value and new != value)
+    if not changed:
         return obj.value
     made = engine.container(frame, call.pos, obj.kind, f"cast {obj.site[1]}")
     if not engine.is_exact(frame, obj):
@@ -363,6 +370,13 @@ def _cast_container(call: Call, obj: Container, dtype: str | None, first: bool) 
         target = made.rest_cell() if key == REST else made.cell(key)
         engine.write(frame, target, cast.get(key, value), call.pos)
     return made.value
+
+
+def _holds_container(value: Value) -> bool:
+    for obj in holders(value):
+        if isinstance(obj, Container):
+            return True
+    return False
 
 
 def settings_of_receiver(call: Call) -> Settings:

@@ -58,7 +58,7 @@ class _Search:
                 # Whether it is trainable is not known: it may be in one list only.
                 self.exact = self.exact and self.which is not FIXED
             return
-        if not isinstance(obj, Inst | LibInst | Container | Tup):
+        if not isinstance(obj, (Inst, LibInst, Container, Tup)):
             return
         if obj in self.seen:
             self.exact = False
@@ -75,7 +75,7 @@ class _Search:
 
     def visit_all(self, value: Value, depth: int) -> None:
         """Adds the variables of any of some objects."""
-        if len(value) > 1 and any(isinstance(o, Tensor | Inst | LibInst) for o in value):
+        if len(value) > 1 and any(isinstance(o, (Tensor, Inst, LibInst)) for o in value):
             self.exact = False
         for part in value:
             self.visit(part, depth)
@@ -88,7 +88,7 @@ class _Search:
             if engine.is_exact(frame, obj):
                 return [engine.read(frame, cell) for cell in list(obj.fields.values())]
             values = engine.values_of(frame, obj)
-            self.exact = self.exact and not any(isinstance(o, Tensor | Inst | LibInst) for o in values)
+            self.exact = self.exact and not any(isinstance(o, (Tensor, Inst, LibInst)) for o in values)
             return [values]
         bases = engine.mro_names(obj)
         if "tf.Module" not in bases:
@@ -103,7 +103,7 @@ class _Search:
             names.sort()  # as `tf.Module` does
         own = [engine.read(frame, obj.fields[name]) for name in names]
         # Variables of its own come first, then those of what it holds.
-        return sorted(own, key=lambda value: not any(isinstance(o, Tensor) for o in value))
+        return sorted(own, key=_is_no_variable)
 
     def _library(self, obj: LibInst, depth: int) -> None:
         engine, frame = self.call.engine, self.call.frame
@@ -143,6 +143,13 @@ class _Search:
             settings = Settings(self.call, obj, obj.cls)
             return tensor(VARIABLE, weight_dtype(settings), variable.shape).value
         return variable.value
+
+
+def _is_no_variable(value: Value) -> bool:
+    for obj in value:
+        if isinstance(obj, Tensor):
+            return False
+    return True
 
 
 _PLAIN: Final = frozenset({_LAYER, "keras.Model", "tf.Module"})

@@ -43,7 +43,7 @@ _SCALAR: Final = tensor(DENSE, "float32", ()).value
 def _compile(call: Call) -> Value:
     obj = call.receiver
     names = ("optimizer", "loss", "metrics")
-    if isinstance(obj, Inst | LibInst):
+    if isinstance(obj, (Inst, LibInst)):
         for i, name in enumerate(names):
             value = call.arg(i, name)
             if value:
@@ -56,11 +56,11 @@ def _compile(call: Call) -> Value:
 
 def _compiled(call: Call, name: str) -> Value:
     obj = call.receiver
-    return call.engine.read(call.frame, obj.cell(f"$compiled {name}")) if isinstance(obj, Inst | LibInst) else BOTTOM
+    return call.engine.read(call.frame, obj.cell(f"$compiled {name}")) if isinstance(obj, (Inst, LibInst)) else BOTTOM
 
 
 def _is_data(value: Value) -> bool:
-    return any(isinstance(o, Stream | Inst) for o in value)
+    return any(isinstance(o, (Stream, Inst)) for o in value)
 
 
 def _step(step: str, *, training: bool) -> Rule:
@@ -75,7 +75,7 @@ def _step(step: str, *, training: bool) -> Rule:
             data = tup([batch, batch_of(call, y)]).value
         run_callbacks(call)
         obj = call.receiver
-        if not isinstance(obj, Inst | LibInst) or not data:
+        if not isinstance(obj, (Inst, LibInst)) or not data:
             return _history(call)
         how = run_mode(call)
         found = call.engine.find_method(call.frame, obj, step)
@@ -183,9 +183,9 @@ def _losses(call: Call, truth: Value, predicted: Value, how: str) -> None:
                     parts = _output(call, real, key), _output(call, made, key)
                     todo += [(item, *parts) for item in value]
                 continue
-            if isinstance(obj, Container | Tup):
+            if isinstance(obj, (Container, Tup)):
                 todo += [(item, real, made) for item in call.elements(obj.value)]
-            elif not isinstance(obj, Lit | LibInst) and real and made:
+            elif not isinstance(obj, (Lit, LibInst)) and real and made:
                 matched = _matched(real, made, isinstance(obj, Inst))
                 call.engine.call_value(call.frame, call.pos, obj.value, [matched, made], {}, how)
 
@@ -197,7 +197,7 @@ def _output(call: Call, value: Value, key: object) -> Value:
         held = dict(call.engine.items(call.frame, obj)) if isinstance(obj, Container) and obj.kind == "dict" else {}
         if key in held:
             result = join(result, held[key])
-        elif isinstance(obj, Container | Tup):
+        elif isinstance(obj, (Container, Tup)):
             result = join(result, tensor(DENSE).value)
         else:
             result = join(result, obj.value)
@@ -234,7 +234,7 @@ def _train_on_batch(call: Call) -> Value:
     obj = call.receiver
     step = "test_step" if "test" in call.name else "predict_step" if "predict" in call.name else "train_step"
     rule = _step(step, training=step == "train_step")
-    made = rule(call) if isinstance(obj, Inst | LibInst) else BOTTOM
+    made = rule(call) if isinstance(obj, (Inst, LibInst)) else BOTTOM
     if step == "predict_step":
         return made or tensor(NDARRAY).value
     return prim("float", True).value

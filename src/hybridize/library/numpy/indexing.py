@@ -15,7 +15,7 @@ from hybridize.library.spec import Call
 def _number(value: Value) -> Any:
     """The constant of a bound; None where it is missing or not known."""
     (obj,) = value if len(value) == 1 else (None,)
-    return obj.const if isinstance(obj, Lit) and isinstance(obj.const, int | float | complex) else None
+    return obj.const if isinstance(obj, Lit) and isinstance(obj.const, (int, float, complex)) else None
 
 
 def _range(key: Obj) -> tuple[str | None, Dim]:
@@ -31,9 +31,9 @@ def _range(key: Obj) -> tuple[str | None, Dim]:
     kinds = {type(number) for number in (first, stop, by)}
     dtype = "int64" if kinds == {int} else "float64" if kinds <= {int, float} else None
     if (
-        not isinstance(first, int | float)
-        or not isinstance(stop, int | float)
-        or not isinstance(by, int | float)
+        not isinstance(first, (int, float))
+        or not isinstance(stop, (int, float))
+        or not isinstance(by, (int, float))
         or not by
     ):
         return dtype, UNRESOLVED
@@ -71,7 +71,7 @@ def _part(key: Obj) -> tuple[str | None, tuple[Dim, ...] | None]:
         return dtype, (size,)
     if isinstance(key, Tensor):
         return key.dtype, key.shape
-    if isinstance(key, Lit) and isinstance(key.const, int | float) and not isinstance(key.const, bool):
+    if isinstance(key, Lit) and isinstance(key.const, (int, float)) and not isinstance(key.const, bool):
         return "int64" if isinstance(key.const, int) else "float64", ()
     return None, None
 

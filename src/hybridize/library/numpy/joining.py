@@ -38,7 +38,7 @@ def operands(a: Args) -> list[Operand]:
 def element(a: Args) -> Operand:
     """What stands for each array of a sequence of unknown length."""
     (obj,) = a.call.args[0] if a.call.args and len(a.call.args[0]) == 1 else (NONE,)
-    if not isinstance(obj, Container | Stream):
+    if not isinstance(obj, (Container, Stream)):
         raise Unsure
     found = a.operand(a.call.elements(obj.value))
     if found.shape is None:

@@ -136,7 +136,7 @@ def _permutation(call: Call) -> Value:
     value = call.arg(0, "x")
     if len(value) == 1:
         (obj,) = value
-        if isinstance(obj, Lit | Prim) and obj.kind == "int":
+        if isinstance(obj, (Lit, Prim)) and obj.kind == "int":
             size = obj.const if isinstance(obj, Lit) else UNRESOLVED
             return tensor(NDARRAY, "int64", (size,)).value
     x = Args(call, "np.random").operand(value)

@@ -68,11 +68,11 @@ def _of_sequence(name: str, call: Call) -> Shape:
 
 def _of_numbers(name: str, call: Call) -> Shape:
     consts = [call.constant(i, "") for i in range(len(call.args))]
-    if not all(isinstance(c, int | float) and abs(c) < _MOST for c in consts):
+    if not all(isinstance(c, (int, float)) and abs(c) < _MOST for c in consts):
         return None
     try:
         result = _OF_NUMBERS[name](*consts)
     except (ArithmeticError, TypeError, ValueError):
         return None
-    whole = isinstance(result, int | float) and 0 <= result < _MOST and result == int(result)
+    whole = isinstance(result, (int, float)) and 0 <= result < _MOST and result == int(result)
     return (int(result),) if whole else None

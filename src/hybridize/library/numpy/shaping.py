@@ -246,7 +246,7 @@ def number(value: Value) -> int | float:
     """A number that is known."""
     if len(value) == 1:
         (obj,) = value
-        if isinstance(obj, Lit) and isinstance(obj.const, int | float):
+        if isinstance(obj, Lit) and isinstance(obj.const, (int, float)):
             return obj.const
     raise Unsure
 

@@ -201,7 +201,7 @@ def leaves(call: Call, value: Value, depth: int = 6) -> Value:
     """What nested lists, tuples and dicts hold at last."""
     result = BOTTOM
     for obj in value:
-        if isinstance(obj, Container | Tup) and depth:
+        if isinstance(obj, (Container, Tup)) and depth:
             inner = call.engine.values_of(call.frame, obj) if isinstance(obj, Container) else call.elements(obj.value)
             result = join(result, leaves(call, inner, depth - 1))
         else:

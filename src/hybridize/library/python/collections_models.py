@@ -43,7 +43,7 @@ def field_names(call: Call, value: Value) -> tuple[str, ...] | None:
     (obj,) = value
     if isinstance(obj, Lit):
         return tuple(obj.const.replace(",", " ").split()) if isinstance(obj.const, str) else None
-    if not isinstance(obj, Tup | Container) or (
+    if not isinstance(obj, (Tup, Container)) or (
         isinstance(obj, Container) and not call.engine.is_exact(call.frame, obj)
     ):
         return None

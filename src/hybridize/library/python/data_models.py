@@ -71,7 +71,7 @@ def _item(call: Call) -> Value:
         return join(SCALAR_V, _series(call))
     result = BOTTOM
     for key in call.arg(0):
-        column = isinstance(key, Lit | Prim)
+        column = isinstance(key, (Lit, Prim))
         result = join(result, _series(call) if column else _frame(call))
     return result or join(_series(call), _frame(call))
 

@@ -129,7 +129,7 @@ def _type(call: Call) -> Value:
             result = join(result, obj.cls.value)
         elif isinstance(obj, LibInst):
             result = join(result, lib(obj.cls).value)
-        elif isinstance(obj, Lit | Prim):
+        elif isinstance(obj, (Lit, Prim)):
             result = join(result, lib("types.NoneType" if obj is NONE else f"builtins.{obj.kind}").value)
         elif isinstance(obj, Container):
             result = join(result, lib(f"builtins.{obj.kind}").value)

@@ -86,7 +86,7 @@ def _use(call: Call, stream: Value, method: str) -> None:
     for obj in stream:
         if isinstance(obj, LibInst) and obj.cls in _BUFFERS:
             call.effect("mutate", call.name, obj)
-        elif isinstance(obj, Container | Tup | Stream):
+        elif isinstance(obj, (Container, Tup, Stream)):
             call.elements(obj.value)
         elif not (isinstance(obj, Inst) and call.method(obj, method, STR_V)):
             call.effect("io")

@@ -228,7 +228,7 @@ def _singledispatch_method(call: Call) -> Value:
 def _register(call: Call) -> Value:
     """`f.register(fn)`, `f.register(type, fn)`, `@f.register(type)`: `fn` may be called instead of `f`."""
     generic = call.kwargs.get("generic", BOTTOM)
-    given = [a for a in call.args if any(isinstance(o, Func | Wrapper | Bound) for o in a)]
+    given = [a for a in call.args if any(isinstance(o, (Func, Wrapper, Bound)) for o in a)]
     kinds = call.kwargs.get("kinds") or (call.args[0] if call.args else BOTTOM)
     if not given:
         return later(_REGISTER, {"generic": generic, "kinds": kinds})

@@ -80,7 +80,7 @@ def _math(kind: str) -> Rule:
 
 
 def _foldable(const: object) -> bool:
-    return isinstance(const, int | float) and abs(const) < _BOUND
+    return isinstance(const, (int, float)) and abs(const) < _BOUND
 
 
 def _prod(call: Call) -> Value:

@@ -166,7 +166,7 @@ def properties(names: str, rule: Rule) -> dict[str, Rule]:
 
 def functions_in(value: Value) -> Value:
     """The objects of a value that can be called."""
-    return frozenset(o for o in value if isinstance(o, Func | Bound | Wrapper | Class | Lib | LibInst | Inst))
+    return frozenset(o for o in value if isinstance(o, (Func, Bound, Wrapper, Class, Lib, LibInst, Inst)))
 
 
 def decorator(call: Call) -> Value:
@@ -230,7 +230,7 @@ def named_items(call: Call, value: Value) -> dict[str, Value]:
 def change(call: Call, value: Value, added: Value = BOTTOM) -> None:
     """Notes that a call changes what an argument denotes, maybe by new elements."""
     for obj in value:
-        if isinstance(obj, Lit | Prim):
+        if isinstance(obj, (Lit, Prim)):
             continue
         call.effect("mutate", call.name, obj)
         if isinstance(obj, Container):

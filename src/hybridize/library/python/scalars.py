@@ -66,14 +66,14 @@ def _reduce_numbers(call: Call) -> Value:
     result = BOTTOM
     start = call.arg(1, "start") if name == "sum" else BOTTOM
     items = known_items(call, call.arg(0)) if name == "sum" else None
-    if items and len(items) <= MAX_ROWS and (any(isinstance(o, Inst | Tensor) for o in values) or _are_fixed(items)):
+    if items and len(items) <= MAX_ROWS and (any(isinstance(o, (Inst, Tensor)) for o in values) or _are_fixed(items)):
         return _added_up(call, start or literal(0).value, items)
-    if name == "sum" and any(isinstance(o, Container | Tup) for o in values):
+    if name == "sum" and any(isinstance(o, (Container, Tup)) for o in values):
         kind = "list" if any(isinstance(o, Container) for o in values) else "tuple"
         element = join(call.elements(values), call.elements(start))
         return call.list_of(element, "list", "sum") if kind == "list" else stream("tuple", element).value
     for obj in start:
-        result = join(result, obj.value if isinstance(obj, Tensor | Inst) else BOTTOM)
+        result = join(result, obj.value if isinstance(obj, (Tensor, Inst)) else BOTTOM)
     for obj in values:
         if name == "sum" and isinstance(obj, Inst):
             summed = join(special(call, obj, "__radd__", INT_V), special(call, obj, "__add__", values))
@@ -84,7 +84,7 @@ def _reduce_numbers(call: Call) -> Value:
             if obj.kind != "ndarray":
                 call.frame.computes(call.pos, call.name)
             result = join(result, obj.value)
-        elif isinstance(obj, Lit) and isinstance(obj.const, int | float) and obj is not NONE:
+        elif isinstance(obj, Lit) and isinstance(obj.const, (int, float)) and obj is not NONE:
             kind = obj.kind if obj.kind != "bool" else "int"
             result = join(result, _folded(call, name, obj) or prim(kind, obj.varies).value)
         else:
@@ -98,7 +98,7 @@ def _reduce_numbers(call: Call) -> Value:
 def _are_fixed(items: list[Value]) -> bool:
     """Whether items are one number each, the same whenever the code runs."""
     each = [next(iter(item)) if len(item) == 1 else None for item in items]
-    return all(isinstance(o, Lit) and isinstance(o.const, int | float) and not o.varies for o in each)
+    return all(isinstance(o, Lit) and isinstance(o.const, (int, float)) and not o.varies for o in each)
 
 
 def _added_up(call: Call, total: Value, items: list[Value]) -> Value:
@@ -114,7 +114,7 @@ def _folded(call: Call, name: str, obj: Lit) -> Value | None:
     if name == "sum":
         return None
     consts = [call.constant(i, "") for i in range(len(call.args))]
-    if len(consts) > 1 and all(isinstance(c, int | float) for c in consts):
+    if len(consts) > 1 and all(isinstance(c, (int, float)) for c in consts):
         made = literal((min if name == "min" else max)(consts)).value
         return varying(made) if any(isinstance(o, Lit) and o.varies for v in call.args for o in v) else made
     return None
@@ -130,11 +130,11 @@ def _number(kind: str) -> Rule:
                 result = join(result, literal({"int": int, "float": float}[kind](obj.content[0])).value)
             if isinstance(obj, Lit) and obj.varies and kind == "int":
                 return obj.value
-            if read or (isinstance(obj, Lit | Prim) and obj.varies):
+            if read or (isinstance(obj, (Lit, Prim)) and obj.varies):
                 result = join(result, prim(kind, True).value)
         if result:
             return result
-        if const is not None and isinstance(const, int | float | str) and len(call.args) == 1:
+        if const is not None and isinstance(const, (int, float, str)) and len(call.args) == 1:
             try:
                 return literal({"int": int, "float": float}[kind](const)).value
             except (ValueError, OverflowError):
@@ -147,7 +147,7 @@ def _number(kind: str) -> Rule:
 def _abs(call: Call) -> Value:
     result = BOTTOM
     for obj in call.arg(0):
-        if isinstance(obj, Lit) and isinstance(obj.const, int | float):
+        if isinstance(obj, Lit) and isinstance(obj.const, (int, float)):
             made = literal(abs(obj.const)).value
             result = join(result, varying(made) if obj.varies else made)
         elif isinstance(obj, Tensor):

@@ -59,7 +59,7 @@ def sampled(value: Value) -> Value:
         if isinstance(obj, Tensor):
             shape = None if not obj.shape else (UNRESOLVED, *obj.shape[1:])
             result = join(result, tensor(NDARRAY, obj.dtype if obj.kind == NDARRAY else None, shape).value)
-        elif isinstance(obj, LibInst | Container):
+        elif isinstance(obj, (LibInst, Container)):
             result = join(result, obj.value)
         else:
             result = join(result, unknown("a part of split data").value)

@@ -238,7 +238,7 @@ def _iter(call: Call) -> Value:
         return made.value
     for obj in call.arg(0):
         if (isinstance(obj, Stream) and ("Iterator" in obj.kind or obj.kind in _ONCE)) or (
-            isinstance(obj, Container | Tup) and obj.kind in _ONCE
+            isinstance(obj, (Container, Tup)) and obj.kind in _ONCE
         ):
             result = join(result, obj.value)
         elif isinstance(obj, Stream) and obj.kind.startswith("tf."):
@@ -253,9 +253,9 @@ def _iter(call: Call) -> Value:
 
 def _is_no_iterator(obj: Obj) -> bool:
     """Whether `next` raises on an object, which only merged calls bring there."""
-    if isinstance(obj, Tup | Container):
+    if isinstance(obj, (Tup, Container)):
         return obj.kind in _SEQUENCES
-    return isinstance(obj, Tensor | Lit | Prim)
+    return isinstance(obj, (Tensor, Lit, Prim))
 
 
 _SEQUENCES: Final = frozenset({"list", "tuple", "dict", "set", "frozenset"})

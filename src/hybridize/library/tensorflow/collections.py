@@ -142,7 +142,7 @@ def _leaves(a: Args, value: Value, found: set[str | None], depth: int = 0) -> in
         return None
     ranks: list[int] = []
     for obj in value:
-        if isinstance(obj, Tup | Container):
+        if isinstance(obj, (Tup, Container)):
             try:
                 items = a.items_of(obj)
             except Unsure:

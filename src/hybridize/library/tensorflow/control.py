@@ -61,7 +61,7 @@ def _branches(call: Call) -> Value:
 def _call_inside(call: Call, value: Value, depth: int) -> Value:
     result = BOTTOM
     for obj in value:
-        if isinstance(obj, Tup | Container | Stream) and depth < 3:
+        if isinstance(obj, (Tup, Container, Stream)) and depth < 3:
             result = join(result, _call_inside(call, call.elements(obj.value), depth + 1))
         elif not isinstance(obj, Tensor) and obj not in NONE_V and _is_callable(obj):
             result = join(result, call.call(obj.value))
@@ -71,7 +71,7 @@ def _call_inside(call: Call, value: Value, depth: int) -> Value:
 def _is_callable(obj: Obj) -> bool:
     from hybridize.domain.objects import Bound, Func, Inst, Wrapper
 
-    return isinstance(obj, Bound | Func | Wrapper | Inst)
+    return isinstance(obj, (Bound, Func, Wrapper, Inst))
 
 
 def _items(call: Call, value: Value) -> list[Value]:
@@ -188,7 +188,7 @@ def _host_function(call: Call) -> Value:
     out = call.arg(2, "Tout")
     if not out or out is NONE_V:
         return unknown("the result of a host function").value
-    dtypes = _items(call, out) if any(isinstance(o, Tup | Container) for o in out) else None
+    dtypes = _items(call, out) if any(isinstance(o, (Tup, Container)) for o in out) else None
     if dtypes is not None:
         return tup([tensor(DENSE, dtype_of(d)).value for d in dtypes]).value
     return tensor(DENSE, dtype_of(out)).value

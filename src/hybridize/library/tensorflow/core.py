@@ -89,7 +89,7 @@ def _variable(call: Call) -> Value:
     """A variable keeps the type of its initial value, which may be a function."""
     call.effect("create_variable", call.name)
     initial = call.arg(0, "initial_value")
-    functions = [o for o in initial if not isinstance(o, Tensor | Container | Tup) and _is_callable(o)]
+    functions = [o for o in initial if not isinstance(o, (Tensor, Container, Tup)) and _is_callable(o)]
     if functions and len(functions) == len(initial):
         initial = call.call(initial)
     dtype = dtype_of(call.arg(5, "dtype"))
@@ -112,7 +112,7 @@ def _indexed_slices(call: Call) -> Value:
 def _is_callable(obj: Obj) -> bool:
     from hybridize.domain.objects import Bound, Func, Wrapper
 
-    return isinstance(obj, Func | Bound | Wrapper)
+    return isinstance(obj, (Func, Bound, Wrapper))
 
 
 def _gradient(call: Call) -> Value:

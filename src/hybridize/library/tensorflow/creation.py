@@ -95,7 +95,7 @@ def _range(a: Args) -> Value:
         return a.result(dtype, (DYNAMIC if dynamic else UNRESOLVED,))
     first, last = (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
     step = numbers[2] if len(numbers) > 2 else 1
-    if step == 0 or not all(isinstance(n, int | float) for n in (first, last, step)):
+    if step == 0 or not all(isinstance(n, (int, float)) for n in (first, last, step)):
         raise Unsure
     size = max(0, ceil((last - first) / step))
     content = None
@@ -115,7 +115,7 @@ def _range_dtype(operands: list[Operand]) -> str | None:
 
 def _number(a: Args, name: str) -> int | float:
     obj = a.object(name)
-    if isinstance(obj, Lit) and isinstance(obj.const, int | float):
+    if isinstance(obj, Lit) and isinstance(obj.const, (int, float)):
         number: int | float = obj.const
         return number
     if isinstance(obj, Tensor) and obj.content and obj.shape == () and obj.content[0] >= 0:

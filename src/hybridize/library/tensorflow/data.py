@@ -286,8 +286,9 @@ def _has_run_time_dims(call: Call, value: Value, depth: int = 0) -> bool:
             parts = list(obj.items)
         elif isinstance(obj, Container) and depth < 5:
             parts = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
-        if any(_has_run_time_dims(call, part, depth + 1) for part in parts):
-            return True
+        for part in parts:
+            if _has_run_time_dims(call, part, depth + 1):
+                return True
     return False
 
 

@@ -65,7 +65,7 @@ def _padded_dtype(a: Args) -> str | None:
 def _central(a: Args) -> Shape:
     shape = a.tensor("image").known
     fraction = a.constant("central_fraction")
-    if not isinstance(fraction, float | int):
+    if not isinstance(fraction, (float, int)):
         raise Unsure
     if fraction == 1.0:
         return shape

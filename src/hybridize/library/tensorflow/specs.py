@@ -26,7 +26,7 @@ def converted(value: Value, spec: Value) -> Value:
 
 
 def _is_taken(obj: Obj, dtype: str) -> bool:
-    if not isinstance(obj, Lit | Prim):
+    if not isinstance(obj, (Lit, Prim)):
         return False
     return dtype.startswith(_TAKEN.get(obj.kind, ())) or obj.kind == dtype == "bool"
 

@@ -134,7 +134,7 @@ def _only_converts(view: FrameView, instr: Instr) -> bool:
     """Whether the test only decides to make a tensor of the array, with the dtype that it has."""
     node = view.node
     for each in walk(node) if node is not None else ():
-        if isinstance(each, ast.If | ast.IfExp) and any(
+        if isinstance(each, (ast.If, ast.IfExp)) and any(
             isinstance(part, ast.Call) and position_of(part) == instr[-1] for part in walk(each.test)
         ):
             if isinstance(each, ast.IfExp):
@@ -144,7 +144,7 @@ def _only_converts(view: FrameView, instr: Instr) -> bool:
 
 
 def _given(node: ast.stmt) -> ast.expr | None:
-    return node.value if isinstance(node, ast.Assign | ast.Return) else None
+    return node.value if isinstance(node, (ast.Assign, ast.Return)) else None
 
 
 def _is_neutral(node: ast.stmt) -> bool:
@@ -153,7 +153,7 @@ def _is_neutral(node: ast.stmt) -> bool:
 
 
 def _converts(view: FrameView, node: ast.expr | None) -> bool:
-    if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Name | ast.Attribute):
+    if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
         return False
     for made in view.instructions():
         if made[0] == Op.CALL and made[-1] == position_of(node) and not _CONVERTING.isdisjoint(view.names(made[2])):

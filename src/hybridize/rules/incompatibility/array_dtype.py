@@ -117,7 +117,7 @@ def _dtypes(view: FrameView, slot: int) -> frozenset[str]:
         if isinstance(obj, Tensor) and obj.dtype and obj.kind != SYMBOLIC:
             if obj.kind != NDARRAY or view.symbolic(slot):
                 found.add(obj.dtype)
-        elif isinstance(obj, Lit | Prim) and obj.kind == "float":
+        elif isinstance(obj, (Lit, Prim)) and obj.kind == "float":
             found.add("python float")
     return frozenset(found)
 

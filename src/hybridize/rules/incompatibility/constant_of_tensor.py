@@ -29,7 +29,7 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 
 def _is_shape(obj: Obj) -> bool:
-    return isinstance(obj, Tup | Stream) and obj.kind == SHAPE_KIND
+    return isinstance(obj, (Tup, Stream)) and obj.kind == SHAPE_KIND
 
 
 RULE = Rule(

@@ -222,7 +222,7 @@ def _classes(value: Value) -> Iterator[Obj]:
         if isinstance(obj, Tup):
             for item in obj.items:
                 yield from _classes(item)
-        elif isinstance(obj, Class | Lib):
+        elif isinstance(obj, (Class, Lib)):
             yield obj
 
 

@@ -47,7 +47,7 @@ def _cell(view: FrameView, instr: Instr) -> tuple[Heap, str, Cell] | None:
     if len(owners) != 1:
         return None
     (owner,) = owners
-    if not isinstance(owner, Inst | Container) or owner.site[0] is not view.code:
+    if not isinstance(owner, (Inst, Container)) or owner.site[0] is not view.code:
         return None
     if instr[0] == Op.SET_ATTR:
         cell = owner.fields.get(instr[3]) if isinstance(owner, Inst) else None

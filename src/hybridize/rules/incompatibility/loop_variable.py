@@ -80,13 +80,13 @@ def _has_open_signature(view: FrameView) -> bool:
 
 def _is_closed(signature: ast.expr) -> bool:
     """Whether a signature is written as sequences of specs whose dims are all numbers."""
-    if isinstance(signature, ast.List | ast.Tuple):
+    if isinstance(signature, (ast.List, ast.Tuple)):
         return all(_is_closed(part) for part in signature.elts)
     if not isinstance(signature, ast.Call):
         return False
     shapes = [*signature.args[:1], *(k.value for k in signature.keywords if k.arg == "shape")]
     return len(shapes) == 1 and all(
-        isinstance(shape, ast.List | ast.Tuple)
+        isinstance(shape, (ast.List, ast.Tuple))
         and all(isinstance(dim, ast.Constant) and isinstance(dim.value, int) for dim in shape.elts)
         for shape in shapes
     )
@@ -191,7 +191,7 @@ def _shape_change(flow: Control, before: Value, made: Instr, head: int, invarian
     op = made[0]
     if op in (Op.BINARY, Op.INPLACE) and any(_is(flow, s, head, 0) for s in made[3:5]):
         other = made[4] if _is(flow, made[3], head, 0) else made[3]
-        if all(isinstance(o, Container | Tup) for o in (*before, *flow.view.value(other))) and made[2] == "+":
+        if all(isinstance(o, (Container, Tup)) for o in (*before, *flow.view.value(other))) and made[2] == "+":
             return "it grows" if flow.view.value(other) else None
         if made[2] in _ELEMENTWISE and not invariant:
             return _broadcast(before, flow.view.value(other))
@@ -243,7 +243,7 @@ def _rank_by_index(flow: Control, index: int) -> str | None:
     for slot in slots:
         value = flow.view.value(slot)
         more += value == NONE_V
-        fewer += bool(value) and all(isinstance(o, Lit | Prim) and o.kind == "int" for o in value)
+        fewer += bool(value) and all(isinstance(o, (Lit, Prim)) and o.kind == "int" for o in value)
     return None if more == fewer else "its rank grows" if more > fewer else "its rank shrinks"
 
 

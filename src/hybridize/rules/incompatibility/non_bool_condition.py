@@ -31,7 +31,7 @@ def scan_not(view: FrameView, instr: Instr) -> Iterator[Hit]:
 
 def _check(view: FrameView, slot: int, instr: Instr, op: Op) -> Iterator[Hit]:
     value = view.value(slot)
-    if not any(isinstance(o, Tensor | Prim | Lit) for o in value):
+    if not any(isinstance(o, (Tensor, Prim, Lit)) for o in value):
         return
     made = view.definition(slot)
     if made is not None and made[0] == Op.COMPARE:
@@ -44,7 +44,7 @@ def _check(view: FrameView, slot: int, instr: Instr, op: Op) -> Iterator[Hit]:
     wrong = sorted(d for d in dtypes if d != "bool")
     if not wrong or any(s.instr is instr and not flow.runs(s) for s in flow.structure.of(op)):
         return
-    certain = len(wrong) == len(dtypes) and all(isinstance(o, Tensor | Prim | Lit) for o in value)
+    certain = len(wrong) == len(dtypes) and all(isinstance(o, (Tensor, Prim, Lit)) for o in value)
     level = Level.ERROR if certain else Level.WARNING
     yield Hit(instr[-1], f"takes the truth of a symbolic `{wrong[0]}` tensor", mask, level=level)
 
@@ -55,7 +55,7 @@ def _dtypes(flow: Control, slot: int) -> set[str]:
     for obj in flow.view.value(slot):
         if isinstance(obj, Tensor) and obj.dtype is not None:
             found.add(obj.dtype)
-        elif isinstance(obj, Lit | Prim) and obj.kind in PYTHON_DTYPES:
+        elif isinstance(obj, (Lit, Prim)) and obj.kind in PYTHON_DTYPES:
             found.add(PYTHON_DTYPES[obj.kind])
     return found
 

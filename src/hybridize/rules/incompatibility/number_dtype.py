@@ -58,7 +58,7 @@ def _other(view: FrameView, slot: int) -> str | None:
             if obj.dtype is None or obj.kind == SYMBOLIC or (obj.kind == NDARRAY and not view.symbolic(slot)):
                 return None
             found.add(obj.dtype)
-        elif isinstance(obj, Lit | Prim) and obj.kind == "float":
+        elif isinstance(obj, (Lit, Prim)) and obj.kind == "float":
             found.add(_PYTHON_FLOAT)
         else:
             return None
@@ -68,7 +68,7 @@ def _other(view: FrameView, slot: int) -> str | None:
 def _dtype(view: FrameView, slot: int, depth: int) -> str | None:
     """The dtype of the tensor that a Python number becomes; None where that cannot be told."""
     value = view.value(slot)
-    kinds = {o.kind for o in value if isinstance(o, Lit | Prim)}
+    kinds = {o.kind for o in value if isinstance(o, (Lit, Prim))}
     if not depth or len(kinds) != 1 or any(isinstance(o, Tensor) for o in value):
         return None
     made = view.definition(slot)

@@ -56,7 +56,7 @@ def _takes_name(name: str) -> bool:
 def _refused(obj: Obj) -> bool:
     if isinstance(obj, Lit):
         return obj is not NONE and (obj.kind != "str" or (obj.const != "" and not _VALID.fullmatch(obj.const)))
-    return (isinstance(obj, Prim) and obj.kind in ("int", "float", "bool")) or isinstance(obj, Tensor | Tup | Container)
+    return (isinstance(obj, Prim) and obj.kind in ("int", "float", "bool")) or isinstance(obj, (Tensor, Tup, Container))
 
 
 RULE = Rule(

@@ -120,7 +120,7 @@ def _neutral_operand(view: FrameView, use: Instr, slot: int, part: Part) -> bool
     if use[2] == "%" and any(isinstance(o, Lit) and o.kind == "str" and "%s" not in o.const for o in other):
         return part.kind in _NUMBERS
     if use[0] == Op.COMPARE and part.kind in _NUMBERS and use[2] in ("<", "<=", ">", ">=", "==", "!="):
-        return all(isinstance(o, Lit | Prim) and o.kind in _NUMBERS for o in other) and _decides(view, use)
+        return all(isinstance(o, (Lit, Prim)) and o.kind in _NUMBERS for o in other) and _decides(view, use)
     wanted = {"float": ("float32",), "int": ("int32",)}.get(part.kind)
     return wanted is not None and all(isinstance(o, Tensor) and o.kind != NDARRAY and o.dtype in wanted for o in other)
 

@@ -125,8 +125,8 @@ def _indexed_by_python(view: FrameView, owner: int, value: Value) -> bool:
     if any(isinstance(o, Tensor) for o in value):
         return not view.symbolic(owner)  # an array that stays one
     return any(
-        isinstance(o, Tup | Container)
-        or (isinstance(o, Lit | Prim) and o.kind in ("str", "bytes"))
+        isinstance(o, (Tup, Container))
+        or (isinstance(o, (Lit, Prim)) and o.kind in ("str", "bytes"))
         or (isinstance(o, Stream) and o.kind in _SEQUENCES)
         for o in value
     )
@@ -143,8 +143,8 @@ def _indices(view: FrameView, slot: int) -> list[int]:
 
 def _is_sequence(value: Value) -> bool:
     """Whether a value is a sequence or text; one that may be a number, too, is most likely that here."""
-    texts = [isinstance(o, Container | Tup) or (isinstance(o, Lit) and o.kind == "str") for o in value]
-    return any(texts) and not any(isinstance(o, Lit | Prim) and o.kind in ("int", "float") for o in value)
+    texts = [isinstance(o, (Container, Tup)) or (isinstance(o, Lit) and o.kind == "str") for o in value]
+    return any(texts) and not any(isinstance(o, (Lit, Prim)) and o.kind in ("int", "float") for o in value)
 
 
 def repeat(view: FrameView, instr: Instr) -> Iterator[Hit]:

@@ -51,7 +51,7 @@ def _specs(view: FrameView, instr: Instr) -> list[str]:
 
 def percent(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`"%.2f" % t`."""
-    texts = [o for o in view.value(instr[3]) if isinstance(o, Lit | Prim) and o.kind == "str"]
+    texts = [o for o in view.value(instr[3]) if isinstance(o, (Lit, Prim)) and o.kind == "str"]
     if not texts:
         return
     made = view.definition(instr[4])

@@ -16,7 +16,7 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     flow = control(view)
     mask = flow.tensor(instr[2])
     if mask and all(flow.runs(s) for s in flow.structure.of(Op.ASSERT) if s.instr is instr):
-        merged = any(isinstance(o, Lit | Prim | Unknown) for o in view.value(instr[2]))
+        merged = any(isinstance(o, (Lit, Prim, Unknown)) for o in view.value(instr[2]))
         yield Hit(instr[-1], "asserts a symbolic tensor", mask, sure=not merged)
 
 

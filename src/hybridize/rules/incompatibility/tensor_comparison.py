@@ -82,7 +82,7 @@ def compare(view: FrameView, instr: Instr) -> Iterator[Hit]:
     if not containers:
         return
     inner = elements(frozenset(containers))
-    if any(isinstance(o, Tensor | Lit | Prim) and o is not NONE for o in inner):
+    if any(isinstance(o, (Tensor, Lit, Prim)) and o is not NONE for o in inner):
         needs = tensor_or_number(view, left) or (
             view.symbolic(right) if has_tensor(inner) and _comparable(view, left) else 0
         )
@@ -97,7 +97,7 @@ def _sequence(obj: object) -> bool:
 
 
 def _comparable(view: FrameView, slot: int) -> bool:
-    return any(isinstance(o, Lit | Prim | Tensor) and o is not NONE and o.kind != "str" for o in view.value(slot))
+    return any(isinstance(o, (Lit, Prim, Tensor)) and o is not NONE and o.kind != "str" for o in view.value(slot))
 
 
 RULE = Rule(

@@ -25,7 +25,10 @@ _ITERATING: Final = {
 
 
 def _starred(parts: tuple[tuple[int, bool], ...]) -> bool:
-    return any(starred for _, starred in parts)
+    for _, starred in parts:
+        if starred:
+            return True
+    return False
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:

@@ -108,7 +108,7 @@ def _wants_number(view: FrameView, use: Instr, slot: int) -> bool:
     if use[0] not in (Op.BINARY, Op.INPLACE):
         return False
     others = [o for s in use[3:5] if s != slot for o in view.value(s)]
-    if any(isinstance(o, Lit | Prim) and o.kind == "float" for o in others):
+    if any(isinstance(o, (Lit, Prim)) and o.kind == "float" for o in others):
         return True
     tensors = [o for o in others if isinstance(o, Tensor)]
     if any((o.dtype or "").startswith(("float", "bfloat", "complex")) for o in tensors):

@@ -106,13 +106,18 @@ def _led_to(project: ProjectView, files: frozenset[str]) -> set[Frame]:
 def _seeds(project: ProjectView) -> tuple[bool, frozenset[str]]:
     """Whether the seed is set for all the project, else the scripts and tests that set it for themselves."""
     frames = [frame for found in project.solution.frames.values() for frame in found]
-    seeding = [
-        f for f in frames if any(e.kind in ("random", "state") and e.detail in _SEEDS for e in f.effects.values())
-    ]
+    seeding = [f for f in frames if _sets_seed(f)]
     files = _programs(seeding)
     imported = _imported(project) if files else frozenset()
     everywhere = any(not is_test_path(path) and _stem(path) in imported for path in files)
     return everywhere, frozenset(files)
+
+
+def _sets_seed(frame: Frame) -> bool:
+    for effect in frame.effects.values():
+        if effect.detail in _SEEDS and effect.kind in ("random", "state"):
+            return True
+    return False
 
 
 def _programs(frames: list[Frame]) -> set[str]:

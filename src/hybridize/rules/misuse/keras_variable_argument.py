@@ -47,7 +47,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 
 def _assigns(frame: Frame) -> bool:
-    return any(i[0] == Op.ATTR and i[3] in _ASSIGNS for i in index_of(frame.code).flat)
+    return not index_of(frame.code).attributes.keys().isdisjoint(_ASSIGNS)
 
 
 def _from_keras(project: ProjectView, frame: Frame, slot: int) -> bool:
@@ -80,7 +80,7 @@ def _stored_from_keras(project: ProjectView, frame: Frame, slot: int, name: str 
 
 
 def _is_keras(project: ProjectView, obj: Obj) -> bool:
-    if not isinstance(obj, Inst | LibInst):
+    if not isinstance(obj, (Inst, LibInst)):
         return False
     return any(name.startswith("keras.") for name in project.solution.engine.mro_names(obj))
 

@@ -24,7 +24,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """A parameter that is called as a layer, and receives values from several makers, none of them built before."""
     project = function.project
     for index, param in enumerate(function.code.params):
-        given = {o for f in function.frames for o in f.args[index] if isinstance(o, Inst | LibInst)}
+        given = {o for f in function.frames for o in f.args[index] if isinstance(o, (Inst, LibInst))}
         found: set[Inst | LibInst] = {o for o in given if _is_lazy(project, o)}
         if not any(_calls(frame, param.slot) for frame in function.frames):
             found = set()
@@ -44,7 +44,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 
 def _is_lazy(project: ProjectView, obj: Obj) -> bool:
-    if not isinstance(obj, Inst | LibInst) or is_built(project, obj):
+    if not isinstance(obj, (Inst, LibInst)) or is_built(project, obj):
         return False
     return owns_weights(project, obj) or (
         isinstance(obj, Inst) and builds_weights(project, frozenset({obj.cls})) is not None

@@ -21,7 +21,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Parameters that receive several optimizers, none of which has its variables yet."""
     for i, param in enumerate(function.code.params):
         found = {o for f in function.frames for o in f.args[i] if is_optimizer(function.project, o)}
-        if len(found) < 2 or all(isinstance(o, Inst | LibInst) and is_built(function.project, o) for o in found):
+        if len(found) < 2 or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
             continue
         extents = function.project.extents
         for frame in sorted(extents.frames(extents.of_all(function.frames) & _stepping(function.project)), key=_number):
@@ -55,7 +55,7 @@ def _by_key(function: FunctionView) -> Iterator[Hit]:
 def _has_several(project: ProjectView, container: Container) -> bool:
     """Whether a list or dictionary holds optimizers that have no variables yet, and more than one."""
     held = [o for cell in container.fields.values() for o in cell.value]
-    lazy = [o for o in held if is_optimizer(project, o) and isinstance(o, Inst | LibInst) and not is_built(project, o)]
+    lazy = [o for o in held if is_optimizer(project, o) and isinstance(o, (Inst, LibInst)) and not is_built(project, o)]
     return bool(lazy) and (len(container.fields) > 1 or container.rest is not None)
 
 

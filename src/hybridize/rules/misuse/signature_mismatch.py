@@ -142,7 +142,7 @@ def _surplus(function: FunctionView, items: int) -> Iterator[Hit]:
 def _other_than_default(param: Param, func: Func, given: Value) -> str:
     """What the signature leaves out always has its default."""
     default = func.defaults.get(param.name)
-    if not default or not given or default & given or not all(isinstance(o, Lit | Tensor) for o in default | given):
+    if not default or not given or default & given or not all(isinstance(o, (Lit, Tensor)) for o in default | given):
         return ""
     return f"it leaves out `{param.name}`, which only its default fits"
 
@@ -162,7 +162,7 @@ def _structure_mismatch(spec: Obj, given: Obj) -> str:
 
 
 def _kind(obj: Obj) -> str:
-    return obj.kind if isinstance(obj, Tup | Container) and obj.kind in ("list", "tuple", "dict") else ""
+    return obj.kind if isinstance(obj, (Tup, Container)) and obj.kind in ("list", "tuple", "dict") else ""
 
 
 def _is_exact(obj: Obj) -> TypeGuard[Tup | Container]:
@@ -173,7 +173,7 @@ def _level_of(given: Value, wrong: str, frame: Frame) -> Level | None:
     if wrong.endswith((_SHORT, _SOMETIMES)):
         return Level.WARNING
     if wrong.endswith(_NUMBER):  # what is made of it comes back as a tensor too
-        numbers = any(isinstance(o, Lit | Prim) and o.kind in ("int", "float") for o in frame.ret)
+        numbers = any(isinstance(o, (Lit, Prim)) and o.kind in ("int", "float") for o in frame.ret)
         return Level.WARNING if numbers else Level.INFO
     is_array = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in given)
     return Level.WARNING if is_array and " is " in wrong else None
@@ -182,8 +182,8 @@ def _level_of(given: Value, wrong: str, frame: Frame) -> Level | None:
 def _object_mismatch(obj: object, shape: Shape, dtype: str | None) -> str:
     if obj is NONE:
         return "is None, not a tensor"
-    text = isinstance(obj, Lit | Prim) and obj.kind in ("str", "bytes")
-    if dtype is not None and isinstance(obj, Lit | Prim) and text != (dtype == "string"):
+    text = isinstance(obj, (Lit, Prim)) and obj.kind in ("str", "bytes")
+    if dtype is not None and isinstance(obj, (Lit, Prim)) and text != (dtype == "string"):
         return f"is a {'text' if text else 'number'}, not {dtype}"
     if (
         isinstance(obj, Lit)
@@ -192,9 +192,9 @@ def _object_mismatch(obj: object, shape: Shape, dtype: str | None) -> str:
         and dtype.startswith(("int", "uint"))
     ):
         return f"is a float, not {dtype}"
-    if isinstance(obj, Lit) and isinstance(obj.const, bool | int | float) and shape is not None and len(shape) > 0:
+    if isinstance(obj, Lit) and isinstance(obj.const, (bool, int, float)) and shape is not None and len(shape) > 0:
         return f"is a number, not of rank {len(shape)}"
-    if isinstance(obj, Lit) and isinstance(obj.const, int | float):
+    if isinstance(obj, Lit) and isinstance(obj.const, (int, float)):
         return _NUMBER
     if isinstance(obj, Tensor) and obj.kind in (RAGGED, SPARSE):
         return f"is a {obj.kind} tensor, not a dense one"

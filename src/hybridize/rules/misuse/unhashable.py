@@ -103,7 +103,7 @@ def _problems(
             yield f"is a `{obj.cls}`, which TensorFlow takes apart and cannot make again", ()
         elif isinstance(obj, Wrapper) and obj.kind == "slice" and not receiver:
             yield "is a slice, which Python does not hash before 3.12", ()
-        elif depth and isinstance(obj, Container | Tup) and not receiver:
+        elif depth and isinstance(obj, (Container, Tup)) and not receiver:
             for item in parts(obj):
                 yield from _known_problems(project, item, False, depth - 1)
 

@@ -72,7 +72,7 @@ def _step(tree: ast.Module, line: int, updates: Sequence[int]) -> Step | None:
     found: Step | None = None
     outer: list[ast.For | ast.While] = []
     for node in walk(tree):  # outer loops come before inner ones
-        if isinstance(node, ast.For | ast.While) and _holds(node, line):
+        if isinstance(node, (ast.For, ast.While)) and _holds(node, line):
             inside = [u for u in updates if _holds(node, u) and u >= line]
             if inside:
                 outer.append(node)

@@ -67,14 +67,14 @@ def _is_one_of_many(function: FunctionView, caller: Frame, made: Instr, pos: int
     sites = {(c, at) for c in caller.callers for at, callee in c.calls if callee is caller}
     if caller.code.kind != "module" and (len(sites) != 1 or any(runs_often(c, at) for c, at in sites)):
         return False
-    objects = [o for o in caller.vals[made[1]] or () if isinstance(o, Inst | LibInst)]
+    objects = [o for o in caller.vals[made[1]] or () if isinstance(o, (Inst, LibInst))]
     places = _places(caller, made)
     return bool(objects) and (len(places) > _FEW or any(at in index_of(code).looped for code, at in places))
 
 
 def _places(caller: Frame, made: Instr) -> frozenset[tuple[Code, int]]:
     """Where the objects are made that a loop goes through."""
-    return frozenset(o.site for o in caller.vals[made[1]] or () if isinstance(o, Inst | LibInst))
+    return frozenset(o.site for o in caller.vals[made[1]] or () if isinstance(o, (Inst, LibInst)))
 
 
 def _loops_around(caller: Frame, pos: int) -> int:

@@ -56,7 +56,7 @@ def _is_plain(obj: Container) -> bool:
     """Whether what is in a list or dictionary are Python numbers and strings."""
     values = [cell.value for cell in obj.fields.values()] + ([obj.rest.value] if obj.rest is not None else [])
     found = [o for value in values for o in value]
-    return obj.kind in ("list", "dict") and bool(found) and all(isinstance(o, Lit | Prim) for o in found)
+    return obj.kind in ("list", "dict") and bool(found) and all(isinstance(o, (Lit, Prim)) for o in found)
 
 
 def _often(writes: Collection[tuple[Frame, int]], caller: Frame, pos: int) -> bool:

@@ -37,7 +37,7 @@ def _is_mixed(function: FunctionView, reason: Reason) -> bool:
     if function.project.solution.world.is_small:
         return False
     values = [reason.frame.vals[slot] or frozenset() for slot in stored(reason.frame, reason.effect.position)]
-    return any(isinstance(o, Inst | LibInst | Unknown) for value in values for o in value)
+    return any(isinstance(o, (Inst, LibInst, Unknown)) for value in values for o in value)
 
 
 def _is_assigned(reason: Reason) -> bool:

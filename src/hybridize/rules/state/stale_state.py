@@ -69,7 +69,7 @@ def _is_local(place: Place, frame: Frame, doubt: Doubt) -> bool:
 
 
 def _place(hit: Hit) -> Place:
-    assert isinstance(hit.subject, Cell | Container)
+    assert isinstance(hit.subject, (Cell, Container))
     return hit.subject
 
 

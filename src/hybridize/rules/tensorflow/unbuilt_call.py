@@ -112,7 +112,7 @@ def _explicitly_built(project: ProjectView) -> frozenset[object]:
         for frames in project.solution.frames.values():
             for frame in frames:
                 for instr in index_of(frame.code).attributes.get("build", ()):
-                    found |= {o for o in frame.vals[instr[2]] or () if isinstance(o, Inst | LibInst)}
+                    found |= {o for o in frame.vals[instr[2]] or () if isinstance(o, (Inst, LibInst))}
         return frozenset(found)
 
     return project.shared("explicitly built layers", find)
@@ -149,7 +149,7 @@ def _first_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
         if instr[0] != Op.CALL:
             continue
         for obj in frame.vals[instr[2]] or ():
-            if isinstance(obj, LibInst | Inst) and owns_weights(project, obj) and not is_built(project, obj):
+            if isinstance(obj, (LibInst, Inst)) and owns_weights(project, obj) and not is_built(project, obj):
                 return instr[-1], f"`{_class_name(obj)}`"
             if isinstance(obj, Unknown) and frame.code.name == "call":
                 return instr[-1], "a layer that it calls"  # as far as anybody can tell
