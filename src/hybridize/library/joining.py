@@ -64,7 +64,7 @@ def concatenated(engine: Any, frame: Any, sides: list[Any], pos: int) -> Value:
 
 def is_shape(obj: Obj) -> bool:
     """Whether an object is a `TensorShape`."""
-    return isinstance(obj, Tup | Stream) and obj.kind == SHAPE_KIND
+    return isinstance(obj, (Tup, Stream)) and obj.kind == SHAPE_KIND
 
 
 def joined_shapes(engine: Any, frame: Any, x: Obj, y: Obj, pos: int) -> Value:

@@ -62,7 +62,7 @@ def leaves(call: Call, value: Value, depth: int = 0) -> list[Value] | None:
     """The leaves of a structure in TensorFlow's order, dictionaries by their keys; None where that is not known."""
     (obj,) = value if len(value) == 1 else (None,)
     if obj is None:
-        held = any(isinstance(o, Tup | Container | Stream) for o in value)
+        held = any(isinstance(o, (Tup, Container, Stream)) for o in value)
         return None if held or not value else [value]
     parts: list[Value]
     if isinstance(obj, Tup) and obj.kind != "TensorShape":
@@ -77,7 +77,7 @@ def leaves(call: Call, value: Value, depth: int = 0) -> list[Value] | None:
             keys.sort()
         parts = [call.engine.read(call.frame, obj.fields[key]) for key in keys]
     else:
-        return None if isinstance(obj, Container | Stream) else [value]
+        return None if isinstance(obj, (Container, Stream)) else [value]
     found: list[Value] = []
     for part in parts:
         inner = leaves(call, part, depth + 1) if depth < _NESTING else None

@@ -67,7 +67,7 @@ def _is_special(cls: Class, name: str) -> bool:
         if any(hook in base.fields for hook in ("__getattribute__", "__setattr__", "__slots__")):
             return True
         cell = base.fields.get(name)
-        if cell is not None and any(isinstance(o, Func | Heap) for o in cell.value):
+        if cell is not None and any(isinstance(o, (Func, Heap)) for o in cell.value):
             return True
     return False
 

@@ -61,7 +61,7 @@ def _comment(file: SourceFile, here: list[Use], line: int, name: str) -> TextEdi
         node
         for use in here
         for node in walk(use.statement)
-        if isinstance(node, ast.Constant | ast.JoinedStr) and start(node)[0] <= line < end(node)[0]
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and start(node)[0] <= line < end(node)[0]
     ]
     if strings or text.endswith(b"\\"):
         raise NotOffered(f"line {line} has no room for a comment")

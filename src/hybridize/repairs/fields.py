@@ -252,7 +252,7 @@ def _some(block: list[ast.stmt], writes: list[ast.stmt]) -> bool:
 
 
 def _leaves(block: list[ast.stmt]) -> bool:
-    return bool(block) and isinstance(block[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+    return bool(block) and isinstance(block[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
 def is_filled(use: Use) -> bool:
@@ -274,5 +274,5 @@ def holds_new(uses: list[Use]) -> bool:
     values = [getattr(use.statement, "value", None) for use in uses if use.kind != "read"]
     empty = ("list()", "dict()")
     return bool(values) and all(
-        isinstance(v, ast.List | ast.Dict) or (isinstance(v, ast.Call) and ast.unparse(v) in empty) for v in values
+        isinstance(v, (ast.List, ast.Dict)) or (isinstance(v, ast.Call) and ast.unparse(v) in empty) for v in values
     )

@@ -88,7 +88,7 @@ class Order:
             return False
         stored = [n.id for n in walk(own) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         for statement in walk(own):
-            if not isinstance(statement, ast.Assign | ast.Expr) or not isinstance(statement.value, ast.Call):
+            if not isinstance(statement, (ast.Assign, ast.Expr)) or not isinstance(statement.value, ast.Call):
                 continue
             target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
             same = bool(text) and stable_text(own, statement.value.func) == text
@@ -145,7 +145,7 @@ def stable_text(function: ast.AST | None, node: ast.expr) -> str:
         node = node.value
     if not isinstance(node, ast.Name) or not isinstance(function, FunctionNode):
         return ""
-    stored = [n for n in walk(function) if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Store)]
+    stored = [n for n in walk(function) if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Store)]
     if any(isinstance(n, ast.Name) and n.id == node.id for n in stored):
         return ""
     if any(isinstance(n, ast.Attribute) and n.attr in names for n in stored):

@@ -19,7 +19,7 @@ def _by_name(what: str) -> Rule:
         for obj in call.arg(0, "identifier"):
             text = getattr(obj, "const", None)
             if not isinstance(text, str):
-                keeps = isinstance(obj, Func | Inst | Bound | LibInst) or obj is NONE
+                keeps = isinstance(obj, (Func, Inst, Bound, LibInst)) or obj is NONE
                 result = join(result, obj.value if keeps else unknown(what).value)
                 continue
             camel = "".join(part[:1].upper() + part[1:] for part in text.split("_"))

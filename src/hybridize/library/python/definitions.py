@@ -166,8 +166,8 @@ class _Copier:
             return twin.value
         if isinstance(obj, LibInst) and depth > 0 and obj.cls == "types.SimpleNamespace":
             namesake = self.call.engine.library_instance(self.call.frame, self.call.pos, obj.cls)
-            if (obj, depth) not in self.done and obj is not namesake:
-                self.done.add((obj, depth))
+            self.made[obj, depth] = namesake.value
+            if obj is not namesake:
                 self.call.engine.read(self.call.frame, obj.absent(EVERY))
                 self._fill_fields(obj, namesake, depth)
             return namesake.value

@@ -128,7 +128,7 @@ def _called(call: Call) -> Value:
     types = unknown("the class of an argument").value
     own = call.method(call.receiver, "dispatch", *[types for _ in call.args])
     result = BOTTOM
-    if any(isinstance(o, Func | Wrapper) for o in own):
+    if any(isinstance(o, (Func, Wrapper)) for o in own):
         result = call.engine.call_value(call.frame, call.pos, own, call.args, call.kwargs)
     if not chosen or len(chosen) > _MOST:
         call.effect("unknown_call", f"a call of a dispatcher, {call.name}", call.receiver)
@@ -166,7 +166,7 @@ def _derives(kind: Value, base: Value) -> bool:
     if len(kind) != 1 or len(base) != 1:
         return False
     ((below,), (above,)) = kind, base
-    return isinstance(below, Class) and isinstance(above, Class | Lib) and above in below.mro
+    return isinstance(below, Class) and isinstance(above, (Class, Lib)) and above in below.mro
 
 
 def is_dispatcher(obj: Obj) -> bool:

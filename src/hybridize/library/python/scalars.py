@@ -164,7 +164,7 @@ def _round(call: Call) -> Value:
     for obj in call.arg(0):
         if isinstance(obj, Tensor):
             result = join(result, obj.value)
-        elif isinstance(obj, Lit) and isinstance(obj.const, int | float) and len(call.args) == 1 and not call.kwargs:
+        elif isinstance(obj, Lit) and isinstance(obj.const, (int, float)) and len(call.args) == 1 and not call.kwargs:
             made = literal(round(obj.const)).value if isfinite(obj.const) else BOTTOM
             result = join(result, varying(made) if obj.varies else made)
         else:
