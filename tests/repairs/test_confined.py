@@ -83,7 +83,7 @@ def test_tests_and_notebooks_read_too(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     assert not is_offered(report(tmp_path / "a", CODE, test_layer_dot_py=reads))
     (tmp_path / "b").mkdir()
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cell: dict[str, object] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     cell["source"] = ["from program import layer\n", "print(layer.kept)\n"]
     notebook = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
     assert not is_offered(report(tmp_path / "b", CODE, look_dot_ipynb=notebook))

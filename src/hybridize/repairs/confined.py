@@ -40,9 +40,6 @@ def _confined(bench: Bench, owner: Inst, name: str, known: tuple[str, ...], *, c
     owners = bench.instances(owner)
     if any(_is_special(o.cls, name) for o in owners if isinstance(o, Inst)):
         raise NotOffered(f"the class has a say in what `{name}` is")
-    seen = looked_through(bench, owners, name)
-    if seen:
-        raise NotOffered(f"all fields are read ({seen})")
     uses = all_uses(bench, owners, name)
     order = Order(bench, owners, uses)
     getters: list[str] = []
@@ -56,6 +53,9 @@ def _confined(bench: Bench, owner: Inst, name: str, known: tuple[str, ...], *, c
             first = min(rest, key=lambda u: u.node.lineno)
             raise NotOffered(f"`{name}` is read at {first.file.path}:{first.node.lineno}")
         getters.append(getattr(rest[0].function, "name", ""))
+    seen = looked_through(bench, owners, name)
+    if seen:
+        raise NotOffered(f"all fields are read ({seen})")
     return Confined(tuple(uses), tuple(dict.fromkeys(getters)))
 
 

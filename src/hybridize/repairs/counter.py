@@ -13,6 +13,7 @@ from hybridize.records import dataclass
 from hybridize.repairs.bench import NOTHING, Bench, may_be_tensor, numbers
 from hybridize.repairs.fields import Use, field_of, field_uses, global_uses, is_constructor
 from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Repair, RepairExample, TextEdit
+from hybridize.repairs.settings import propose_setting
 from hybridize.repairs.text import SourceFile, end, start
 from hybridize.source.syntax import walk
 
@@ -36,6 +37,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     """A number that begins as a constant and changes only by assignments."""
     reason = cause.reason
     if reason is None:
+        yield from propose_setting(bench, cause)
         return
     effect = reason.effect
     field = field_of(cause)
@@ -50,6 +52,9 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     else:
         return
     kind = _kind(value)
+    if effect.kind == "global" and any(isinstance(o, Lit) and o.const is None for o in value):
+        yield from propose_setting(bench, cause)
+        return
     if not uses or kind is None:
         return
     edits, imports = _edits(bench, cause, uses, kind)
@@ -281,7 +286,12 @@ REPAIR = Repair(
     summary="A Python counter, flag or sum that outlives the call becomes a `tf.Variable`.",
     details="""Python state changes once per trace; a `tf.Variable` changes at every call. `self.steps = 0` becomes
 `tf.Variable(0, dtype=tf.int64, trainable=False)`, `self.steps += 1` becomes `self.steps.assign_add(1)`, and who reads
-it outside of graphs gets a Python number as before: `int(self.steps)`. Offered where every use in the project is known.
+it outside of graphs gets a Python number as before: `int(self.steps)`. So do flags and numbers that setters or other
+code write and a graph only reads: `if self.training:` stays as it is, `x * (1.0 - self.rate)` becomes
+`x * tf.cast(1.0 - self.rate, tf.float32)`, and a variable that begins as None and gets its value from the function that
+first asks for it begins with that value. With Keras 2 the `training` of a dropout layer may be such a flag. Offered
+where every use in the project is known, and nowhere where Python itself decides by the value: not for sizes, indices, keys,
+`is`, or the `training` of Keras 3.
 Not safe, because code elsewhere may read the attribute, and a Keras model that owns a variable saves it.""",
     propose=propose,
     examples=(

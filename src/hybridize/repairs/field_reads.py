@@ -8,6 +8,7 @@ from typing import Final
 
 from hybridize.domain.objects import Class, Heap, Inst, Lit, Tup, Unknown, Value
 from hybridize.program.ir import Code
+from hybridize.regex import regex
 from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.fields import Use, kind_of_use, owned_by_another, receiver, says_name
 from hybridize.repairs.model import NotOffered
@@ -16,7 +17,9 @@ from hybridize.repairs.text import SourceFile
 #: Built-in and library functions that look at all fields of an object, by the last part of their names.
 _WHOLE: Final = frozenset("vars dir copy deepcopy dump dumps getmembers asdict astuple attrgetter pprint".split())
 #: What one of these calls must be written with, as a quick look at a file.
-_WORDS: Final = tuple("vars( dir( getattr( copy( dump( dumps( getmembers( asdict( astuple( pprint( __dict__".split())
+_WORDS: Final = regex(
+    r"\b(?:vars|dir|getattr|copy|deepcopy|dumps?|getmembers|asdict|astuple|attrgetter|pprint)\(|__dict__"
+)
 _DEEP: Final = 2000
 
 
@@ -45,13 +48,14 @@ def _files(bench: Bench, name: str) -> Iterator[SourceFile]:
     for module in bench.project.solution.program.modules.values():
         text = module.text.text if module.text is not None else ""
         if name in text and says_name(bench, module.code.path, text, name):
-            file = _readable(bench, module.code.path)
+            file = readable(bench, module.code.path)
             if file is None:
                 raise NotOffered(f"{module.code.path} cannot be read")
             yield file
 
 
-def _readable(bench: Bench, path: str) -> SourceFile | None:
+def readable(bench: Bench, path: str) -> SourceFile | None:
+    """A file of the project; notebooks, too, which are not rewritten."""
     file = bench.file(path)
     tree = bench.project.module(path) if file is None else None
     if tree is None:
@@ -79,7 +83,7 @@ def _whole_reads(bench: Bench) -> Iterator[tuple[str, int, Value, frozenset[obje
     """The places where code looks at all fields of an object, with that object, and the names where they are known."""
     for module in bench.project.solution.program.modules.values():
         text = module.text.text if module.text is not None else ""
-        file = _readable(bench, module.code.path) if any(word in text for word in _WORDS) else None
+        file = readable(bench, module.code.path) if _WORDS.search(text) else None
         if file is None:
             continue
         for whole in file.attributes.get("__dict__", ()):

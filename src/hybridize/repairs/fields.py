@@ -183,14 +183,17 @@ def global_uses(bench: Bench, path: str, name: str) -> list[Use] | None:
             if isinstance(node, ast.Attribute) and node.attr == name:
                 return None
     found: list[Use] = []
-    for node in home.nodes:
-        if not isinstance(node, ast.Name) or node.id != name or _is_local(home, node, name):
-            continue
+    for node in global_names(home, name):
         code = bench.code_around(home, node)
         if code is None:
             return None
         found.append(Use(home, node, code, kind_of_use(home, node)))
     return found
+
+
+def global_names(file: SourceFile, name: str) -> list[ast.Name]:
+    """The places where a file uses a variable of its own module."""
+    return [n for n in file.nodes if isinstance(n, ast.Name) and n.id == name and not _is_local(file, n, name)]
 
 
 def _is_local(file: SourceFile, node: ast.AST, name: str) -> bool:
