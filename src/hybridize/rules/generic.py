@@ -26,14 +26,16 @@ def choices(view: FrameView, call: Instr) -> Iterator[tuple[int, Value]]:
                 for kinds, _ in view.project.solution.engine.registered(view.frame, func):
                     yield slot, kinds
     for dispatcher in filter(is_dispatcher, view.value(call[2])):
-        for _, value in view.project.solution.engine.items(view.frame, _table(view, dispatcher)):
-            for pair in value:
-                for i, kinds in enumerate(pair.items[1:] if isinstance(pair, Tup) else ()):
-                    yield argument(call, i), kinds
+        for i, kinds in _asked(view, dispatcher):
+            yield argument(call, i), kinds
 
 
-def _table(view: FrameView, dispatcher: Obj) -> Container:
-    return view.project.solution.engine.backing(dispatcher, "dict")
+def _asked(view: FrameView, dispatcher: Obj) -> dict[tuple[int, Value], None]:
+    """The classes that a dispatcher asks for, each with the argument that it asks."""
+    engine = view.project.solution.engine
+    table: Container = engine.backing(dispatcher, "dict")
+    pairs = [pair for cell in table.fields.values() for pair in cell.value if isinstance(pair, Tup)]
+    return dict.fromkeys((i, kinds) for pair in pairs for i, kinds in enumerate(pair.items[1:]))
 
 
 def _wrappers(value: Value) -> Iterator[tuple[Wrapper, int]]:

@@ -6,7 +6,7 @@ function that its arguments may choose, with what of them fits, and to none that
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -28,14 +28,13 @@ from hybridize.domain.objects import (
 from hybridize.library.python.rules import decorator, give, later, methods, opaque, text
 from hybridize.library.spec import Call, ClassSpec, Spec
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 
 DISPATCHER: Final = "multipledispatch.Dispatcher"
 _REGISTERED: Final = f"{DISPATCHER}.register.decorator"
 _NAMED: Final = "multipledispatch.dispatch.decorator"
 _OBJECT: Final = lib("builtins.object")
-#: What calls beyond so many functions is not followed into each of them.
-_MOST: Final = 16
+#: A call that may go to more functions is not followed into each: mostly its arguments are not known either.
+_MOST: Final = 6
 
 
 class Choice(NamedTuple):
@@ -45,14 +44,15 @@ class Choice(NamedTuple):
     functions: Value
 
 
-def choices(call: Call, dispatcher: Obj) -> list[Choice]:
-    """What is registered with a dispatcher."""
-    found = []
-    for _, value in call.engine.items(call.frame, call.engine.backing(dispatcher, "dict")):
-        for pair in value:
-            if isinstance(pair, Tup) and len(pair.items) > 1:
-                found.append(Choice(pair.items[1:], pair.items[0]))
-    return found
+def choices(call: Call, dispatcher: Obj) -> tuple[Choice, ...]:
+    """What is registered with a dispatcher: read once for all its calls, and again when there is more."""
+    engine = call.engine
+
+    def read(frame: Any) -> tuple[Choice, ...]:
+        pairs = [pair for _, value in engine.items(frame, engine.backing(dispatcher, "dict")) for pair in value]
+        return tuple(Choice(pair.items[1:], pair.items[0]) for pair in pairs if isinstance(pair, Tup))
+
+    return engine.shared(call.frame, (DISPATCHER, "choices", dispatcher), read)
 
 
 def _add(call: Call, dispatcher: Obj, kinds: tuple[Value, ...], functions: Value) -> None:
@@ -83,10 +83,13 @@ def _as_written(call: Call, kinds: Tup) -> tuple[Value, ...]:
 
     A dispatcher whose class passes `register` on is given those of all of its functions.
     """
-    index = index_of(call.frame.code)
-    for instr in index.of(Op.CALL):
-        made = index.definitions.get(instr[2]) if instr[-1] == call.pos else None
-        if made is None or made[0] != Op.CALL or made[-1] != call.pos or any(starred for _, starred in made[3]):
+    if all(len(kind) == 1 for kind in kinds.items):
+        return kinds.items
+    calls = index_of(call.frame.code).calls.get(call.pos, ())
+    inner = {made[1]: made for made in calls}
+    for instr in calls:
+        made = inner.get(instr[2])
+        if made is None or any(starred for _, starred in made[3]):
             continue
         given = [call.frame.vals[slot] or BOTTOM for slot, _ in made[3]]
         if len(given) == len(kinds.items) and all(map(frozenset.issubset, given, kinds.items)):
@@ -138,21 +141,37 @@ def _called(call: Call) -> Value:
     return result
 
 
-def _chosen(call: Call, found: list[Choice]) -> list[tuple[Value, list[Value]]]:
+def _chosen(call: Call, found: tuple[Choice, ...]) -> list[tuple[Value, list[Value]]]:
     """The functions that the arguments may choose, with what of the arguments does."""
     fitting: list[tuple[Choice, list[Value]]] = []
-    sure: list[Choice] = []
+    inside: dict[tuple[int, Value], Value] = {}  # many functions are registered for the same class
     for choice in found:
-        if len(choice.kinds) != len(call.args):
-            continue
-        pairs = list(zip(call.args, choice.kinds, strict=True))
-        given = [arg if _OBJECT in kind else call.engine.narrow(call.frame, arg, kind, True) for arg, kind in pairs]
-        if not all(given):
-            continue
-        fitting.append((choice, given))
-        if not any(_OBJECT not in kind and call.engine.narrow(call.frame, a, kind, False) for a, kind in pairs):
-            sure.append(choice)
+        given = _fitting(call, choice, inside) if len(choice.kinds) == len(call.args) else None
+        if given is not None:
+            fitting.append((choice, given))
+    sure = [choice for choice, _ in fitting if _is_sure(call, choice)] if len(fitting) > 1 else []
     return [(c.functions, given) for c, given in fitting if not any(_hides(s, c) for s in sure)]
+
+
+def _fitting(call: Call, choice: Choice, inside: dict[tuple[int, Value], Value]) -> list[Value] | None:
+    """What of the arguments may choose a function."""
+    given = []
+    for key in enumerate(choice.kinds):
+        found = inside.get(key)
+        if found is None:
+            i, kind = key
+            arg = call.args[i]
+            found = inside[key] = arg if _OBJECT in kind else call.engine.narrow(call.frame, arg, kind, True)
+        if not found:
+            return None
+        given.append(found)
+    return given
+
+
+def _is_sure(call: Call, choice: Choice) -> bool:
+    """Whether whatever the arguments are fits."""
+    pairs = zip(call.args, choice.kinds, strict=True)
+    return not any(_OBJECT not in kind and call.engine.narrow(call.frame, arg, kind, False) for arg, kind in pairs)
 
 
 def _hides(special: Choice, other: Choice) -> bool:
