@@ -53,7 +53,7 @@ def _digest(part: object) -> int:
         found = _texts.get(part)  # type: ignore[call-overload]  # it is a text
         return _text(part) if found is None else found  # type: ignore[arg-type]
     if kind is tuple or kind is list:
-        return hash(tuple([hash(e) if type(e) is frozenset else _digest(e) for e in part]))  # type: ignore[attr-defined]
+        return hash(tuple([hash(e) if isinstance(e, (frozenset, Obj)) else _digest(e) for e in part]))  # type: ignore[attr-defined]
     if kind is frozenset or isinstance(part, (Obj, int, float, complex)):
         return hash(part) + _TAGS.get(kind, 0)  # of a value: of the numbers of its objects
     return 0 if part is None else 1

@@ -13,7 +13,6 @@ from hybridize.domain.objects import (
     REST,
     STR_V,
     Bound,
-    Cell,
     Class,
     Container,
     Func,
@@ -24,6 +23,9 @@ from hybridize.domain.objects import (
     Lit,
     Mod,
     Obj,
+    Prim,
+    Stream,
+    Tensor,
     Tup,
     Unknown,
     Value,
@@ -35,7 +37,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
-from hybridize.flow.cells import Cells, is_made_with, registry_class
+from hybridize.flow.cells import Cells, is_made_when_asked, is_made_with, registry_class
 from hybridize.flow.frames import Frame
 from hybridize.flow.members import member_of, tuple_member
 from hybridize.library import registry
@@ -76,12 +78,8 @@ _OBJECT_METHODS = frozenset(
 )
 
 
-def _is_made_when_asked(cell: Cell) -> bool:
-    """Whether only `__getattr__` has set a field: it is kept where the class is asked for it first."""
-    for code, _ in cell.writes:
-        if code.name != "__getattr__":
-            return False
-    return True
+#: What has the attributes of its built-in type and no others.
+_PLAIN: Final = (Container, Tensor, Lit, Prim, Stream)
 
 
 class Attributes(Cells):
@@ -105,9 +103,11 @@ class Attributes(Cells):
 
     def get_attr(self, frame: Frame, obj: Obj, name: str, pos: int) -> Value:
         """An attribute of an object."""
+        if isinstance(obj, Inst):  # not as a case: a call of `isinstance` is twice as fast
+            return self._instance_attr(frame, obj, name, pos)
+        if isinstance(obj, _PLAIN):
+            return self._value_attr(frame, obj, name, pos)
         match obj:
-            case Inst():
-                return self._instance_attr(frame, obj, name, pos)
             case Mod():
                 return self.module_attr(frame, obj, name)
             case Class():
@@ -180,7 +180,7 @@ class Attributes(Cells):
                     result = join(result, item.value)  # until the method that sets it has run
                 elif not own or not isinstance(item, (Func, Wrapper, Lib, Lit)):
                     result = join(result, self.bind(frame, item, obj, pos))
-        if own and not found and _is_made_when_asked(obj.cell(name)):
+        if own and not found and is_made_when_asked(obj.cell(name)):
             ask(self, frame, obj.value, ("__getattr__",), pos, literal(name).value)  # kept there: it made it once
         if result:
             return result

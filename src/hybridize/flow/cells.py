@@ -224,3 +224,11 @@ _CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__set
 def is_made_with(obj: Inst, name: str) -> bool:
     """Whether a constructor, or what made the object, sets a field: then nobody sees what the class gives."""
     return any(code.name in _CONSTRUCTORS or (code, pos) == obj.site for code, pos in obj.cell(name).writes)
+
+
+def is_made_when_asked(cell: Cell) -> bool:
+    """Whether only `__getattr__` has set a field: it is kept where the class is asked for it first."""
+    for code, _ in cell.writes:
+        if code.name != "__getattr__":
+            return False
+    return True

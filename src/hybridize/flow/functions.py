@@ -300,6 +300,8 @@ class FunctionCalls(HeapAccess):
     ) -> tuple[list[Value], int]:
         """The value of each parameter, and the bits of those that the call gives."""
         params = func.code.params
+        if len(args) == len(params) and not kwargs and not rest and _takes_by_position(func.code):
+            return args.copy(), (1 << len(args)) - 1
         values: list[Value] = []
         explicit = 0
         position = 0
@@ -352,6 +354,13 @@ class FunctionCalls(HeapAccess):
             self.lose_exactness(made)
             self.write(frame, made.rest_cell(), extra, func.code.position)
         return made.value
+
+
+def _takes_by_position(code: Code) -> bool:
+    """Whether every parameter takes one positional argument, as those of most functions do."""
+    if code.plain is None:
+        code.plain = all(param.kind in ("positional", "normal") for param in code.params)
+    return code.plain
 
 
 def _arrivals(frame: Frame) -> list[_Arrival]:

@@ -118,7 +118,8 @@ class GrowthLowering(ExpressionLowering):
             self.finished.append((name, found))
 
     def load(self, name: str, pos: int) -> int:
-        self._looked_at(name)
+        if self.lists:
+            self._looked_at(name)
         return super().load(name, pos)
 
     def attribute(self, node: ast.Attribute) -> int:

@@ -209,6 +209,7 @@ class Code:
     #: Appends to a list of the same function that count (`program.growth`), by their position.
     appends: dict[int, Growth] = field(default_factory=dict)
     index: Any = None  # program.index: made when first asked for
+    plain: bool | None = None  # whether every parameter takes one positional argument (flow.functions), likewise
     node: ast.AST | None = None  # the syntax; of very big programs it is not kept (program.build)
 
     def __repr__(self) -> str:

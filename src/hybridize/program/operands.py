@@ -10,10 +10,11 @@ from hybridize.program.ir import Instr, Op
 def operands(instr: Instr) -> list[int]:
     """The slots that an instruction reads; those of the blocks in it not counted."""
     op = instr[0]
-    if op in _SINGLE:
-        found = [instr[i] for i in _SINGLE[op]]
-    elif op == Op.CALL:
-        found = [instr[2], *(s for s, _ in instr[3]), *(s for _, s in instr[4])]
+    plain = _SINGLE.get(op)
+    if plain is not None:
+        return [instr[i] for i in plain if instr[i] >= 0]
+    if op == Op.CALL:
+        found = [instr[2], *[s for s, _ in instr[3]], *[s for _, s in instr[4]]]
     elif op in (Op.TUPLE, Op.LIST, Op.SET):
         found = [s for s, _ in instr[2]]
     elif op == Op.DICT:

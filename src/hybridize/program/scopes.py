@@ -67,6 +67,26 @@ class _Collector:
             elif isinstance(child, tree):
                 handlers.get(child.__class__, generic)(self, child)
 
+    def call(self, node: ast.Call) -> None:
+        """What `generic` does, for the most frequent kind of node with several parts."""
+        handlers, generic = _HANDLERS, _Collector.generic
+        handlers.get(node.func.__class__, generic)(self, node.func)
+        for arg in node.args:
+            handlers.get(arg.__class__, generic)(self, arg)
+        for keyword in node.keywords:
+            handlers.get(keyword.value.__class__, generic)(self, keyword.value)
+
+    def value(self, node: ast.Attribute | ast.Expr | ast.Return) -> None:
+        """A node whose value is all that may bind or read a name."""
+        value = node.value
+        if value is not None:
+            _HANDLERS.get(value.__class__, _Collector.generic)(self, value)
+
+    def assign(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self.visit(target)
+        self.visit(node.value)
+
     def visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
         for node in nodes:
             if node is not None:
@@ -204,7 +224,11 @@ _HANDLERS: dict[type[ast.AST], Callable[[_Collector, Any], None]] = {
     ast.Yield: _Collector.yield_,
     ast.YieldFrom: _Collector.yield_,
     ast.AnnAssign: _Collector.annotated,
-    ast.Attribute: lambda self, node: self.visit(node.value),
+    ast.Attribute: _Collector.value,
+    ast.Expr: _Collector.value,
+    ast.Return: _Collector.value,
+    ast.Assign: _Collector.assign,
+    ast.Call: _Collector.call,
     **dict.fromkeys((ast.Constant, *ast.operator.__subclasses__(), *ast.cmpop.__subclasses__()), _Collector.nothing),
 }
 
