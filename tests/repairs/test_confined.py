@@ -110,6 +110,8 @@ def test_it_is_offered_all_the_same(old: str, new: str, tmp_path: Path) -> None:
         ("def get_kept(self)", "def __repr__(self)"),
         ("def get_kept(self)", "def get_kept(self, x)"),
         ("class Layer(tf.Module):", "class Layer(tf.Module):\n    __slots__ = ('kept', 'w')"),
+        ("class Layer(tf.Module):", "import dataclasses\n@dataclasses.dataclass\nclass Layer(tf.Module):"),
+        ("class Layer(tf.Module):", "class Layer(unheard_of.Base):"),
         ("def run(layer):\n", "def run(layer):\n    other = layer.kept\n"),
         ("    return layer.call(tf.ones([2, 4]))", "    y = layer.call(tf.ones([2, 4]))\n    return y + layer.kept"),
     ],

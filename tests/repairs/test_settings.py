@@ -78,6 +78,16 @@ def test_numbers_that_are_no_operands(use: str, tmp_path: Path) -> None:
     assert "self.level = tf.Variable" not in text
 
 
+def test_what_a_library_has_by_that_name(tmp_path: Path) -> None:
+    keras = CODE.replace("class Model:", "class Model(tf.keras.layers.Layer):").replace(".w = ", ".v = ")
+    keras = keras.replace("__init__(self):", "__init__(self):\n        super().__init__()").replace(
+        "self.w)", "self.v)"
+    )
+    assert MADE in fixed(keras, tmp_path).text
+    named = keras.replace(".on", ".trainable")
+    assert "tf.Variable(True" not in fixed(named, tmp_path).text
+
+
 def test_what_nobody_traced_reads_stays(tmp_path: Path) -> None:
     assert "self.level = 1\n" in fixed(CODE, tmp_path).text
 

@@ -6,13 +6,12 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Class, Func, Heap, Inst, Lib
+from hybridize.domain.objects import Heap, Inst
 from hybridize.facts.callgraph import reachable
-from hybridize.library.index.lookup import lookup
 from hybridize.program.ir import Op
 from hybridize.records import dataclass
 from hybridize.repairs.bench import Bench
-from hybridize.repairs.field_reads import all_uses, looked_through, owner_at
+from hybridize.repairs.field_reads import all_uses, is_hook, looked_through, owner_at, require_plain
 from hybridize.repairs.fields import Use, is_constructor
 from hybridize.repairs.model import NotOffered
 from hybridize.repairs.text import FunctionNode
@@ -38,8 +37,7 @@ def confined(bench: Bench, owner: Inst, name: str) -> Confined:
 
 def _confined(bench: Bench, owner: Inst, name: str, known: tuple[str, ...], *, copied: bool) -> Confined:
     owners = bench.instances(owner)
-    if any(_is_special(o.cls, name) for o in owners if isinstance(o, Inst)):
-        raise NotOffered(f"the class has a say in what `{name}` is")
+    require_plain(bench, owners, name)
     uses = all_uses(bench, owners, name)
     order = Order(bench, owners, uses)
     getters: list[str] = []
@@ -57,19 +55,6 @@ def _confined(bench: Bench, owner: Inst, name: str, known: tuple[str, ...], *, c
     if seen:
         raise NotOffered(f"all fields are read ({seen})")
     return Confined(tuple(uses), tuple(dict.fromkeys(getters)))
-
-
-def _is_special(cls: Class, name: str) -> bool:
-    """Whether a class makes something else of a plain read or write of a field."""
-    for base in cls.mro:
-        if not isinstance(base, Class):
-            continue
-        if any(hook in base.fields for hook in ("__getattribute__", "__setattr__", "__slots__")):
-            return True
-        cell = base.fields.get(name)
-        if cell is not None and any(isinstance(o, (Func, Heap)) for o in cell.value):
-            return True
-    return False
 
 
 def stands_on_a_way(bench: Bench, uses: Iterable[Use]) -> bool:
@@ -132,7 +117,7 @@ def _is_unused_getter(bench: Bench, owners: set[Heap], rest: Sequence[Use], uses
         return False
     args = function.args
     required = len(args.posonlyargs) + len(args.args) - len(args.defaults)
-    if required != 1 or not isinstance(rest[0].file.parents[function], ast.ClassDef) or _is_hook(owners, function.name):
+    if required != 1 or not isinstance(rest[0].file.parents[function], ast.ClassDef) or is_hook(owners, function.name):
         return False
     code = bench.code(rest[0].file.path, function)
     calls = (
@@ -147,11 +132,3 @@ def _is_unused_getter(bench: Bench, owners: set[Heap], rest: Sequence[Use], uses
         return not all_uses(bench, owners, function.name)
     except NotOffered:
         return False
-
-
-def _is_hook(owners: set[Heap], name: str) -> bool:
-    """Whether a method has its name from a base outside of the project, which may call it, or from Python."""
-    if name.startswith("__") and name.endswith("__"):
-        return True
-    bases = {base for o in owners if isinstance(o, Inst) for base in o.cls.mro if not isinstance(base, Class)}
-    return any(not isinstance(base, Lib) or lookup(f"{base.name}.{name}") is not None for base in bases)

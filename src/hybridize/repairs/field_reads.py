@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Class, Heap, Inst, Lit, Tup, Unknown, Value
+from hybridize.domain.objects import Class, Func, Heap, Inst, Lib, Lit, Tup, Unknown, Value
+from hybridize.library.index.lookup import lookup
 from hybridize.program.ir import Code
 from hybridize.regex import regex
 from hybridize.repairs.bench import NOTHING, Bench
@@ -124,3 +125,33 @@ def _held(value: Value) -> set[object]:
         elif isinstance(each, Heap) and not isinstance(each, Class):
             todo += [o for cell in each.fields.values() for o in cell.value]
     return seen
+
+
+# What a class itself does with its fields ----------------------------------------------------------------------------
+
+
+def require_plain(bench: Bench, owners: set[Heap], name: str) -> None:
+    """Raises NotOffered where a read or write of a field is more than that: properties, hooks, fields of libraries."""
+    classes = {base for o in owners if isinstance(o, Inst) for base in o.cls.mro if isinstance(base, Class)}
+    if is_hook(owners, name) or any(_is_special(bench, cls, name) for cls in classes):
+        raise NotOffered(f"the class has a say in what `{name}` is")
+
+
+def _is_special(bench: Bench, cls: Class, name: str) -> bool:
+    """Whether a class makes something else of a plain read or write of a field, or compares and shows all fields."""
+    if any(hook in cls.fields for hook in ("__getattribute__", "__setattr__", "__slots__")):
+        return True
+    cell = cls.fields.get(name)
+    if cell is not None and any(isinstance(o, Func | Heap) for o in cell.value):
+        return True
+    node = bench.project.node(cls.code)
+    decorators: list[ast.expr] = node.decorator_list if isinstance(node, ast.ClassDef) else []
+    return any(word in ast.unparse(d) for d in decorators for word in ("dataclass", "attr", "define"))
+
+
+def is_hook(owners: set[Heap], name: str) -> bool:
+    """Whether a name means something to a base outside of the project, or to Python."""
+    if name.startswith("__") and name.endswith("__"):
+        return True
+    bases = {base for o in owners if isinstance(o, Inst) for base in o.cls.mro if not isinstance(base, Class)}
+    return any(not isinstance(base, Lib) or lookup(f"{base.name}.{name}") is not None for base in bases)

@@ -12,7 +12,7 @@ from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.repairs.bench import NOTHING, Bench, numbers
-from hybridize.repairs.field_reads import all_uses, looked_through, owner_at, readable
+from hybridize.repairs.field_reads import all_uses, looked_through, owner_at, readable, require_plain
 from hybridize.repairs.fields import Use, global_names, is_constructor, kind_of_use
 from hybridize.repairs.model import Cause, Change, NotOffered, TextEdit
 from hybridize.repairs.setting_reads import Reads, lazy_default
@@ -123,6 +123,7 @@ def _of(bench: Bench, owner: Heap, name: str) -> _Setting | None:
         value |= each.fields[name].value if name in each.fields else NOTHING
     if numbers(value) is None:
         raise NotOffered(f"`{name}` is not always a number of one type")
+    require_plain(bench, owners, name)
     uses = all_uses(bench, owners, name)
     seen = looked_through(bench, owners, name)
     if seen:
