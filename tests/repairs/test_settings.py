@@ -52,6 +52,15 @@ def test_a_flag_is_a_variable(tmp_path: Path) -> None:
         ("x = x * 2.0", "x = tf.cast(x, tf.float64)"),
         ("x = x * 2.0", "x = tf.concat([x] * (1 + self.on), 0)"),
         ("        if self.on:", "        names = {True: 'a', False: 'b'}[self.on]\n        if self.on:"),
+        ("x = x * 2.0", "self.kept = tf.Variable(1.0)"),
+        (
+            "        if self.on:",
+            "        w = self.w if self.on else self.w\n        w.assign(w * 2.0)\n        if self.on:",
+        ),
+        (
+            "        if self.on:",
+            "        s = 'a' if self.on else 'b'\n        x = tf.identity(x, name=s)\n        if self.on:",
+        ),
         ("m.on = on", "m.on = on if on else None"),
         ("m.on = on", "m.on = unheard_of(on)"),
         ("m.on = on", "setattr(m, 'on', on)"),

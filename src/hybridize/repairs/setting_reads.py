@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from hybridize.domain.objects import LibInst, Tensor
+from hybridize.domain.objects import Bound, Class, Func, Inst, LibInst, Lit, Tensor
 from hybridize.facts.origins import callees_at
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
@@ -109,7 +109,7 @@ class Reads:
         """No edit where code only asks whether it is true; None where it asks for more."""
         parent = file.parents[node]
         if isinstance(parent, ast.If | ast.IfExp) and parent.test is node:
-            return []
+            return [] if self._may_be_graph(file, parent) else None
         if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
             return self._flag(file, parent, depth)
         call = file.parents[parent] if isinstance(parent, ast.keyword) else parent
@@ -118,6 +118,25 @@ class Reads:
             if place is not None and self._is_taken(file, call, place, depth):
                 return []
         return None
+
+    def _may_be_graph(self, file: SourceFile, node: ast.If | ast.IfExp) -> bool:
+        """Whether a graph can hold both branches: they write no fields, and choose between no texts or objects."""
+        arms = [node.body, node.orelse] if isinstance(node, ast.IfExp) else [*node.body, *node.orelse]
+        inner = [n for arm in arms for n in walk(arm)]
+        if any(isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load) for n in inner):
+            return False
+        chosen = list(arms) if isinstance(node, ast.IfExp) else []
+        chosen += [n.value for n in inner if isinstance(n, ast.Assign | ast.AnnAssign | ast.NamedExpr) and n.value]
+        return all(self._is_plain(file, each) for each in chosen if isinstance(each, ast.expr))
+
+    def _is_plain(self, file: SourceFile, node: ast.expr) -> bool:
+        """Whether nothing tells that a value is other than a tensor or number, or a variable that is assigned to."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, int | float)
+        found = self.bench.operand(file, node)
+        texts = any(isinstance(o, Lit) and not isinstance(o.const, int | float) for o in found)
+        objects = any(isinstance(o, Inst | LibInst | Func | Class | Bound) for o in found)
+        return not texts and not objects and not any(isinstance(o, Tensor) and o.kind == "variable" for o in found)
 
     def _is_taken(self, file: SourceFile, call: ast.Call, place: str | int, depth: int) -> bool:
         """Whether what is called does with a tensor what it does with a flag."""
@@ -157,7 +176,8 @@ class Reads:
             others = [n for n in (parent.left, *parent.comparators) if n is not node]
             truth = file.parents[parent]
             asked = isinstance(truth, ast.If | ast.IfExp) and truth.test is parent
-            return [] if asked and all(isinstance(n, ast.Constant) for n in others) else None
+            fit = asked and all(isinstance(n, ast.Constant) for n in others)
+            return [] if fit and isinstance(truth, ast.If | ast.IfExp) and self._may_be_graph(file, truth) else None
         if not isinstance(parent, ast.BinOp) or file.tensorflow is None:
             return None
         other = parent.right if parent.left is node else parent.left
