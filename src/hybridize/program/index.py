@@ -109,12 +109,22 @@ class Index:
     @cached_property
     def looped(self) -> frozenset[int]:
         """The positions of the instructions inside a loop of the code itself."""
-        found: set[int] = set()
-        for instr in self.of(Op.LOOP):
+        return frozenset(self.loops)
+
+    @cached_property
+    def loops(self) -> dict[int, tuple[int, ...]]:
+        """The loops of the code itself that are around each position, by number, the outermost first."""
+        found: dict[int, tuple[int, ...]] = {}
+        for number, instr in enumerate(self.of(Op.LOOP)):
             loop: Loop = instr[2]
-            for part in (loop.test, loop.body):
-                found.update(inner[-1] for inner in instructions(part))
-        return frozenset(found)
+            for pos in {inner[-1] for part in (loop.test, loop.body) for inner in instructions(part)}:
+                found[pos] = (*found.get(pos, ()), number)
+        return found
+
+    @cached_property
+    def fills(self) -> bool:
+        """Whether the code may add layers to a model one by one, so that it matters what surely runs."""
+        return "add" in self.attributes
 
 
 def index_of(code: Code) -> Index:

@@ -19,6 +19,7 @@ from hybridize.flow.transfer.names import missing_value
 from hybridize.flow.truth import truth
 from hybridize.flow.turns import follow, follow_while, is_decided, items_in_turn
 from hybridize.library.lengths import length_of
+from hybridize.program.index import index_of
 from hybridize.program.ir import ALWAYS, NO_SLOT, Instr, Loop, Op, Try
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _jump(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
 def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
     _, _, condition, then, other, first, second, pos = instr
     may, may_not = engine.condition(frame, vals[condition], pos)
-    if may and may_not and frame.code.appends:
+    if may and may_not and (frame.code.appends or index_of(frame.code).fills):
         return _undecided(engine, frame, instr)
     falls = False
     if may and engine.execute(frame, then):
@@ -117,7 +118,7 @@ def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | N
 
 
 def _undecided(engine: Engine, frame: Frame, instr: Instr) -> bool | None:
-    """Both ways of a branch, where appends are counted."""
+    """Both ways of a branch, where it matters what surely runs."""
     frame.doubts += 1
     falls = False
     for block, edge in ((instr[3], instr[5]), (instr[4], instr[6])):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -29,6 +29,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Dim, Shape
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
+from hybridize.library.keras.growth import add_layer, begin, doubtful
 from hybridize.library.keras.hooks import run_weight_hook
 from hybridize.library.keras.modes import implied_training, outer_training, takes_training
 from hybridize.library.keras.settings import (
@@ -198,22 +199,25 @@ def call_sequence(call: Call, obj: Inst | LibInst, args: list[Value]) -> Value:
 
 
 def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
+    skipped: Collection[int] = ()
     if isinstance(group, Tup):
         steps = list(group.items)
     elif isinstance(group, Container) and call.engine.is_exact(call.frame, group):
         steps = [call.engine.read(call.frame, c) for c in list(group.fields.values())]
+        skipped = doubtful(group)
     else:
         step = call.elements(group.value)
         call.call(step, value, how="keras")
         call.call(step, tensor(kind).value, how="keras")
         return tensor(kind).value
     mode = call.kwargs.get("training") or outer_training(call.frame)
-    for step in steps:
+    for place, step in enumerate(steps):
         if step and all(isinstance(o, Tensor) for o in step):
             continue  # an `Input`
         if step and value:
             kwargs = {"training": mode} if mode and _forwards(call, step) else {}
-            value = call.call(step, value, how="keras", **kwargs)
+            result = call.call(step, value, how="keras", **kwargs)
+            value = join(value, result) if place in skipped else result
     return value
 
 
@@ -309,7 +313,7 @@ def _init_model(call: Call) -> Value:
 def _make_sequential(call: Call) -> Value:
     made = keep_arguments(call)
     layers = call.arg(0, "layers")
-    call.keep(made, "$layers", layers if layers and layers is not NONE_V else call.new("list", "layers").value)
+    call.keep(made, "$layers", layers if layers and layers is not NONE_V else begin(call).value)
     _build_sequence(call, made, layers)
     return made.value
 
@@ -326,7 +330,7 @@ def _build_sequence(call: Call, obj: Inst | LibInst, layers: Value) -> None:
 def _init_sequential(call: Call) -> Value:
     layers = call.arg(0, "layers")
     if isinstance(call.receiver, Inst):
-        value = layers if layers and layers is not NONE_V else call.new("list", "layers").value
+        value = layers if layers and layers is not NONE_V else begin(call).value
         call.engine.write(call.frame, call.receiver.cell("$layers"), value, call.pos)
         _build_sequence(call, call.receiver, layers)
     return NONE_V
@@ -336,14 +340,20 @@ def _add(call: Call) -> Value:
     """`model.add(layer)`."""
     obj = call.receiver
     if isinstance(obj, (LibInst, Inst)):
-        layers = call.engine.read(call.frame, obj.cell("$layers"))
-        for group in layers:
+        for group in call.engine.read(call.frame, obj.cell("$layers")):
             if isinstance(group, Container):
-                key = (call.frame.code.path, call.pos)
-                if key not in group.fields:
-                    call.engine.wake(group.reshaped)
-                call.engine.write(call.frame, group.cell(key), call.arg(0, "layer"), call.pos)
+                add_layer(call, group, call.arg(0, "layer"))
     call.effect("mutate", "Sequential.add", obj)
+    return NONE_V
+
+
+def _pop(call: Call) -> Value:
+    """`model.pop()`: which layers are left is not followed."""
+    obj = call.receiver
+    if isinstance(obj, (LibInst, Inst)):
+        for group in call.engine.read(call.frame, obj.cell("$layers")):
+            if isinstance(group, Container):
+                call.engine.lose_exactness(group)
     return NONE_V
 
 
@@ -617,7 +627,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
     ),
     "keras.Sequential": ClassSpec(
         bases=("keras.Model",),
-        methods={"__init__": Spec(_init_sequential), "add": Spec(_add), "pop": Spec(nothing, effects=("mutate",))},
+        methods={"__init__": Spec(_init_sequential), "add": Spec(_add), "pop": Spec(_pop, effects=("mutate",))},
         make=_make_sequential,
     ),
 }
