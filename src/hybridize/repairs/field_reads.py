@@ -142,7 +142,7 @@ def _is_special(bench: Bench, cls: Class, name: str) -> bool:
     if any(hook in cls.fields for hook in ("__getattribute__", "__setattr__", "__slots__")):
         return True
     cell = cls.fields.get(name)
-    if cell is not None and any(isinstance(o, Func | Heap) for o in cell.value):
+    if cell is not None and any(isinstance(o, (Func, Heap)) for o in cell.value):
         return True
     node = bench.project.node(cls.code)
     decorators: list[ast.expr] = node.decorator_list if isinstance(node, ast.ClassDef) else []

@@ -45,7 +45,7 @@ def lazy_default(uses: list[Use]) -> Lazy | None:
         return None
     use = next(use for use in uses if use.function is own and use.kind == "read")
     name, file = getattr(use.node, "id", ""), use.file
-    rest = [n for n in own.body if not isinstance(n, ast.Global | ast.Expr)]
+    rest = [n for n in own.body if not isinstance(n, (ast.Global, ast.Expr))]
     match rest:
         case [
             ast.If(
@@ -108,7 +108,7 @@ class Reads:
     def _flag(self, file: SourceFile, node: ast.expr, depth: int) -> list[TextEdit] | None:
         """No edit where code only asks whether it is true; None where it asks for more."""
         parent = file.parents[node]
-        if isinstance(parent, ast.If | ast.IfExp) and parent.test is node:
+        if isinstance(parent, (ast.If, ast.IfExp)) and parent.test is node:
             return [] if self._may_be_graph(file, parent) else None
         if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
             return self._flag(file, parent, depth)
@@ -126,16 +126,16 @@ class Reads:
         if any(isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load) for n in inner):
             return False
         chosen = list(arms) if isinstance(node, ast.IfExp) else []
-        chosen += [n.value for n in inner if isinstance(n, ast.Assign | ast.AnnAssign | ast.NamedExpr) and n.value]
+        chosen += [n.value for n in inner if isinstance(n, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and n.value]
         return all(self._is_plain(file, each) for each in chosen if isinstance(each, ast.expr))
 
     def _is_plain(self, file: SourceFile, node: ast.expr) -> bool:
         """Whether nothing tells that a value is other than a tensor or number, or a variable that is assigned to."""
         if isinstance(node, ast.Constant):
-            return isinstance(node.value, int | float)
+            return isinstance(node.value, (int, float))
         found = self.bench.operand(file, node)
-        texts = any(isinstance(o, Lit) and not isinstance(o.const, int | float) for o in found)
-        objects = any(isinstance(o, Inst | LibInst | Func | Class | Bound) for o in found)
+        texts = any(isinstance(o, Lit) and not isinstance(o.const, (int, float)) for o in found)
+        objects = any(isinstance(o, (Inst, LibInst, Func, Class, Bound)) for o in found)
         return not texts and not objects and not any(isinstance(o, Tensor) and o.kind == "variable" for o in found)
 
     def _is_taken(self, file: SourceFile, call: ast.Call, place: str | int, depth: int) -> bool:
@@ -175,9 +175,9 @@ class Reads:
         if isinstance(parent, ast.Compare) and all(isinstance(o, _ORDERED) for o in parent.ops):
             others = [n for n in (parent.left, *parent.comparators) if n is not node]
             truth = file.parents[parent]
-            asked = isinstance(truth, ast.If | ast.IfExp) and truth.test is parent
+            asked = isinstance(truth, (ast.If, ast.IfExp)) and truth.test is parent
             fit = asked and all(isinstance(n, ast.Constant) for n in others)
-            return [] if fit and isinstance(truth, ast.If | ast.IfExp) and self._may_be_graph(file, truth) else None
+            return [] if fit and isinstance(truth, (ast.If, ast.IfExp)) and self._may_be_graph(file, truth) else None
         if not isinstance(parent, ast.BinOp) or file.tensorflow is None:
             return None
         other = parent.right if parent.left is node else parent.left
@@ -194,7 +194,7 @@ class Reads:
         tf = file.tensorflow
         first, last = start(node), end(node)
         before, behind = file.lines[first[0] - 1][: first[1]], file.lines[last[0] - 1][last[1] :]
-        if before.endswith(b"(") and behind.startswith(b")") and isinstance(node, ast.BinOp | ast.UnaryOp):
+        if before.endswith(b"(") and behind.startswith(b")") and isinstance(node, (ast.BinOp, ast.UnaryOp)):
             first, last = (first[0], first[1] - 1), (last[0], last[1] + 1)  # parentheses that only held it together
         return [TextEdit(file.path, first, last, f"{tf}.cast({file.source(node)}, {tf}.{dtype})")]
 
@@ -204,7 +204,7 @@ class Reads:
         own = file.function(node)
         if not isinstance(own, ast.FunctionDef) or own.decorator_list:
             return False
-        body = [n for n in own.body if not isinstance(n, ast.Global | ast.Expr)]
+        body = [n for n in own.body if not isinstance(n, (ast.Global, ast.Expr))]
         return len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is node
 
     def returned(self, use: Use, depth: int = 0) -> list[TextEdit]:

@@ -184,7 +184,7 @@ def _takes(file: SourceFile, name: str) -> bool:
 def _is_first(bench: Bench, use: Use, kind: str, lazy: bool) -> bool:
     """Whether an assignment makes the variable: in the constructor, or the first at the top of the module."""
     statement = use.statement
-    if not isinstance(statement, ast.Assign | ast.AnnAssign):
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return False
     if isinstance(use.node, ast.Attribute):
         found = bench.stored(use.code, statement)
