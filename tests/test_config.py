@@ -50,6 +50,8 @@ def test_all_options_from_a_file(tmp_path: Path) -> None:
         "infer-input-signatures = true",
         "jit-compile = true",
         "all-safe = true",
+        'confidence = "declared"',
+        'world = "open"',
         "jobs = 3",
         'cache-dir = "../cache"',
     )
@@ -69,6 +71,8 @@ def test_all_options_from_a_file(tmp_path: Path) -> None:
         infer_input_signatures=True,
         jit_compile=True,
         all_safe=True,
+        confidence="declared",
+        world="open",
         jobs=3,
         cache_dir=str(tmp_path.parent / "cache"),
     )

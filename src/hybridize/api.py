@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.config import Config
-from hybridize.decide.model import Assumption, FileError, Finding, FunctionReport, ProjectInfo, Report
+from hybridize.decide.model import Assumption, Confidence, FileError, Finding, FunctionReport, ProjectInfo, Report
 from hybridize.facts.model import Mode, Ternary
-from hybridize.source import ImportTable, discover, find_src_roots, package_name, project_versions
+from hybridize.source import ImportTable, discover, find_roles, find_src_roots, package_name, project_versions
 
 if TYPE_CHECKING:
     from hybridize.flow.solve import Solution
@@ -113,7 +113,7 @@ def _functions(
     program: Program, config: Config, root: Path, progress: Progress | None, *, repairs: bool
 ) -> tuple[list[FunctionReport], list[Finding], list[Bundle]]:
     from hybridize.decide.compilation import Compilation
-    from hybridize.decide.plan import Basis, plan
+    from hybridize.decide.plan import Basis, Wanted, plan
     from hybridize.decide.preconditions import Options, decide, finding, findings
     from hybridize.decide.signatures import Signatures
     from hybridize.decide.suppress import Suppressions
@@ -163,8 +163,9 @@ def _functions(
             ]
             found += [finding(hit, None) for hit in rest]
     codes = [code for _, code in pairs]
-    basis = Basis.of(solved, collector.extents.components)
-    planned = plan(codes, [reports[i] for i in sorted(reports)], basis, all_safe=config.all_safe)
+    basis = Basis.of(solved, collector.extents.components, find_roles(root, texts, config.world))
+    wanted = Wanted(config.all_safe, Confidence(config.confidence))
+    planned = plan(codes, [reports[i] for i in sorted(reports)], basis, wanted)
     signatures = Signatures(
         scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures, all_safe=config.all_safe
     )

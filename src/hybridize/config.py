@@ -44,6 +44,8 @@ class Config:
     infer_input_signatures: bool = False
     jit_compile: bool = False
     all_safe: bool = False
+    confidence: str = "seen"
+    world: str | None = None
     jobs: int = 0
     cache_dir: str = ".hybridize_cache"
     origins: Mapping[str, str] = field(default_factory=lambda: _DEFAULT_ORIGINS, compare=False, repr=False)
@@ -85,6 +87,8 @@ OPTIONS: tuple[Option, ...] = (
         "jit-compile", "boolean", "Propose jit_compile=True where it is likely faster (unsafe: last digits differ)."
     ),
     Option("all-safe", "boolean", "Convert every function that is safe to convert, not only those that are worth it."),
+    Option("confidence", "confidence", "What conversions may rest on: calls that are seen, declared, or assumed."),
+    Option("world", "world", "Whether others import the project (open) or all its callers are in it (closed)."),
     Option("jobs", "count", "Processes to use; 0 means as many as there are processors."),
     Option("cache-dir", "path", "Where results are kept for the next run."),
 )
@@ -254,13 +258,24 @@ def _version(value: Any, _: Path) -> str:
     return str(value)
 
 
+def _one_of(*words: str) -> Callable[[Any, Path], str]:
+    def convert(value: Any, _: Path) -> str:
+        if _text(value) not in words:
+            raise ValueError
+        return str(value)
+
+    return convert
+
+
 _KINDS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "boolean": ("true or false", _boolean),
     "codes": ("a list of rule codes or names", _codes),
+    "confidence": ('"seen", "declared" or "assumed"', _one_of("seen", "declared", "assumed")),
     "count": ("a whole number, 0 or more", _count),
     "path": ("a path", _path),
     "paths": ("a list of paths", _paths),
     "strings": ("a list of strings", _strings),
     "table": ("a table of patterns with lists of rule codes or names", _table),
+    "world": ('"open" or "closed"', _one_of("open", "closed")),
     "version": ('a version such as "2.16"', _version),
 }

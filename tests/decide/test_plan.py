@@ -295,9 +295,13 @@ def test_guesses_of_nested_loops_do_not_speak_against_a_graph(tmp_path: Path) ->
     assert chosen(functions(source, tmp_path)) == ["train_step"]
 
 
-def test_a_library_function_without_callers_is_chosen_on_its_own(tmp_path: Path) -> None:
+def test_a_library_function_without_callers_is_left_to_who_asks_for_all(tmp_path: Path) -> None:
     source = f"import tensorflow as tf\ndef f(x: tf.Tensor):\n    {CHAIN}\n    return x\n"
-    assert chosen(functions(source, tmp_path)) == ["f"]
+    found = functions(source, tmp_path)
+    assert chosen(found) == []
+    assert codes(found["f"]) == {"HY026"}
+    assert found["f"].decision.precondition == "P1"
+    assert chosen(functions(source, tmp_path, all_safe=True)) == ["f"]
 
 
 RARE = f"""\

@@ -18,6 +18,8 @@ _METAVARS = {
     "version": "VERSION",
     "count": "N",
     "path": "FOLDER",
+    "confidence": "LEVEL",
+    "world": "WORLD",
 }
 
 

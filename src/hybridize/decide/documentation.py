@@ -151,6 +151,29 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "strings, files, `tf.print`, tables, datasets, random numbers, checks that it drops. Sums come out in another "
         "order, so last digits may differ. `hybridize fix --jit-compile` writes the argument into new decorators.",
     ),
+    "HY025": Doc(
+        "part-of-tests",
+        "The function belongs to the project's tests: a graph gains nothing there.",
+        Severity.INFO,
+        "Tests run once, and what they assert may change with the mode in which the code runs. `--all-safe` converts "
+        "helpers of tests all the same, but never what a test runner calls.",
+    ),
+    "HY026": Doc(
+        "no-gain-seen",
+        "No eager code that is no test is seen to call the function often enough to win back what tracing costs.",
+        Severity.INFO,
+        "The first call of a graph traces it, which takes as long as hundreds of calls save. So the default converts "
+        "what loops of the program call, what wins that back in one call, and steps that apply gradients. What a "
+        "library offers to callers elsewhere is converted with `--all-safe`.",
+    ),
+    "HY027": Doc(
+        "unsure",
+        "The conversion rests on less than the option `confidence` asks for.",
+        Severity.INFO,
+        "Each conversion is `seen` (code that is no test calls the function, with values that are known), `declared` "
+        "(type hints or tests say what it accepts) or `assumed` (the analysis had to guess). The default makes those "
+        "of the first level; `--confidence declared`, `--confidence assumed` and `--all-safe` go further.",
+    ),
     "HY016": Doc(
         "graph-dependants",
         "Something depends on the graph (a concrete function, `jit_compile`, `input_signature`, an export).",

@@ -29,6 +29,14 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+class Confidence(StrEnum):
+    """What a conversion rests on: calls that are seen, what hints and tests declare, or what was assumed."""
+
+    SEEN = "seen"
+    DECLARED = "declared"
+    ASSUMED = "assumed"
+
+
 @dataclass(frozen=True, slots=True)
 class Status:
     """One line to the user on a function. `code` is stable, `name` readable (`python-side-effects`)."""
@@ -45,12 +53,17 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict: `precondition` is the one that passes, even where the plan keeps the function as it is."""
+    """The verdict: `precondition` is the one that passes, even where the plan keeps the function as it is.
+
+    `confidence` is that of a conversion to hybrid (None for anything else), `grounds` the weakest of what it rests on.
+    """
 
     action: Action
     precondition: str | None = None
     arguments: tuple[tuple[str, str], ...] = ()
     benefit: float | None = None
+    confidence: Confidence | None = None
+    grounds: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

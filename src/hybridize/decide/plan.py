@@ -10,8 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.documentation import status_of
-from hybridize.decide.model import Action, Decision, FunctionReport, Status
+from hybridize.decide.gains import Gains
+from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.frequency import Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Ternary
@@ -21,6 +23,7 @@ from hybridize.flow.solve import Solution
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
+from hybridize.source import Role, Roles
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
 _MOSTLY: Final = 0.66
@@ -45,13 +48,23 @@ class Basis:
     frequency: Frequency
     benefits: Benefits
     static: Mapping[str, Evidence]  # the files that build a graph of TensorFlow 1, with the place that says so
+    roles: Roles
 
     @classmethod
-    def of(cls, solution: Solution, order: list[list[Frame]]) -> Basis:
+    def of(cls, solution: Solution, order: list[list[Frame]], roles: Roles) -> Basis:
         """That of a solved program; `order` are the components of its call graph, callees first."""
         counts = Counts()
         frequency = Frequency(solution, order, counts)
-        return cls(solution.frames, frequency, Benefits(set(solution.world.hybrids), counts), _static(solution))
+        benefits = Benefits(set(solution.world.hybrids), counts)
+        return cls(solution.frames, frequency, benefits, _static(solution), roles)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the user asks of the plan: every conversion that is safe, or those that rest on enough."""
+
+    all_safe: bool = False
+    confidence: Confidence = Confidence.SEEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +82,16 @@ class Plan:
         )
 
 
-def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, *, all_safe: bool) -> Plan:
+def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, wanted: Wanted) -> Plan:
     """The reports (in the order of `codes`) with the expected benefit; what is not worth it is kept, with a reason.
 
     With `all_safe` every conversion stays as it is.
     """
     planned = dict(zip(codes, reports, strict=True))
-    chooser = _Chooser(basis, all_safe, [c for c, r in planned.items() if _converts(r)])
+    chooser = _Chooser(basis, wanted, [c for c, r in planned.items() if _converts(r)])
     for code in basis.frequency.codes:
         report = planned.get(code)
+        chooser.gains.visit(code, chooser.graphs)
         if report is None:
             chooser.graphs[code] = chooser.share(code)
         else:
@@ -90,9 +104,12 @@ def _converts(report: FunctionReport) -> bool:
 
 
 class _Chooser:
-    def __init__(self, basis: Basis, all_safe: bool, convertible: Sequence[Code]) -> None:
+    def __init__(self, basis: Basis, wanted: Wanted, convertible: Sequence[Code]) -> None:
         self.basis = basis
-        self.all_safe = all_safe
+        self.wanted = wanted
+        self.all_safe = wanted.all_safe
+        self.gains = Gains(basis.frequency, basis.roles)
+        self.confidences = Confidences(basis.frames, basis.roles)
         self.graphs: dict[Code, float] = {}
         #: Whether something that can be converted is called in loops of unknown length.
         self.busy = any(bound.looped and math.isinf(bound.count) for bound in map(basis.frequency.bound, convertible))
@@ -103,8 +120,11 @@ class _Chooser:
         if report.decision.action is Action.CONVERT_TO_HYBRID:
             work = self.basis.benefits.work(self.basis.frames.get(code, []))
             benefit = work.benefit if work is not None else None
-            decision = replace(report.decision, benefit=benefit)
+            grounds = self.confidences.of(code, report.facts)
+            decision = replace(report.decision, benefit=benefit, confidence=grounds.level, grounds=grounds.evidence)
             reason = None if self.all_safe else self._against(code, report.facts, share, work)
+            if reason is None and not self.all_safe:
+                reason = self._no_gain(code, report.facts, work) or self._too_unsure(code, report.facts, decision)
             if reason is None:
                 self.graphs[code] = 1.0
                 return replace(report, decision=decision)
@@ -194,6 +214,27 @@ class _Chooser:
             message = f"called {often}: tracing it takes longer than that saves"
             return status_of(facts, "not-worth-it", message)
         return None
+
+    def _no_gain(self, code: Code, facts: FunctionFacts, work: Work | None) -> Status | None:
+        """Why nothing shows that a conversion pays."""
+        role = self.basis.roles.of(code.path)
+        if role is Role.TEST:
+            said = Evidence("its file belongs to the tests", code.path, code.line)
+            return status_of(facts, "part-of-tests", "belongs to the tests: nothing is gained where they run", (said,))
+        if work is None:
+            return status_of(facts, "no-gain-seen", "no call of it was analyzed: what it would gain is not known")
+        # A small program that shows something in a few calls says nothing of how often it is called elsewhere.
+        shown = not self.busy and role is Role.PROGRAM and self.gains.is_called(code)
+        unseen = None if shown else self.gains.against(code, work)
+        return None if unseen is None else status_of(facts, "no-gain-seen", unseen)
+
+    def _too_unsure(self, code: Code, facts: FunctionFacts, decision: Decision) -> Status | None:
+        """Why a conversion that would pay rests on too little to be made by default."""
+        level = decision.confidence or Confidence.ASSUMED
+        if suffices(level, self.wanted.confidence):
+            return None
+        said = decision.grounds[0].message if decision.grounds else "nothing is known of its calls"
+        return status_of(facts, "unsure", f"rests on what is {level.value}: {said}", decision.grounds)
 
     def _made_by(self, code: Code) -> Code | None:
         """The function around a nested one that makes it anew again and again, and for about one call each."""

@@ -16,10 +16,10 @@ from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary
 from hybridize.facts.specs import Signature, spec_of
 from hybridize.facts.static_reads import StaticReads
 from hybridize.flow.frames import Frame
-from hybridize.flow.testing import is_test_path
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.rules.views import ProjectView
+from hybridize.source import is_test_path
 from hybridize.source.syntax import walk
 
 #: Arguments that speak of shapes already.

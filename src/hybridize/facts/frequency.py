@@ -18,7 +18,7 @@ from hybridize.records import dataclass
 _UNKNOWN_CALLS: Final = 100.0
 _MOST: Final = 1e9
 #: Calls by library code, as often as it likes.
-_BY_OTHERS: Final = frozenset({"callback", "host"})
+BY_OTHERS: Final = frozenset({"callback", "host"})
 #: Longer chains of calls are not followed to bound the number of calls.
 _DEPTH: Final = 12
 _NO_CALL: Final = frozenset({"class"})
@@ -111,7 +111,7 @@ class Frequency:
             if call.how == "graph" or (graphs is not None and graphs.get(call.caller, 0.0) >= 1.0):
                 continue
             caller = self.bound(call.caller, graphs, within | {code})
-            if call.how in _BY_OTHERS or (isinf(caller.count) and not caller.looped):
+            if call.how in BY_OTHERS or (isinf(caller.count) and not caller.looped):
                 return _UNBOUND
             looped = looped or caller.looped or isinf(call.most)
             folders |= caller.folders

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Class, Func, Value
 from hybridize.flow.frames import Frame
+from hybridize.source.roles import is_test_path
 
 if TYPE_CHECKING:
     from hybridize.flow.solve import Solver
@@ -186,9 +187,3 @@ def _joined(column: list[dict[str, Value]]) -> dict[str, Value]:
         for name, value in case.items():
             result[name] = join(result.get(name, BOTTOM), value)
     return result
-
-
-def is_test_path(path: str) -> bool:
-    """Whether pytest would look for tests in a file."""
-    name = path.rpartition("/")[2]
-    return name.startswith("test") or name.endswith(("_test.py", "_tests.py")) or "/tests/" in f"/{path}"

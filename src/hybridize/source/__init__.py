@@ -9,6 +9,7 @@ from hybridize.source.layout import find_src_roots, package_name
 from hybridize.source.model import Cell, CellMap, Discovery, FileRef, SourceError, SourceText
 from hybridize.source.names import ImportTable, ModuleInfo, module_name
 from hybridize.source.reading import decode_source, parse, read_source, split_lines
+from hybridize.source.roles import Role, Roles, find_roles, is_test_path
 from hybridize.source.suppressions import Suppression, find_suppressions, spread
 from hybridize.source.versions import Versions, project_versions
 
@@ -20,14 +21,18 @@ __all__ = [
     "FileRef",
     "ImportTable",
     "ModuleInfo",
+    "Role",
+    "Roles",
     "SourceError",
     "SourceText",
     "Suppression",
     "Versions",
     "decode_source",
     "discover",
+    "find_roles",
     "find_src_roots",
     "find_suppressions",
+    "is_test_path",
     "module_name",
     "package_name",
     "parse",

@@ -7,11 +7,11 @@ from typing import Final
 
 from hybridize.domain.objects import Lit
 from hybridize.flow.frames import Frame
-from hybridize.flow.testing import is_test_path
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, ProjectView
+from hybridize.source import is_test_path
 
 #: The stateful random operations, and where each takes its own seed if that comes without a name.
 _DRAWS: Final = {

@@ -1,0 +1,96 @@
+"""How sure a conversion is: what it rests on, in three levels, of which the default applies the first.
+
+`seen`: code of the program that is no test calls the function, each such call passes known values, and nothing is
+assumed. `declared`: type hints or tests say what it accepts. `assumed`: the analysis had to guess, and says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from hybridize.decide.model import Confidence
+from hybridize.domain.objects import Unknown, Value
+from hybridize.facts.model import Evidence, FunctionFacts, Source, Ternary
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Code
+from hybridize.records import dataclass
+from hybridize.source import Roles
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What a conversion rests on: its level, and the weakest of its grounds in words."""
+
+    level: Confidence
+    evidence: tuple[Evidence, ...]
+
+
+#: The levels from the surest to the least sure.
+LEVELS: Final = (Confidence.SEEN, Confidence.DECLARED, Confidence.ASSUMED)
+
+
+def suffices(level: Confidence, wanted: Confidence) -> bool:
+    """Whether a level is as sure as another, or surer."""
+    return LEVELS.index(level) <= LEVELS.index(wanted)
+
+
+class Confidences:
+    """The grounds of conversions over a solved program."""
+
+    def __init__(self, frames: Mapping[Code, Sequence[Frame]], roles: Roles) -> None:
+        self.frames = frames
+        self.roles = roles
+
+    def of(self, code: Code, facts: FunctionFacts) -> Grounds:
+        """What the conversion of a function rests on."""
+        if facts.assumptions:
+            return Grounds(Confidence.ASSUMED, facts.assumptions)
+        guessed = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source is Source.SPECULATION]
+        if guessed:
+            return Grounds(Confidence.ASSUMED, guessed[0].evidence)
+        calls = list(self._calls(code))
+        hinted = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source is Source.TYPE_HINT]
+        if not calls or not facts.reached:
+            return self._uncalled(code, facts, tested=bool(calls))
+        seen = [(caller, pos, args) for caller, pos, args in calls if not self.roles.is_test(caller.code.path)]
+        if not seen:
+            caller, pos, _ = min(calls, key=_place)
+            said = Evidence("only tests call it: they show what it accepts", caller.code.path, pos >> 16)
+            return Grounds(Confidence.DECLARED, (said,))
+        unknown = _unknown(code, seen)
+        if unknown is not None:
+            return Grounds(Confidence.DECLARED if hinted else Confidence.ASSUMED, (unknown,))
+        caller, pos, _ = min(seen, key=_place)
+        said = Evidence(f"`{caller.code.qualname}` calls it with known values", caller.code.path, pos >> 16)
+        return Grounds(Confidence.SEEN, (said,))
+
+    def _calls(self, code: Code) -> Iterator[tuple[Frame, int, list[Value]]]:
+        """The calls of a function but those by the unknown caller."""
+        for frame in self.frames.get(code, ()):
+            for (caller, pos), args in frame.incoming.items():
+                if caller is not None and not caller.gone and not frame.started_by(caller, pos):
+                    yield caller, pos, args
+
+    def _uncalled(self, code: Code, facts: FunctionFacts, *, tested: bool) -> Grounds:
+        """Of a function that the program itself never comes to: what its hints say, or nothing."""
+        here = (code.path, code.line)
+        if all(p.source is Source.TYPE_HINT for p in facts.parameters if p.tensor is Ternary.YES):
+            return Grounds(Confidence.DECLARED, (Evidence("type hints alone say what it receives", *here),))
+        said = "only code that nothing calls itself is seen to call it" if tested else "nothing is seen to call it"
+        return Grounds(Confidence.ASSUMED, (Evidence(said, *here),))
+
+
+def _unknown(code: Code, calls: Sequence[tuple[Frame, int, list[Value]]]) -> Evidence | None:
+    """The first call that passes something that is not known."""
+    for caller, pos, args in sorted(calls, key=_place):
+        for param, value in zip(code.params, args, strict=True):
+            held = next((o for o in value if isinstance(o, Unknown)), None)
+            if held is not None:
+                said = f"`{param.name}` receives something that is not known: {held.reason}"
+                return Evidence(said, caller.code.path, pos >> 16)
+    return None
+
+
+def _place(call: tuple[Frame, int, list[Value]]) -> tuple[str, int]:
+    return call[0].code.path, call[1]

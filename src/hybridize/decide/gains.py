@@ -1,0 +1,76 @@
+"""Whether a graph is seen to pay: how often the program itself calls a function eagerly, against what tracing costs.
+
+A test says nothing of how often what it tests is called, and in a library nobody sees the callers elsewhere. So a
+conversion is worth it where loops of code that is no test call the function, where one call wins back what tracing
+costs, or where a call applies gradients, since nobody trains by one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf, isinf
+from typing import Final
+
+from hybridize.facts.benefit import Work
+from hybridize.facts.frequency import BY_OTHERS, Frequency
+from hybridize.program.ir import Code
+from hybridize.source import Roles
+
+#: A step that applies gradients is called so often at least.
+_STEPS: Final = 200.0
+
+
+class Gains:
+    """How often functions are seen to be called; `visit` is told of each after all of its callers."""
+
+    def __init__(self, frequency: Frequency, roles: Roles) -> None:
+        self.frequency = frequency
+        self.roles = roles
+        self._often: dict[Code, float] = {}
+        self._called: dict[Code, bool] = {}
+
+    def visit(self, code: Code, graphs: Mapping[Code, float]) -> None:
+        """Sums up the calls of a function by eager code; those by functions that are wholly graphs do not count."""
+        if code.kind == "module":
+            self._often[code] = 0.0 if self.roles.is_test(code.path) else 1.0
+            return
+        count, called = 0.0, False
+        for call in self.frequency.calls.get(code, {}).values():
+            if self.roles.is_test(call.caller.path):
+                continue
+            called = True
+            if call.how == "graph" or graphs.get(call.caller, 0.0) >= 1.0:
+                continue
+            around = self._often.get(call.caller, 0.0)
+            times = inf if call.how in BY_OTHERS else call.most or 1.0
+            count += around * times if around else 0.0
+        # What nothing calls is called by somebody elsewhere: once, for more would be a guess.
+        self._often[code] = count if called else float(not self.roles.is_test(code.path))
+        self._called[code] = called
+
+    def calls(self, code: Code, work: Work) -> float:
+        """How often eager code calls a function, at least; inf in loops of unknown length."""
+        often = self._often.get(code, 0.0)
+        return max(often, _STEPS) if work.updates and often else often
+
+    def is_called(self, code: Code) -> bool:
+        """Whether eager code that is no test is seen to call a function."""
+        return self._called.get(code, False) and self._often.get(code, 0.0) > 0
+
+    def pays(self, code: Code, work: Work) -> bool:
+        """Whether the calls that are seen win back what tracing costs."""
+        often = self.calls(code, work)
+        saved = work.eager - work.graph
+        return saved > 0 and (isinf(often) or often * saved >= work.trace)
+
+    def against(self, code: Code, work: Work) -> str | None:
+        """Why the calls that are seen do not win back what tracing costs, in words; None where they do."""
+        if self.pays(code, work):
+            return None
+        often = self._often.get(code, 0.0)
+        if not self._called.get(code, False):
+            return "nothing but tests calls it here: nobody is seen to call it eagerly again and again"
+        if not often:
+            return "no eager code that is no test is seen to call it"
+        times = "once" if often <= 1 else f"{often:.0f} times"
+        return f"eager code is seen to call it {times}: tracing it takes longer than that saves"
