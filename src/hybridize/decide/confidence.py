@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from hybridize.decide.model import Confidence
-from hybridize.domain.objects import Unknown, Value
+from hybridize.domain.objects import Lib, Mod, Unknown, Value
 from hybridize.facts.model import Evidence, FunctionFacts, Source, Ternary
 from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.source import Roles
@@ -38,9 +39,13 @@ def suffices(level: Confidence, wanted: Confidence) -> bool:
 class Confidences:
     """The grounds of conversions over a solved program."""
 
-    def __init__(self, frames: Mapping[Code, Sequence[Frame]], roles: Roles) -> None:
-        self.frames = frames
+    def __init__(self, solution: Solution, roles: Roles) -> None:
+        self.frames: Mapping[Code, Sequence[Frame]] = solution.frames
         self.roles = roles
+        self.tensorflow = {mod.path for mod in solution.world.modules.values() if _has_tensorflow(mod)}
+        for module in solution.program.modules.values():
+            if module.text is not None and "tensorflow" in module.text.text:
+                self.tensorflow.add(module.code.path)
 
     def of(self, code: Code, facts: FunctionFacts) -> Grounds:
         """What the conversion of a function rests on."""
@@ -49,6 +54,9 @@ class Confidences:
         guessed = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source is Source.SPECULATION]
         if guessed:
             return Grounds(Confidence.ASSUMED, guessed[0].evidence)
+        if code.path not in self.tensorflow:
+            neutral = "its file does not use TensorFlow by name: Keras may run it on another backend"
+            return Grounds(Confidence.ASSUMED, (Evidence(neutral, code.path, code.line),))
         calls = list(self._calls(code))
         hinted = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source is Source.TYPE_HINT]
         if not calls or not facts.reached:
@@ -79,6 +87,15 @@ class Confidences:
             return Grounds(Confidence.DECLARED, (Evidence("type hints alone say what it receives", *here),))
         said = "only code that nothing calls itself is seen to call it" if tested else "nothing is seen to call it"
         return Grounds(Confidence.ASSUMED, (Evidence(said, *here),))
+
+
+def _has_tensorflow(module: Mod) -> bool:
+    """Whether TensorFlow, or something of it, has a name in a module."""
+    return any(
+        isinstance(obj, Lib) and obj.name.partition(".")[0] == "tf"
+        for cell in module.fields.values()
+        for obj in cell.value
+    )
 
 
 def _unknown(code: Code, calls: Sequence[tuple[Frame, int, list[Value]]]) -> Evidence | None:

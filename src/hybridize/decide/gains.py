@@ -12,9 +12,10 @@ from math import inf, isinf
 from typing import Final
 
 from hybridize.facts.benefit import Work
-from hybridize.facts.frequency import BY_OTHERS, Frequency
+from hybridize.facts.frequency import BY_OTHERS, Call, Frequency
+from hybridize.library.costs import ITERATIONS
 from hybridize.program.ir import Code
-from hybridize.source import Roles
+from hybridize.source import Role, Roles
 
 #: A step that applies gradients is called so often at least.
 _STEPS: Final = 200.0
@@ -42,11 +43,19 @@ class Gains:
             if call.how == "graph" or graphs.get(call.caller, 0.0) >= 1.0:
                 continue
             around = self._often.get(call.caller, 0.0)
-            times = inf if call.how in BY_OTHERS else call.most or 1.0
-            count += around * times if around else 0.0
+            count += around * self._times(call) if around else 0.0
         # What nothing calls is called by somebody elsewhere: once, for more would be a guess.
         self._often[code] = count if called else float(not self.roles.is_test(code.path))
         self._called[code] = called
+
+    def _times(self, call: Call) -> float:
+        """How often a function is called in one call of its caller.
+
+        Loops of unknown length are those over epochs and batches in a program, but over layers and dims in a library.
+        """
+        if self.roles.of(call.caller.path) is Role.LIBRARY:
+            return max(call.expected, ITERATIONS) if call.how in BY_OTHERS else call.expected
+        return inf if call.how in BY_OTHERS else call.most or 1.0
 
     def calls(self, code: Code, work: Work) -> float:
         """How often eager code calls a function, at least; inf in loops of unknown length."""
@@ -61,7 +70,17 @@ class Gains:
         """Whether the calls that are seen win back what tracing costs."""
         often = self.calls(code, work)
         saved = work.eager - work.graph
+        made = self._made(code)
+        if isinf(made):
+            often = sum(c.expected for c in self.frequency.calls.get(code, {}).values() if c.caller is code.parent)
+        elif made > 1:
+            often /= made
         return saved > 0 and (isinf(often) or often * saved >= work.trace)
+
+    def _made(self, code: Code) -> float:
+        """How often a function is made, and traced, anew: by each call of the function around it."""
+        outer = code.parent
+        return self._often.get(outer, 0.0) if outer is not None and outer.kind == "function" else 1.0
 
     def against(self, code: Code, work: Work) -> str | None:
         """Why the calls that are seen do not win back what tracing costs, in words; None where they do."""

@@ -49,6 +49,7 @@ class Basis:
     benefits: Benefits
     static: Mapping[str, Evidence]  # the files that build a graph of TensorFlow 1, with the place that says so
     roles: Roles
+    confidences: Confidences
 
     @classmethod
     def of(cls, solution: Solution, order: list[list[Frame]], roles: Roles) -> Basis:
@@ -56,7 +57,7 @@ class Basis:
         counts = Counts()
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts)
-        return cls(solution.frames, frequency, benefits, _static(solution), roles)
+        return cls(solution.frames, frequency, benefits, _static(solution), roles, Confidences(solution, roles))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis,
     """
     planned = dict(zip(codes, reports, strict=True))
     chooser = _Chooser(basis, wanted, [c for c, r in planned.items() if _converts(r)])
-    for code in basis.frequency.codes:
+    # What only the first phase came to has no frames any more, and no calls.
+    for code in dict.fromkeys((*basis.frequency.codes, *codes)):
         report = planned.get(code)
         chooser.gains.visit(code, chooser.graphs)
         if report is None:
@@ -109,7 +111,7 @@ class _Chooser:
         self.wanted = wanted
         self.all_safe = wanted.all_safe
         self.gains = Gains(basis.frequency, basis.roles)
-        self.confidences = Confidences(basis.frames, basis.roles)
+        self.confidences = basis.confidences
         self.graphs: dict[Code, float] = {}
         #: Whether something that can be converted is called in loops of unknown length.
         self.busy = any(bound.looped and math.isinf(bound.count) for bound in map(basis.frequency.bound, convertible))

@@ -26,13 +26,17 @@ _NO_CALL: Final = frozenset({"class"})
 
 @dataclass(slots=True)
 class Call:
-    """All calls of a function by another: how often, at most how often in one call of that, at which first position."""
+    """All calls of a function by another: how often, at which first position, and how often in one call of the other.
+
+    `most` is a bound of that (inf where a loop's length is not known), `expected` counts such loops as a few turns.
+    """
 
     caller: Code
     how: str
     position: int
     weight: float = 0.0
     most: float = 0.0
+    expected: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class Frequency:
     def _frame(self, frame: Frame, members: set[Frame]) -> None:
         mine = self.often.get(frame, 0.0) or 1.0
         most: dict[tuple[Code, str], float] = {}
+        expected: dict[tuple[Code, str], float] = {}
         for (pos, callee), how in frame.calls.items():
             if how in _NO_CALL:
                 continue
@@ -94,9 +99,12 @@ class Frequency:
                     known = calls[frame.code, how] = Call(frame.code, how, pos)
                 known.weight += weight
                 most[callee.code, how] = most.get((callee.code, how), 0.0) + self.counts.most(frame, pos)
+                times = self.counts.runs(frame, pos)
+                expected[callee.code, how] = expected.get((callee.code, how), 0.0) + times
         for (code, how), count in most.items():
             call = self.calls[code][frame.code, how]
             call.most = max(call.most, count)
+            call.expected = max(call.expected, expected[code, how])
 
     def bound(
         self, code: Code, graphs: Mapping[Code, float] | None = None, within: frozenset[Code] = frozenset()
