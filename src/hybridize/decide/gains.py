@@ -17,6 +17,8 @@ from hybridize.library.costs import ITERATIONS
 from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
 
+#: What the estimate must promise of functions that train nothing: less may be no gain at all.
+MARGIN: Final = 1.5
 #: A step that applies gradients is called so often at least.
 _STEPS: Final = 200.0
 
@@ -29,21 +31,28 @@ class Gains:
         self.roles = roles
         self._often: dict[Code, float] = {}
         self._called: dict[Code, bool] = {}
+        #: Safe to convert, but unsure: what they call is to be part of their graphs, and needs none of its own.
+        self.withheld: set[Code] = set()
 
     def visit(self, code: Code, graphs: Mapping[Code, float]) -> None:
         """Sums up the calls of a function by eager code; those by functions that are wholly graphs do not count."""
         if code.kind == "module":
             self._often[code] = 0.0 if self.roles.is_test(code.path) else 1.0
             return
-        count, called = 0.0, False
+        count, elsewhere, called = 0.0, 0.0, False
         for call in self.frequency.calls.get(code, {}).values():
             if self.roles.is_test(call.caller.path):
                 continue
             called = True
-            if call.how == "graph" or graphs.get(call.caller, 0.0) >= 1.0:
+            if call.how == "graph" or call.caller in self.withheld or graphs.get(call.caller, 0.0) >= 1.0:
                 continue
             around = self._often.get(call.caller, 0.0)
-            count += around * self._times(call) if around else 0.0
+            times = around * self._times(call) if around else 0.0
+            if self.roles.of(call.caller.path) is Role.LIBRARY:
+                elsewhere = max(elsewhere, times)  # who uses a library uses one of the ways into it
+            else:
+                count += times
+        count += elsewhere
         # What nothing calls is called by somebody elsewhere: once, for more would be a guess.
         self._often[code] = count if called else float(not self.roles.is_test(code.path))
         self._called[code] = called
@@ -70,20 +79,23 @@ class Gains:
         """Whether the calls that are seen win back what tracing costs."""
         often = self.calls(code, work)
         saved = work.eager - work.graph
-        made = self._made(code)
-        if isinf(made):
-            often = sum(c.expected for c in self.frequency.calls.get(code, {}).values() if c.caller is code.parent)
-        elif made > 1:
-            often /= made
+        outer = code.parent
+        if outer is not None and outer.kind == "function":
+            often = self._for_each(code, outer, often)
         return saved > 0 and (isinf(often) or often * saved >= work.trace)
 
-    def _made(self, code: Code) -> float:
-        """How often a function is made, and traced, anew: by each call of the function around it."""
-        outer = code.parent
-        return self._often.get(outer, 0.0) if outer is not None and outer.kind == "function" else 1.0
+    def _for_each(self, code: Code, outer: Code, often: float) -> float:
+        """How often a nested function is called for each time that the function around it makes and traces it anew."""
+        made = self._often.get(outer, 0.0)
+        if self.roles.of(outer.path) is Role.LIBRARY or isinf(made):
+            calls = [c for c in self.frequency.calls.get(code, {}).values() if c.caller is outer]
+            return sum(1.0 if isinf(c.most) or c.how in BY_OTHERS else c.most for c in calls)
+        return often / made if made > 1 else often
 
     def against(self, code: Code, work: Work) -> str | None:
         """Why the calls that are seen do not win back what tracing costs, in words; None where they do."""
+        if work.benefit < MARGIN and not work.updates:
+            return f"about {work.benefit:.1f} times faster as a graph: no more than the estimate may be wrong by"
         if self.pays(code, work):
             return None
         often = self._often.get(code, 0.0)

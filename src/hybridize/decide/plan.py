@@ -126,7 +126,11 @@ class _Chooser:
             decision = replace(report.decision, benefit=benefit, confidence=grounds.level, grounds=grounds.evidence)
             reason = None if self.all_safe else self._against(code, report.facts, share, work)
             if reason is None and not self.all_safe:
-                reason = self._no_gain(code, report.facts, work) or self._too_unsure(code, report.facts, decision)
+                reason = self._no_gain(code, report.facts, work)
+                if reason is None:
+                    reason = self._too_unsure(code, report.facts, decision)
+                    if reason is not None:
+                        self.gains.withheld.add(code)
             if reason is None:
                 self.graphs[code] = 1.0
                 return replace(report, decision=decision)

@@ -57,6 +57,9 @@ class _Explainer:
             yield f"  change: {described}"
         if function.decision.benefit is not None:
             yield f"  benefit: {self._benefit(report, function, function.decision.benefit)}"
+        if function.decision.confidence is not None:
+            yield f"  confidence: {function.decision.confidence.value}"
+            yield from self._chain(function.decision.grounds, "      ")
         hybridization = facts.hybridization
         if hybridization:
             how = "decorated" if hybridization.is_decorator else "made hybrid by a call of `tf.function`"
@@ -77,7 +80,7 @@ class _Explainer:
             yield one_line(f"  no repair for {left.message} at {self._place(left.path, left.line)}")
 
     def _benefit(self, report: Report, function: FunctionReport, benefit: float) -> str:
-        text = f"about {benefit:.1f} times as fast as a graph, by estimate"
+        text = f"about {benefit:.1f} times faster as a graph than eagerly, by estimate"
         ranked = [each.facts.id for each in ranking(report)]
         if function.facts.id in ranked:
             text += f"; number {ranked.index(function.facts.id) + 1} of {len(ranked)} in the plan"

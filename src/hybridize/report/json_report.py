@@ -78,7 +78,7 @@ def function_to_dict(function: FunctionReport, root: str) -> Json:
         "reached": facts.reached,
         "parameters": [_parameter(parameter) for parameter in facts.parameters],
         "facts": _facts(facts, root),
-        "decision": _decision(function.decision),
+        "decision": _decision(function.decision, root),
         "statuses": [_status(status, root) for status in function.statuses],
     }
 
@@ -131,13 +131,15 @@ def _evidence(chain: tuple[Evidence, ...], root: str) -> list[Json]:
     return [{"message": e.message, "path": relative_to_root(e.path, root), "line": e.line} for e in chain]
 
 
-def _decision(decision: Decision) -> Json:
+def _decision(decision: Decision, root: str) -> Json:
     benefit = decision.benefit
     return {
         "action": decision.action.value,
         "precondition": decision.precondition,
         "arguments": dict(decision.arguments),
         "benefit": round(benefit, 3) if benefit is not None and math.isfinite(benefit) else None,
+        "confidence": decision.confidence.value if decision.confidence is not None else None,
+        "grounds": _evidence(decision.grounds, root),
     }
 
 

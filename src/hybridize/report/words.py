@@ -68,6 +68,8 @@ def grounds(function: FunctionReport) -> str:
     text = summary_of_facts(function.facts)
     if benefit is not None and function.decision.action is Action.CONVERT_TO_HYBRID:
         text += f", about {benefit:.1f} times faster" if benefit >= 1 else ", slower as a graph"
+    if function.decision.confidence is not None and function.decision.action is Action.CONVERT_TO_HYBRID:
+        text += f", {function.decision.confidence.value}"
     return text
 
 
