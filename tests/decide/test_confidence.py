@@ -1,0 +1,168 @@
+"""What conversions rest on, what must be seen to be gained, and what the default leaves to who asks for more."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import Action, FunctionReport
+
+CHAIN = "\n    ".join(f"x = tf.sin(x) * {i}.0 + 1.0" for i in range(30))
+LIBRARY = f"import tensorflow as tf\ndef wave(x):\n    {CHAIN}\n    return x\n"
+METADATA = '[project]\nname = "waves"\n'
+
+
+def functions(tmp_path: Path, files: dict[str, str], **options: object) -> dict[str, FunctionReport]:
+    for path, text in files.items():
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+    report = analyze([tmp_path], Config(**options))  # type: ignore[arg-type]  # the options of the test
+    return {f.facts.qualname: f for f in report.functions}
+
+
+def package(**files: str) -> dict[str, str]:
+    """A library `waves` with a function, and files beside it."""
+    return {"pyproject.toml": METADATA, "waves/__init__.py": "", "waves/core.py": LIBRARY, **files}
+
+
+def is_converted(function: FunctionReport) -> bool:
+    return function.decision.action is Action.CONVERT_TO_HYBRID
+
+
+def codes(function: FunctionReport) -> list[str]:
+    return [status.code for status in function.statuses]
+
+
+LOOP = "import tensorflow as tf\nfrom waves.core import wave\nfor _ in range(10_000):\n    wave(tf.ones(3))\n"
+TEST = """
+import tensorflow as tf
+from waves.core import wave
+def test_wave():
+    for _ in range(10_000):
+        wave(tf.ones(3))
+"""
+
+
+def test_a_loop_of_a_program_shows_that_a_function_of_a_library_pays(tmp_path: Path) -> None:
+    wave = functions(tmp_path, package(**{"examples/run.py": LOOP}))["wave"]
+    assert is_converted(wave)
+    assert wave.decision.confidence == "seen"
+    assert wave.decision.grounds[0].path == "examples/run.py"
+
+
+def test_a_loop_of_a_test_shows_what_is_accepted_and_not_how_often(tmp_path: Path) -> None:
+    wave = functions(tmp_path, package(**{"tests/test_core.py": TEST}))["wave"]
+    assert not is_converted(wave)
+    assert codes(wave) == ["HY026"]
+    assert (wave.decision.precondition, wave.decision.confidence) == ("P1", "declared")
+
+
+def test_whoever_asks_for_all_gets_it(tmp_path: Path) -> None:
+    assert is_converted(functions(tmp_path, package(**{"tests/test_core.py": TEST}), all_safe=True)["wave"])
+
+
+STEP = """
+    import tensorflow as tf
+
+    class Trainer:
+        def __init__(self):
+            self.w = tf.Variable(tf.ones([3, 1]))
+            self.b = tf.Variable(tf.zeros([1]))
+            self.optimizer = tf.keras.optimizers.Adam()
+
+        def update(self, x{hint}):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(tf.tanh(x @ self.w + self.b)))
+            gradients = tape.gradient(loss, [self.w, self.b])
+            self.optimizer.apply_gradients(zip(gradients, [self.w, self.b]))
+            return loss
+    """
+RUN = """
+        def run(self, batches):
+            for batch in batches:
+                self.update(batch)
+"""
+USE = "import tensorflow as tf\nfrom waves.core import Trainer\ndef test_it():\n    {}\n"
+
+
+@pytest.mark.parametrize(
+    ("hint", "test", "level"),
+    [
+        (": tf.Tensor", "assert Trainer", "declared"),
+        ("", "trainer = Trainer()\n    assert trainer.update(tf.ones([2, 3])) is not None", "declared"),
+        ("", "Trainer().run([tf.ones([2, 3])])", "seen"),
+    ],
+)
+def test_a_step_that_trains_is_called_often_and_needs_callers_that_are_seen(
+    hint: str, test: str, level: str, tmp_path: Path
+) -> None:
+    core = STEP.replace("{hint}", hint) + (RUN if "run" in test else "")
+    files = package(**{"waves/core.py": core, "tests/test_core.py": USE.format(test)})
+    step = functions(tmp_path, files)["Trainer.update"]
+    assert step.decision.confidence == level
+    assert is_converted(step) is (level == "seen")
+    if level != "seen":
+        assert codes(step) == ["HY027"]
+        assert is_converted(functions(tmp_path, files, confidence="declared")["Trainer.update"])
+
+
+def test_helpers_of_tests_stay_as_they_are(tmp_path: Path) -> None:
+    test = f"{LIBRARY}def test_it():\n    for _ in range(10_000):\n        wave(tf.ones(3))\n"
+    assert codes(functions(tmp_path, {"test_it.py": test})["wave"]) == ["HY025"]
+
+
+def test_a_nested_function_is_traced_anew_by_each_call_around_it(tmp_path: Path) -> None:
+    body = CHAIN.replace("\n    ", "\n        ")
+    core = (
+        "import tensorflow as tf\n"
+        f"def solve(x, n):\n    def body(x):\n        {body}\n        return x\n"
+        "    for _ in range(n):\n        x = body(x)\n    print('solved')\n    return x\n"
+    )
+    run = "import sys\nimport tensorflow as tf\nfrom waves.core import solve\nsolve(tf.ones(3), int(sys.argv[1]))\n"
+    assert codes(functions(tmp_path, package(**{"waves/core.py": core, "run.py": run}))["solve.body"]) == ["HY026"]
+    program = {"core.py": core, "run.py": run.replace("waves.core", "core")}
+    assert is_converted(functions(tmp_path / "program", program)["solve.body"])
+
+
+def test_what_is_withheld_is_not_made_up_for_by_what_it_calls(tmp_path: Path) -> None:
+    program = f"""\
+import sys
+import tensorflow as tf
+import unheard_of
+def inner(x):
+    {CHAIN}
+    return x
+def outer(x):
+    unheard_of.tell(x)
+    return inner(x) + inner(2.0 * x)
+for i in range(int(sys.argv[1])):
+    outer(tf.ones(3))
+"""
+    found = functions(tmp_path, {"run.py": program})
+    assert codes(found["outer"]) == ["HY027"]
+    assert not is_converted(found["inner"])
+    found = functions(tmp_path, {"run.py": program}, confidence="assumed")
+    assert is_converted(found["outer"])
+
+
+def test_files_without_tensorflow_are_left_to_any_backend(tmp_path: Path) -> None:
+    layer = """
+        import sys
+        import keras
+        import numpy as np
+
+        def score(x):
+            for i in range(30):
+                x = keras.ops.sin(x) * 2.0 + 1.0
+            return x
+
+        for _ in range(int(sys.argv[1])):
+            score(keras.ops.ones(3))
+        """
+    score = functions(tmp_path, {"run.py": layer})["score"]
+    assert (score.decision.confidence, codes(score)) == ("assumed", ["HY027"])
