@@ -21,6 +21,7 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
+from hybridize.facts.contracts import Contracts
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
 from hybridize.facts.model import FunctionFacts
@@ -69,6 +70,11 @@ class ProjectView:
     def extents(self) -> Extents:
         """What the calls of every frame may run."""
         return self.effects.extents
+
+    @property
+    def contracts(self) -> Contracts:
+        """The contracts of libraries and files that functions are under."""
+        return self.shared("contracts", lambda: Contracts(self.solution, self.versions.keras))
 
     def shared(self, key: object, make: Callable[[], _T]) -> _T:
         """What several rules compute of the same thing (a frame, a file): made when first asked for."""

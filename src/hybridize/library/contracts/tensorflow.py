@@ -1,0 +1,72 @@
+"""What TensorFlow calls back outside of Keras: modules, types of its own, linear operators, optimizers and estimators.
+
+Tried with TensorFlow 2.15 and 2.21 as the rows of Keras were.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_TRACKED: Final = """
+differs | variables trainable_variables non_trainable_variables trainable_weights weights | any | variables | variables become copies of their values, which have no gradients
+raises  | submodules _flatten _trackable_children _deserialize_from_proto _serialize_to_proto _copy_trackable_to_cpu _gather_saveables_for_checkpoint _lookup_dependency _add_trackable_child | save | objects | it goes through the objects that are saved
+"""
+_OPERATOR: Final = """
+graph   | _matmul _matvec _trace _diag_part _solve _solvevec _determinant _log_abs_determinant _to_dense _cholesky _inverse _adjoint_matmul _cond _eigvals _rmatmul _add_to_tensor | any | tensors |
+raises  | _shape _batch_shape _tensor_rank | host | shape | it gives a shape, which becomes a tensor
+unproven | _shape_tensor _batch_shape_tensor | any | shape | it gives a shape that may be Python's
+raises  | _assert_non_singular _assert_positive_definite _assert_self_adjoint | any | operations | it gives an operation, which no graph returns
+raises  | _linop_matmul _linop_solve _linop_adjoint _linop_inverse _linop_cholesky _composite_tensor_fields _composite_tensor_prefer_static_fields _experimental_parameter_ndims_to_matrix_ndims parameters | host | objects | it gives objects and descriptions, which no graph returns
+"""
+_TYPE: Final = """
+raises  | _serialize _deserialize _component_specs _to_components _from_components _to_tensor_list _from_tensor_list value_type _type_spec is_compatible_with is_subtype_of most_specific_compatible_type most_specific_common_supertype most_specific_common_subtype placeholder_value to_tensors from_tensors flatten cast _cast _to_legacy_output_types _to_legacy_output_shapes _to_legacy_output_classes _shape_invariant_to_type_spec _consumers | host | objects | tracing itself asks it for the type of an argument, without end
+raises  | __tf_tracing_type__ __tf_flatten__ __tf_unflatten__ __init__ | host | objects | tracing itself asks it for the type of an argument, without end
+"""
+_EXTENSION: Final = """
+unproven | __validate__ | any | nothing | it runs whenever an object is made, inside of TensorFlow too
+raises  | __init__ | any | nothing | it makes the object, which is no value of a graph until then
+"""
+_OPTIMIZER: Final = """
+raises  | _apply_dense _resource_apply_dense _apply_sparse _resource_apply_sparse _apply_sparse_shared _apply_sparse_duplicate_indices _resource_apply_sparse_duplicate_indices _finish | any | operations | it gives an operation, which no graph returns
+raises  | _create_slots _prepare | build | nothing | it makes variables, or keeps tensors of the graph, which raise when they are read outside
+raises  | apply_gradients minimize | any | operations | it makes variables at its first call, and gives an operation
+raises  | compute_gradients | any | objects | it gives pairs of gradients and variables
+differs | variables get_slot get_slot_names get_name | any | variables | variables become copies of their values
+"""
+_HOOK: Final = """
+raises  | begin after_create_session before_run after_run end | v1 | objects | a session runs the graph that it is part of: tensors of another graph raise
+"""
+_ESTIMATOR: Final = """
+raises  | train evaluate predict export_saved_model eval_dir get_variable_value get_variable_names | v1 | python | it runs a session
+"""
+_CELL: Final = """
+unproven | call __call__ | v1 | tensors | its variables are made while a graph of TensorFlow 1 is built
+raises  | state_size output_size zero_state | v1 | python | sizes become tensors
+"""
+_TEST: Final = """
+differs | setUp tearDown setUpClass tearDownClass | host | nothing | it makes what the tests read: tensors of the graph, which raise when they are read outside
+"""
+_DATASET: Final = """
+raises  | element_spec _inputs _element_structure _functions options _as_variant_tensor | host | objects | it gives descriptions of the elements
+unproven | __iter__ __len__ __bool__ | host | objects | Python asks it for an iterator
+"""
+_STRATEGY: Final = """
+unproven | run reduce gather scope experimental_distribute_dataset extended | any | objects | TensorFlow asks it where to run
+"""
+
+#: By the canonical name of a class.
+TABLES: Final = {
+    "tf.Module": _TRACKED,
+    "tf.linalg.LinearOperator": _OPERATOR,
+    "tf.TypeSpec": _TYPE,
+    "tf.types.experimental.TraceType": _TYPE,
+    "tf.__internal__.CompositeTensor": _TYPE,
+    "tf.experimental.ExtensionType": _EXTENSION,
+    "tf.compat.v1.train.Optimizer": _OPTIMIZER,
+    "tf.compat.v1.train.SessionRunHook": _HOOK,
+    "tf.estimator.Estimator": _ESTIMATOR,
+    "tf.compat.v1.nn.rnn_cell.RNNCell": _CELL,
+    "tf.test.TestCase": _TEST,
+    "tf.data.Dataset": _DATASET,
+    "tf.distribute.Strategy": _STRATEGY,
+}
