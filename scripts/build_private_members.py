@@ -66,7 +66,7 @@ def main(pythons: list[str]) -> int:
     sys.path.insert(0, str(SOURCE))
     from hybridize.library.index import RELEASES, lookup, symbols
 
-    classes = [name for table in ("tensorflow", "keras") for name, kind, _ in symbols(table) if kind == "class"]
+    classes = [name for table in ("tensorflow", "tensorflow_v1", "keras") for name, kind, _ in symbols(table) if kind == "class"]
     found: dict[str, set[str]] = {}
     for python in pythons:
         code = INSIDE.replace("PROBABILITY", PROBABILITY)

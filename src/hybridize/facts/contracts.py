@@ -139,8 +139,9 @@ class Contracts:
 def _names(cls: Class, code: Code) -> Iterator[str]:
     """The names under which a function stands in a class."""
     yield code.name
+    own = (code.name, f"_{cls.name.lstrip('_')}{code.name}")  # as Python mangles `__name`
     for name, cell in list(cls.fields.items()):
-        if isinstance(name, str) and name != code.name and any(f.code is code for f in _functions(cell.value)):
+        if isinstance(name, str) and name not in own and any(f.code is code for f in _functions(cell.value)):
             yield name
 
 

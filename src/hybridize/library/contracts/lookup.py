@@ -54,7 +54,7 @@ def contract_of(chain: Sequence[str], method: str) -> Found | None:
         if special is not None and (special.answer is not Answer.GRAPH or not _defines(chain, method)):
             return Found("builtins.object", special)
     for name in chain:
-        if _is_member(name, method):
+        if is_member(name, method):
             return Found(name, UNLISTED)
     unknown = next((name for name in chain if not _is_covered(name)), None)
     return Found(unknown, UNKNOWN) if unknown is not None else None
@@ -62,7 +62,7 @@ def contract_of(chain: Sequence[str], method: str) -> Found | None:
 
 def _defines(chain: Sequence[str], method: str) -> bool:
     """Whether a library class other than `object` may define a special method."""
-    return any(_is_member(name, method) or not _is_covered(name) for name in chain)
+    return any(is_member(name, method) or not _is_covered(name) for name in chain)
 
 
 @cache
@@ -105,7 +105,7 @@ def _is_covered(name: str) -> bool:
 
 
 @cache
-def _is_member(name: str, method: str) -> bool:
+def is_member(name: str, method: str) -> bool:
     """Whether a library class has a method or property of that name."""
     built_in = _builtin(name)
     if built_in is not None:

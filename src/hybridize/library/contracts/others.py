@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 _PROBABILITY: Final = """
-raises  | _parameter_properties _params_event_ndims _param_shapes _param_static_shapes _maximum_likelihood_parameters _composite_tensor_nonshape_params _composite_tensor_shape_params _composite_tensor_params _type_spec _flatten _unflatten parameter_properties experimental_as_composite | host | objects | it gives descriptions and objects, which no graph returns
-raises  | _forward_dtype _inverse_dtype _flat_sample_distributions _model_flatten _model_unflatten | host | objects | it gives types or objects, which no graph returns
+raises  | _parameter_properties _params_event_ndims _param_shapes _maximum_likelihood_parameters _composite_tensor_nonshape_params _composite_tensor_shape_params _composite_tensor_params _type_spec parameter_properties | host | objects | it gives descriptions and objects, which no graph returns
+raises  | _forward_dtype _inverse_dtype _model_flatten _model_unflatten | host | objects | it gives types or objects, which no graph returns
 unproven | _default_event_space_bijector _event_shape _batch_shape _forward_event_shape _inverse_event_shape event_shape batch_shape | host | shape | it gives shapes, which become tensors
-unproven | _parameter_control_dependencies _sample_control_dependencies _maybe_assert_valid_sample _assertions | any | operations | it gives assertions, which graphs do not return
-unproven | _event_shape_tensor _batch_shape_tensor _forward_event_shape_tensor _inverse_event_shape_tensor _shape_tensor | any | shape | it gives a shape that may be Python's
+unproven | _parameter_control_dependencies _sample_control_dependencies _assertions | any | operations | it gives assertions, which graphs do not return
+unproven | _event_shape_tensor _batch_shape_tensor _forward_event_shape_tensor _inverse_event_shape_tensor | any | shape | it gives a shape that may be Python's
 unproven | one_step bootstrap_results | graph | structures | a chain runs it inside of its own loop, and the fields of its results must stay what they are
 unproven | is_calibrated is_constant_jacobian dtype | host | python | numbers and types become tensors
 unproven | _log_prob _prob _sample_n _mean _mode _stddev _variance _covariance _entropy _cdf _log_cdf _survival_function _log_survival_function _quantile _kl_divergence _cross_entropy _forward _inverse _forward_log_det_jacobian _inverse_log_det_jacobian _is_increasing _apply _matrix _tensor _call_log_prob _call_sample_n | any | tensors | a new distribution, bijector or kernel at each call would be traced anew

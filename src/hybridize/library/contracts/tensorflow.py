@@ -8,19 +8,25 @@ from __future__ import annotations
 from typing import Final
 
 _TRACKED: Final = """
-differs | variables trainable_variables non_trainable_variables trainable_weights weights | any | variables | variables become copies of their values, which have no gradients
-raises  | submodules _flatten _trackable_children _deserialize_from_proto _serialize_to_proto _copy_trackable_to_cpu _gather_saveables_for_checkpoint _lookup_dependency _add_trackable_child | save | objects | it goes through the objects that are saved
+differs | variables trainable_variables non_trainable_variables | any | variables | variables become copies of their values, which have no gradients
+raises  | submodules _flatten _trackable_children _deserialize_from_proto _serialize_to_proto _copy_trackable_to_cpu _gather_saveables_for_checkpoint _lookup_dependency | save | objects | it goes through the objects that are saved
 """
 _OPERATOR: Final = """
-graph   | _matmul _matvec _trace _diag_part _solve _solvevec _determinant _log_abs_determinant _to_dense _cholesky _inverse _adjoint_matmul _cond _eigvals _rmatmul _add_to_tensor | any | tensors |
-raises  | _shape _batch_shape _tensor_rank | host | shape | it gives a shape, which becomes a tensor
-unproven | _shape_tensor _batch_shape_tensor | any | shape | it gives a shape that may be Python's
+graph   | _matmul _matvec _trace _diag_part _solve _solvevec _determinant _log_abs_determinant _to_dense _cond _eigvals _add_to_tensor | any | tensors |
+raises  | _shape | host | shape | it gives a shape, which becomes a tensor
+unproven | _shape_tensor | any | shape | it gives a shape that may be Python's
 raises  | _assert_non_singular _assert_positive_definite _assert_self_adjoint | any | operations | it gives an operation, which no graph returns
 raises  | _linop_matmul _linop_solve _linop_adjoint _linop_inverse _linop_cholesky _composite_tensor_fields _composite_tensor_prefer_static_fields _experimental_parameter_ndims_to_matrix_ndims parameters | host | objects | it gives objects and descriptions, which no graph returns
 """
-_TYPE: Final = """
-raises  | _serialize _deserialize _component_specs _to_components _from_components _to_tensor_list _from_tensor_list value_type _type_spec is_compatible_with is_subtype_of most_specific_compatible_type most_specific_common_supertype most_specific_common_subtype placeholder_value to_tensors from_tensors flatten cast _cast _to_legacy_output_types _to_legacy_output_shapes _to_legacy_output_classes _shape_invariant_to_type_spec _consumers | host | objects | tracing itself asks it for the type of an argument, without end
-raises  | __tf_tracing_type__ __tf_flatten__ __tf_unflatten__ __init__ | host | objects | tracing itself asks it for the type of an argument, without end
+_ENDLESS: Final = "host | objects | tracing itself asks it for the type of an argument, without end"
+_TYPE: Final = f"""
+raises  | _serialize _deserialize _component_specs _to_components _from_components _to_tensor_list _from_tensor_list value_type is_compatible_with most_specific_compatible_type _to_legacy_output_types _to_legacy_output_shapes _to_legacy_output_classes | {_ENDLESS}
+"""
+_TRACE_TYPE: Final = f"""
+raises  | is_subtype_of most_specific_common_supertype placeholder_value to_tensors from_tensors flatten cast | {_ENDLESS}
+"""
+_COMPOSITE: Final = f"""
+raises  | _type_spec _shape_invariant_to_type_spec _consumers | {_ENDLESS}
 """
 _EXTENSION: Final = """
 unproven | __validate__ | any | nothing | it runs whenever an object is made, inside of TensorFlow too
@@ -47,7 +53,7 @@ _TEST: Final = """
 differs | setUp tearDown setUpClass tearDownClass | host | nothing | it makes what the tests read: tensors of the graph, which raise when they are read outside
 """
 _DATASET: Final = """
-raises  | element_spec _inputs _element_structure _functions options _as_variant_tensor | host | objects | it gives descriptions of the elements
+raises  | element_spec _inputs _functions options | host | objects | it gives descriptions of the elements
 unproven | __iter__ __len__ __bool__ | host | objects | Python asks it for an iterator
 """
 _STRATEGY: Final = """
@@ -59,8 +65,8 @@ TABLES: Final = {
     "tf.Module": _TRACKED,
     "tf.linalg.LinearOperator": _OPERATOR,
     "tf.TypeSpec": _TYPE,
-    "tf.types.experimental.TraceType": _TYPE,
-    "tf.__internal__.CompositeTensor": _TYPE,
+    "tf.types.experimental.TraceType": _TRACE_TYPE,
+    "tf.__internal__.CompositeTensor": _COMPOSITE,
     "tf.experimental.ExtensionType": _EXTENSION,
     "tf.compat.v1.train.Optimizer": _OPTIMIZER,
     "tf.compat.v1.train.SessionRunHook": _HOOK,

@@ -55,23 +55,6 @@ r1 = Scale()(tf.ones((1, 2)))
         Example(
             """\
 import tensorflow as tf
-class Twice(tf.keras.layers.Layer):
-    def __call__(self, x):
-        return super().__call__(x) * 2.0
-    def call(self, x):
-        return tf.nn.relu(x)
-twice = Twice()
-r1 = twice(tf.ones((1, 2)))
-given = tf.keras.Input((2,))
-r2 = tf.keras.Model(given, twice(given))(tf.ones((1, 2)))
-""",
-            target="Twice.__call__",
-            line=3,
-            outcome=Outcome.RAISES,
-        ),
-        Example(
-            """\
-import tensorflow as tf
 class Descent(tf.keras.optimizers.legacy.Optimizer):
     def _resource_apply_dense(self, grad, var, apply_state=None):
         return tf.group(var.assign_sub(0.1 * grad))
