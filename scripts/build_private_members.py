@@ -1,4 +1,4 @@
-"""Writes which private methods the classes of TensorFlow, Keras and TensorFlow Probability have, for `library/contracts`.
+"""Writes which private methods the classes of TensorFlow, Keras and TensorFlow Probability have: `library/contracts`.
 
     python scripts/build_private_members.py PYTHON...
 
@@ -19,7 +19,7 @@ PROBABILITY = "tensorflow_probability."
 
 #: Runs in each interpreter: names of classes on its input, their private members on its output.
 INSIDE = """
-import json, sys
+import json, operator, sys
 import tensorflow as tf
 
 def resolved(name):
@@ -52,8 +52,9 @@ try:
 except Exception:
     tfp = None
 if tfp is not None:
-    modules = [tfp.distributions, tfp.bijectors, tfp.math.psd_kernels, tfp.mcmc, tfp.layers, tfp.experimental, tfp.sts, tfp.optimizer, tfp.vi]
-    modules += [tfp.experimental.mcmc, tfp.experimental.distributions, tfp.experimental.bijectors, tfp.experimental.nn, tfp.util]
+    names = "distributions bijectors math.psd_kernels mcmc layers experimental sts optimizer vi util"
+    names += " experimental.mcmc experimental.distributions experimental.bijectors experimental.nn"
+    modules = [operator.attrgetter(name)(tfp) for name in names.split()]
     classes = {c for m in modules for c in vars(m).values() if isinstance(c, type)}
     layers = {name for c in (tf.keras.layers.Layer, tf.keras.Model) for name in dir(c)}
     found["PROBABILITY"] = sorted({n for c in classes for n in members(c, private=False)} - layers)
@@ -66,11 +67,18 @@ def main(pythons: list[str]) -> int:
     sys.path.insert(0, str(SOURCE))
     from hybridize.library.index import RELEASES, lookup, symbols
 
-    classes = [name for table in ("tensorflow", "tensorflow_v1", "keras") for name, kind, _ in symbols(table) if kind == "class"]
+    classes = [
+        name
+        for table in ("tensorflow", "tensorflow_v1", "keras")
+        for name, kind, _ in symbols(table)
+        if kind == "class"
+    ]
     found: dict[str, set[str]] = {}
     for python in pythons:
         code = INSIDE.replace("PROBABILITY", PROBABILITY)
-        run = subprocess.run([python, "-c", code], input=json.dumps(classes), capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            [python, "-c", code], input=json.dumps(classes), capture_output=True, text=True, check=True
+        )
         for name, members in json.loads(run.stdout).items():
             found.setdefault(name, set()).update(members)
     lines = []

@@ -46,6 +46,10 @@ PROGRAMS: Final = {
         None,
     ),
     "on_the_host": ("def f(x): return x * 2\ntf.py_function(f, [tf.ones(2)], tf.float32)", "as Python"),
+    "a_gradient": (
+        "@tf.custom_gradient\ndef g(x):\n def f(dy): return dy * x\n return x * 2, f\ng(tf.ones(2))",
+        "for gradients",
+    ),
     "given_away": ("import lib\ndef f(x): return x * 2\nlib.made().use(f)", "given to code"),
     "an_activation": ("def f(x): return x * 2\ntf.keras.layers.Dense(2, activation=f)", "made with it"),
     "registered": ("@tf.keras.utils.register_keras_serializable()\ndef f(x): return x * 2", "names it for files"),

@@ -20,7 +20,7 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.library import registry
 from hybridize.library.contracts.lookup import UNKNOWN, Found, contract_of
-from hybridize.library.contracts.model import MODES, Answer, Contract
+from hybridize.library.contracts.model import MODES, Answer
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 
@@ -28,6 +28,7 @@ from hybridize.records import dataclass
 _GRAVITY: Final = (Answer.RAISES, Answer.DIFFERS, Answer.UNPROVEN, Answer.GRAPH)
 _ABSTRACT: Final = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
 _HOST: Final = "host"
+_CALLBACK: Final = "callback"
 #: Calls that are no part of what a function itself computes.
 _APART: Final = frozenset({"build", "class", "host", "graph", "root", "construction"})
 _STEPS: Final = 60
@@ -50,10 +51,14 @@ class Override:
         if contract is UNKNOWN:
             base = f"`{self.found.owner}`" if self.found.owner else "a class that is not known"
             return f"may override a method of {base}: {contract.because}"
-        when = MODES[contract.mode]
-        said = f"overrides `{self.found.owner}.{self.name}`, which {self.found.caller} calls {when}"
+        who = (
+            f"which {self.found.caller} calls {MODES[contract.mode]}"
+            if MODES[contract.mode]
+            else "which its users call"
+        )
+        said = f"overrides `{self.found.owner}.{self.name}`, {who}"
         if self.found.owner == "builtins.object":
-            said = f"`{self.name}` is what Python calls {when}" if contract.mode != "host" else "Python calls it"
+            said = f"Python calls `{self.name}`"
         return f"{said}: {contract.because}" if contract.because else said
 
 
@@ -85,7 +90,8 @@ class Contracts:
             return Evidence(found.message, code.path, code.line)
         if any(_last(node) in _ABSTRACT for node in code.decorators):
             return Evidence("an abstract method: classes elsewhere implement it", code.path, code.line)
-        return self._saved.get(code) or self._handed.get(code) or _host(frames) or _implemented_elsewhere(frames)
+        known = self._saved.get(code) or self._handed.get(code)
+        return known or _host(frames) or _gradient(code, frames) or _implemented_elsewhere(frames)
 
     @property
     def saved(self) -> dict[Code, Evidence]:
@@ -176,6 +182,18 @@ def _host(frames: Sequence[Frame]) -> Evidence | None:
     return None
 
 
+def _gradient(code: Code, frames: Sequence[Frame]) -> Evidence | None:
+    """The call of a function with a gradient of its own, which this one is: that call makes it, and has it called."""
+    for frame in frames:
+        for caller, pos in frame.incoming:
+            if caller is None or caller.gone or caller.calls.get((pos, frame)) != _CALLBACK:
+                continue
+            if any(place == pos and made.code is code.parent for place, made in caller.calls):
+                said = "TensorFlow calls it for gradients, a new one each time that the function around it is called"
+                return Evidence(said, caller.code.path, pos >> 16)
+    return None
+
+
 def _implemented_elsewhere(frames: Sequence[Frame]) -> Evidence | None:
     """A call of a method that only raises: what subclasses elsewhere put in its place would be traced."""
     seen = set(frames)
@@ -195,6 +213,3 @@ def _implemented_elsewhere(frames: Sequence[Frame]) -> Evidence | None:
 
 def _is_method(code: Code) -> bool:
     return code.parent is not None and code.parent.kind == "class"
-
-
-__all__ = ["Contract", "Contracts", "Override"]

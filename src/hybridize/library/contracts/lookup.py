@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os.path
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -16,7 +17,12 @@ from hybridize.records import dataclass
 _MODULES: Final = {"keras": "keras", "tf": "tensorflow"}
 _DATA: Final = os.path.join(os.path.dirname(__file__), "private_members.zlib")
 #: Who calls, in a sentence, by the first part of the name of a class.
-_CALLERS: Final = {"keras": "Keras", "tf": "TensorFlow", "builtins": "Python", "tensorflow_probability": "TensorFlow Probability"}
+_CALLERS: Final = {
+    "keras": "Keras",
+    "tf": "TensorFlow",
+    "builtins": "Python",
+    "tensorflow_probability": "TensorFlow Probability",
+}
 
 UNLISTED: Final = Contract(Answer.UNPROVEN, "any", "anything", "nothing is known of what it asks of it")
 UNKNOWN: Final = Contract(Answer.UNPROVEN, "any", "anything", "nothing is known of what its base class calls")
@@ -119,7 +125,7 @@ def is_member(name: str, method: str) -> bool:
 def _builtin(name: str) -> type | None:
     """A class of Python's own."""
     root, _, last = name.partition(".")
-    found = __builtins__.get(last) if root == "builtins" and isinstance(__builtins__, dict) else None
+    found = getattr(builtins, last, None) if root == "builtins" else None
     return found if isinstance(found, type) else None
 
 

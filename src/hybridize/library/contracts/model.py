@@ -24,6 +24,7 @@ MODES: Final = {
     "graph": "inside of a graph of its own",
     "build": "once, while it builds the object",
     "host": "as plain Python",
+    "user": "",  # its users call it, not the library
     "loop": "between the steps that it runs",
     "symbolic": "on symbolic tensors, too",
     "save": "to write the object to a file or to make it anew",
@@ -52,17 +53,18 @@ class Contract:
 
 
 def read(text: str) -> dict[str, Contract]:
-    """The contracts of a table by the name of the method: lines of `answer | names | mode | gives | because`.
+    """The contracts of a table by the name of the method.
 
-    An answer may end with the major version of Keras from which on it holds: `raises@3`.
+    A line `answer | mode | gives | because`, and below it, indented, the names that it holds for. An answer may end
+    with the major version of Keras from which on it holds: `raises@3`.
     """
     found: dict[str, Contract] = {}
+    made = None
     for line in text.splitlines():
-        columns = [column.strip() for column in line.split("|")]
-        if len(columns) < 4:
-            continue
-        answer, _, since = columns[0].partition("@")
-        made = Contract(Answer(answer), columns[2], columns[3], "".join(columns[4:]), int(since or 0))
-        for name in columns[1].split():
-            found[name] = made
+        if line[:1].isspace() and made is not None:
+            found.update(dict.fromkeys(line.split(), made))
+        elif line:
+            columns = [column.strip() for column in line.split("|")]
+            answer, _, since = columns[0].partition("@")
+            made = Contract(Answer(answer), columns[1], columns[2], "".join(columns[3:]), int(since or 0))
     return found

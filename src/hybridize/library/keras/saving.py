@@ -1,4 +1,4 @@
-"""What Keras writes to files by its name, and finds by it again: functions that are registered, or given with a file."""
+"""What Keras writes to files by its name, and finds by it again: functions registered, or given with a file."""
 
 from __future__ import annotations
 

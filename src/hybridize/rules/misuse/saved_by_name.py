@@ -12,7 +12,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """The function is registered for files, or given with one."""
     found = function.project.contracts.saved.get(function.code)
     if found is not None:
-        message = f"{found.message}: Keras writes the name of a function, and the insides of a graph, which it cannot read"
+        message = (
+            f"{found.message}: Keras writes the name of a function, and the insides of a graph, which it cannot read"
+        )
         yield Hit(function.code.position, message, evidence=(found,))
 
 
