@@ -20,6 +20,10 @@ PROGRAMS: Final = {
     "a_helper_of_a_model": ("class A(tf.keras.Model):\n def f(self, x): return x * 2", None),
     "call": ("class A(tf.keras.Model):\n def f(self, x): return x * 2\n call = f", None),
     "build": ("class A(tf.keras.layers.Layer):\n def f(self, x): return x * 2\n build = f", "Keras calls once"),
+    "inside_of_build": (
+        "class A(tf.keras.layers.Layer):\n def build(self, shape):\n  def f(x): return x * 2\n  self.w = f(tf.ones(2))",
+        "a part of what overrides",
+    ),
     "a_mixin": (
         "class A:\n def f(self, x): return x * 2\n build = f\nclass B(A, tf.keras.layers.Layer): pass",
         "overrides `keras.layers.Layer.build`",
@@ -51,7 +55,7 @@ PROGRAMS: Final = {
         "for gradients",
     ),
     "given_away": ("import lib\ndef f(x): return x * 2\nlib.made().use(f)", "given to code"),
-    "an_activation": ("def f(x): return x * 2\ntf.keras.layers.Dense(2, activation=f)", "made with it"),
+    "an_activation": ("def f(x): return x * 2\ntf.keras.layers.Dense(2, activation=f)", "keeps it"),
     "registered": ("@tf.keras.utils.register_keras_serializable()\ndef f(x): return x * 2", "names it for files"),
     "custom_objects": (
         "def f(x): return x * 2\nk = {'f': f}\ntf.keras.models.load_model('m.keras', custom_objects=k)",

@@ -90,6 +90,9 @@ class Contracts:
             return Evidence(found.message, code.path, code.line)
         if any(_last(node) in _ABSTRACT for node in code.decorators):
             return Evidence("an abstract method: classes elsewhere implement it", code.path, code.line)
+        outer = self.broken(code.parent) if code.parent is not None and code.parent.kind == "function" else None
+        if outer is not None:
+            return Evidence(f"a part of what {outer.message}", code.path, code.line)
         known = self._saved.get(code) or self._handed.get(code)
         return known or _host(frames) or _gradient(code, frames) or _implemented_elsewhere(frames)
 
@@ -126,13 +129,13 @@ class Contracts:
 
     @cached_property
     def _handed(self) -> dict[Code, Evidence]:
-        """The functions that objects of Keras were made with, and those that unknown code was given."""
+        """The functions that objects of Keras keep, and those that unknown code was given."""
         found: dict[Code, Evidence] = {}
         for obj in self.solution.world.allocated.values():
             if isinstance(obj, LibInst) and obj.cls.startswith("keras."):
                 for cell in list(obj.fields.values()):
                     for func in _functions(cell.value):
-                        said = f"`{obj.cls}` is made with it: Keras writes it to files by its name"
+                        said = f"a `{obj.cls}` keeps it: Keras calls it in its own way, and writes its name to files"
                         place = min(((where.path, pos) for where, pos in cell.writes), default=(func.code.path, 0))
                         line = place[1] >> 16 or func.code.line
                         found.setdefault(func.code, Evidence(said, place[0], line))

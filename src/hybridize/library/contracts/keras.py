@@ -1,7 +1,7 @@
 """What Keras calls back: layers, models, losses, metrics, optimizers, callbacks, and what weights are made with.
 
-Tried with TensorFlow 2.15 (Keras 2) and 2.21 (Keras 3): methods of these names, decorated, under `fit`, called
-by hand, saved and loaded.
+Each kind of method was run, decorated, with TensorFlow 2.15 (Keras 2) and 2.21 (Keras 3): under `fit`, called by hand,
+in functional models, saved and loaded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What libraries around TensorFlow call back: probability, environments, agents, estimators, other frameworks.
 
 A class is found by the library that it comes from and its name, or, where all classes of a library take on the same
-contracts, by the library alone. Environments, estimators and TensorFlow Probability were tried with TensorFlow 2.15.
+contracts, by the library alone. Environments, estimators and TensorFlow Probability were run with TensorFlow 2.15.
 """
 
 from __future__ import annotations

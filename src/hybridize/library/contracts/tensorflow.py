@@ -1,6 +1,6 @@
 """What TensorFlow calls back outside of Keras: modules, types of its own, linear operators, optimizers and estimators.
 
-Tried with TensorFlow 2.15 and 2.21 as the rows of Keras were.
+Run with TensorFlow 2.15, as those of Keras were: one or more of each kind.
 """
 
 from __future__ import annotations
