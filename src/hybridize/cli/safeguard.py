@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hybridize.rewrite.journal import Journal, Left
     from hybridize.rewrite.model import FileResult
     from hybridize.runtime.safeguard import Outcome, Suspect, TakenBack
+    from hybridize.runtime.suite import Suite
 
 #: What marks the top of a project.
 _TOP = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
@@ -53,6 +54,7 @@ def check_arguments(args: argparse.Namespace) -> None:
         raise UsageError("--verify-with and --verify do not go together")
     if args.verify_timeout is not None and not (args.verify_timeout > 0 and math.isfinite(args.verify_timeout)):
         raise UsageError("--verify-timeout is a number of seconds above 0")
+    _suite(args)
     if args.verify_runs < 2:
         raise UsageError("--verify-runs is 2 or more: before the changes, and after")
 
@@ -162,20 +164,25 @@ def _tried(args: argparse.Namespace, tree: _Tree) -> Outcome:
     """What the tests say of all changes of a tree, which is left with those that are kept."""
     from hybridize.runtime.command import CommandError
     from hybridize.runtime.safeguard import Safeguard, Unfit
-    from hybridize.runtime.suite import Suite
 
-    try:
-        suite = Suite(args.verify_with, Path.cwd())
-    except ValueError as error:
-        raise UsageError(f"--verify-with: {args.verify_with!r}: {str(error).lower()}") from None
     say = (lambda text: None) if args.quiet else (lambda text: complain(text, label="tests"))
-    guard = Safeguard(suite, tree.make, args.verify_runs, args.verify_timeout, say)
+    guard = Safeguard(_suite(args), tree.make, args.verify_runs, args.verify_timeout, say)
     functions = tree.changes
     worth = sorted(functions, key=lambda name: -(functions[name].decision.benefit or 0.0))
     try:
         return guard.keep(worth, {name: _suspect(function) for name, function in functions.items()})
     except (_Edited, CommandError, Unfit) as error:
         raise UsageError(f"{error}: nothing is changed") from None
+
+
+def _suite(args: argparse.Namespace) -> Suite:
+    """The tests as the command line names them; raises UsageError if that is no command."""
+    from hybridize.runtime.suite import Suite
+
+    try:
+        return Suite(args.verify_with, Path.cwd())
+    except ValueError as error:
+        raise UsageError(f"--verify-with: {args.verify_with!r}: {str(error).lower()}") from None
 
 
 def _changes(plan: Plan) -> dict[str, FunctionReport]:
@@ -268,9 +275,10 @@ def _green(outcome: Outcome) -> str:
 
     if outcome.before.tests is None:
         return "the command passes as before"
-    failed = len(outcome.before.failed)
-    rest = f", {failed:,} that failed before the changes do not count" if failed else ""
-    return f"{counted(len(outcome.after.passed), 'test')} pass{'es' if len(outcome.after.passed) == 1 else ''}{rest}"
+    failed, passed = len(outcome.before.failed), len(outcome.after.passed)
+    verb = "does" if failed == 1 else "do"
+    rest = f", {failed:,} that failed before the changes {verb} not count" if failed else ""
+    return f"{counted(passed, 'test')} pass{'es' if passed == 1 else ''}{rest}"
 
 
 def _test(name: str) -> str:

@@ -189,7 +189,7 @@ def find(folders: Iterable[Path]) -> list[Path]:
 
 
 def recover(folder: Path) -> tuple[list[Path], list[Left]]:
-    """Puts back what a process has left changed, and removes its journal: the files put back, and those that are not."""
+    """Puts back what a process has left changed, and removes its journal: the files put back, and those left."""
     done: list[Path] = []
     left: list[tuple[Path, str, Path]] = []
     try:

@@ -34,7 +34,10 @@ def main(result: str, grace: int, words: list[str]) -> None:
         _tell(result, {"error": error.strerror or str(error)})
         return
 
+    asked: list[int] = []
+
     def ask(number: int, frame: object) -> None:
+        asked.append(number)
         child.send_signal(signal.SIGINT)
         signal.alarm(grace)
 
@@ -43,6 +46,8 @@ def main(result: str, grace: int, words: list[str]) -> None:
     threading.Thread(target=_watch, daemon=True).start()
     code = child.wait()
     _tell(result, {"code": code})
+    if asked:
+        _end_all()
     os.killpg(0, signal.SIGKILL)  # what it started and left in the background; a daemon has a session of its own
 
 

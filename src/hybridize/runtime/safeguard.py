@@ -103,6 +103,7 @@ class Safeguard:
     _harmless: frozenset[str] = frozenset()  # changes that were seen to break nothing before the limit was reached
     _alone: set[str] = field(default_factory=set)  # tests that passed when only they were run again
     _taken: list[TakenBack] = field(default_factory=list)
+    _seen: list[tuple[frozenset[str], Collection[str] | None, Results]] = field(default_factory=list)  # all runs
 
     def keep(self, changes: Sequence[str], suspects: Mapping[str, Suspect]) -> Outcome:
         """Makes the changes, and takes back what breaks a test that passes without.
@@ -136,7 +137,7 @@ class Safeguard:
             if not new:
                 return after
             broken, alone = self._confirmed(frozenset(kept), new)
-            self._take_back(kept, broken, after, suspects, alone)
+            self._take_back(kept, broken, _likely(kept, broken, after, suspects), alone)
         assert self._before is not None
         self.make(frozenset())
         return self._before
@@ -154,10 +155,11 @@ class Safeguard:
         self.runs += 1
         first = self._before is None
         results = self.suite.run(self.timeout if first else self._late, only)
+        self._seen.append((made, only, results))
         if first:
             self._late = self.timeout or _FACTOR * results.ran.seconds + _GRACE
-        what = f"{_made(len(made))}{'' if only is None else f', {counted(len(only), "test")} again'}"
-        self.say(f"run {self.runs}, {what}: {_counts(results)} ({results.ran.seconds:.1f} s)")
+        again = "" if only is None else f", {counted(len(only), 'test')} again"
+        self.say(f"run {self.runs}, {_made(len(made))}{again}: {_counts(results)} ({results.ran.seconds:.1f} s)")
         return results
 
     def _new(self, results: Results) -> frozenset[str]:
@@ -189,24 +191,18 @@ class Safeguard:
 
     def _failing(self, made: frozenset[str], tests: frozenset[str], only: Collection[str] | None) -> frozenset[str]:
         """Which of the tests fail in a run, of all or of `only` some."""
-        assert self._before is not None
         if self.runs >= self.limit:
             raise LimitReached
-        results = self._run(made, only)
-        failed = set(results.failed)
-        if results.tests is not None:
-            failed |= self._before.passed - results.tests.keys()
-            failed |= set() if results.ended_well else {WHOLE}
-        return tests & failed
+        return tests & self._broken(self._run(made, only))
 
-    def _take_back(
-        self,
-        kept: list[str],
-        broken: frozenset[str],
-        seen: Results,
-        suspects: Mapping[str, Suspect],
-        alone: bool,
-    ) -> None:
+    def _broken(self, results: Results) -> frozenset[str]:
+        """What fails in a run: tests that are none any more too, and those that were not asked for."""
+        if results.tests is None or self._before is None:
+            return results.failed
+        gone = self._before.passed - results.tests.keys()
+        return results.failed | gone | (frozenset() if results.ended_well else {WHOLE})
+
+    def _take_back(self, kept: list[str], broken: frozenset[str], likely: frozenset[str], alone: bool) -> None:
         """Takes the culprits of some tests out of `kept`."""
 
         def observe(made: frozenset[str], tests: frozenset[str]) -> frozenset[str]:
@@ -214,13 +210,22 @@ class Safeguard:
 
         blame = Blame(observe)
         try:
-            for culprit in blame.culprits(kept, broken, _likely(kept, broken, seen, suspects)):
+            for culprit in blame.culprits(kept, broken, likely):
                 kept.remove(culprit.change)
                 tests = tuple(sorted(culprit.tests))
-                self._taken.append(TakenBack(culprit.change, tests, seen.message(tests[0])))
+                self._taken.append(TakenBack(culprit.change, tests, self._message(culprit.change, tests[0])))
         except LimitReached:
             self._harmless = blame.harmless(broken)
             raise
+
+    def _message(self, change: str, test: str) -> str:
+        """What a test said in the run with the fewest changes that it failed in, this one among them."""
+        runs = [
+            (len(made), results)
+            for made, only, results in self._seen
+            if change in made and (only is None or test in only) and test in self._broken(results)
+        ]
+        return min(runs, key=lambda run: run[0])[1].message(test) if runs else "fails"
 
     def _give_up(self, kept: list[str]) -> Results:
         """What is not known to be harmless is taken back, all if that was no help; the run that shows it."""
