@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -198,6 +199,7 @@ def test_pytest_tells_each_test(api: FakeApi, project: Path, capsys: pytest.Capt
         (["--verify-with", "no-such-tool"], "no-such-tool: No such file or directory: nothing is changed"),
         (["--verify-with", "pytest", "--verify-runs", "1"], "2 or more"),
         (["--verify-with", "pytest", "--verify-timeout", "0"], "above 0"),
+        (["--verify-runs", "9"], "needs --verify-with"),
         (["--verify-timeout", "9"], "needs --verify-with"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -317,3 +319,24 @@ def test_a_repair_goes_with_the_conversion_that_needs_it(project: Path, capsys: 
     out = capsys.readouterr().out
     assert "train_step: taken back: breaks the command: exit code 1" in out
     assert "HY801 print-to-tf-print: `print` becomes" not in out
+
+
+def test_the_readmes_command_works_as_it_stands(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (found,) = re.findall(r"`hybridize (fix --verify-with .*?)`", (SOURCES.parent / "README.md").read_text())
+    install(monkeypatch, lambda: report_on(project))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    (project / "test_it.py").write_text("class TestIt:\n    def test_it(self):\n        pass\n")
+    assert main([*shlex.split(found), "--only", "lib.py"]) == 0
+    assert "1 test passes (2 runs of `pytest -q` in" in capsys.readouterr().out
+    assert hybrid(project) == NAMES
+
+
+def test_the_page_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", "--help"]) == 0
+    options = set(re.findall(r"--verify-\w+", capsys.readouterr().out))
+    page = (SOURCES.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert len(options) == 3
+    assert all(f"`{option} " in page for option in options)

@@ -160,7 +160,7 @@ def test_a_test_that_is_none_any_more_counts_as_failing() -> None:
     ("project", "why"),
     [
         (Project({"t": lambda p: True}, by_test=False), "`check` fails without any change (exit code 1)"),
-        (Project({"t": lambda p: True}), "`check` passes no test without any change (exit code 1)"),
+        (Project({"t": lambda p: True}), "`check` passes no test without any change (exit code 1: t: t broke)"),
         (Project({"t": never, "u": lambda p: True}, crash=lambda p: True), "`check` fails without any change (killed"),
         (Project({"t": lambda p: p.runs in (2, 4)}, by_test=False), "`check` passes and fails without any change"),
     ],

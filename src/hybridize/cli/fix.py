@@ -69,9 +69,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="SECONDS",
         help="end the command after so long (default: 5 times what it took before the changes, and a minute)",
     )
-    group.add_argument(
-        "--verify-runs", type=int, default=50, metavar="N", help="run the command so many times at most (50)"
-    )
+    group.add_argument("--verify-runs", type=int, metavar="N", help="run the command so many times at most (50)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 #: What marks the top of a project.
 _TOP = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
+_RUNS = 50
 _SHOWN = 200  # characters of an exception's line
 
 
@@ -45,8 +46,9 @@ class _Edited(Exception):
 def check_arguments(args: argparse.Namespace) -> None:
     """Raises UsageError for what does not go together."""
     if args.verify_with is None:
-        if args.verify_timeout is not None:
-            raise UsageError("--verify-timeout needs --verify-with")
+        for option, value in (("--verify-timeout", args.verify_timeout), ("--verify-runs", args.verify_runs)):
+            if value is not None:
+                raise UsageError(f"{option} needs --verify-with")
         return
     if args.diff:
         raise UsageError("--verify-with makes the changes to run the tests: it does not go with --diff")
@@ -55,7 +57,7 @@ def check_arguments(args: argparse.Namespace) -> None:
     if args.verify_timeout is not None and not (args.verify_timeout > 0 and math.isfinite(args.verify_timeout)):
         raise UsageError("--verify-timeout is a number of seconds above 0")
     _suite(args)
-    if args.verify_runs < 2:
+    if args.verify_runs is not None and args.verify_runs < 2:
         raise UsageError("--verify-runs is 2 or more: before the changes, and after")
 
 
@@ -64,7 +66,7 @@ def put_back(args: argparse.Namespace, paths: Sequence[str]) -> None:
     from hybridize.rewrite.journal import JournalError, find, recover
 
     try:
-        journals = find(Path(os.path.abspath(path)) for path in (".", *paths))
+        journals = find(Path(os.path.realpath(path)) for path in (".", *paths))
     except JournalError as error:
         raise UsageError(str(error)) from None
     if journals and args.diff:
@@ -166,7 +168,7 @@ def _tried(args: argparse.Namespace, tree: _Tree) -> Outcome:
     from hybridize.runtime.safeguard import Safeguard, Unfit
 
     say = (lambda text: None) if args.quiet else (lambda text: complain(text, label="tests"))
-    guard = Safeguard(_suite(args), tree.make, args.verify_runs, args.verify_timeout, say)
+    guard = Safeguard(_suite(args), tree.make, args.verify_runs or _RUNS, args.verify_timeout, say)
     functions = tree.changes
     worth = sorted(functions, key=lambda name: -(functions[name].decision.benefit or 0.0))
     try:
@@ -227,10 +229,12 @@ def _put_back_unless_done(journal: Journal) -> Iterator[None]:
     before |= {number: signal.signal(number, end) for number in numbers}
     try:
         yield
+        journal.close()
     except BaseException as error:
         for number in before:
             signal.signal(number, signal.SIG_IGN)  # nothing may cut off what comes now
         left = journal.restore()
+        journal.close()
         _tell(left)
         if isinstance(error, KeyboardInterrupt):
             complain("interrupted: " + ("the other" if left else "all") + " files are as they were", label="note")
@@ -238,7 +242,6 @@ def _put_back_unless_done(journal: Journal) -> Iterator[None]:
                 sys.exit(128 + ended[0])
         raise
     finally:
-        journal.close()
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -175,12 +175,12 @@ def find(folders: Iterable[Path]) -> list[Path]:
     found = []
     for place in places:
         folder = place / NAME
-        if not (folder / _LOCK).is_file():
+        if not (folder / _LOCK).is_file() or not _is_ours(folder):
             continue
         try:
             stream = _locked(folder)
         except OSError:
-            continue  # somebody else's, who may not even be asked
+            continue
         if stream is None:
             raise JournalError(f"{folder}: another run of `fix --verify-with` is at work here")
         stream.close()
@@ -212,6 +212,11 @@ def recover(folder: Path) -> tuple[list[Path], list[Left]]:
         os.unlink(folder / _MANIFEST)
     shutil.rmtree(folder, ignore_errors=True)
     return done, kept
+
+
+def _is_ours(folder: Path) -> bool:
+    """Not somebody else's, in a folder for all: what it says would be written with our rights."""
+    return not hasattr(os, "geteuid") or folder.stat().st_uid == os.geteuid()
 
 
 def _put_back(place: Path, original: bytes, modified: int, written: Iterable[str]) -> str | None:

@@ -148,7 +148,9 @@ class Safeguard:
         if results.ended_well and results.passed:
             return results
         what = "fails" if results.tests is None or not results.ended_well else "passes no test"
-        raise Unfit(f"`{self.suite.command}` {what} without any change ({results.message(WHOLE)})")
+        first = min(results.failed, default=WHOLE)
+        why = results.message(WHOLE) if first == WHOLE else f"{ending(results.ran)}: {first}: {results.message(first)}"
+        raise Unfit(f"`{self.suite.command}` {what} without any change ({why})")
 
     def _run(self, made: frozenset[str], only: Collection[str] | None = None) -> Results:
         self.make(made)

@@ -21,6 +21,7 @@ WHOLE = ""
 PLUGIN = Path(__file__).parent / "reporting" / "_hybridize_outcomes.py"
 _PYTEST = frozenset({"pytest", "py.test"})
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _ENDS_WELL = (0, 1, 5)  # of pytest: all passed, some failed, there is none
 
 
@@ -71,7 +72,7 @@ class Results:
     def message(self, test: str) -> str:
         """Why a test failed, in a line."""
         if self.tests is None or test == WHOLE:
-            said = [line.strip() for line in self.ran.tail.splitlines() if line.strip()]
+            said = [line.strip() for line in _COLOUR.sub("", self.ran.tail).splitlines() if line.strip()]
             return f"{ending(self.ran)}{f': {said[-1]}' if said else ''}"
         return self.tests[test].message if test in self.tests else "it is not run any more"
 
