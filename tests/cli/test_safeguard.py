@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "lib.py").write_text(PROGRAM, encoding="utf-8")
     monkeypatch.chdir(folder)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # what is kept there for the user
+    monkeypatch.setattr(tempfile, "tempdir", None)
     return folder
 
 

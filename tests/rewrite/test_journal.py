@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import py_compile
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ def result(path: str, old: bytes, new: bytes) -> FileResult:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
     for name in "ab":
         (tmp_path / f"{name}.py").write_bytes(name.encode())
     return tmp_path

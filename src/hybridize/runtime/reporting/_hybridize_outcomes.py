@@ -72,13 +72,13 @@ class _Reporter:
 
 
 def _message(report: Any) -> str:
-    """The last sentence of an exception that names a kind of error, else the first line."""
+    """The last line of an exception that names a kind of error, else its first line."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else report.longreprtext
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if crash is None:  # a traceback as text
+    if crash is None:  # a traceback as text, or a sentence of a plug-in's
         lines = [line[2:].strip() if line.startswith("E ") else line for line in lines]
-    sentences = [line for line in lines if _SENTENCE.match(line)]
+    sentences = [line for line in lines if _SENTENCE.match(line)] or (lines[-1:] if crash is None else [])
     first = " ".join(lines[:2]) if lines and lines[0].endswith(":") else "".join(lines[:1])
     return sentences[-1] if sentences else first
 
