@@ -119,6 +119,7 @@ def _functions(
     from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
     from hybridize.flow.solve import FlowOptions, Solver
+    from hybridize.rules.assumed import settled
     from hybridize.rules.scan import Scanner
 
     options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
@@ -150,8 +151,9 @@ def _functions(
         asked = [i for i, view in views.items() if _may_be_graph(view, every=every)]
         # What blocks nothing is told of hybrid functions only; it may still be what a comment silences.
         hits = dict(zip(asked, scanner.hits([views[i] for i in asked], every=suppressions.any), strict=True))
-        for i, view in views.items():
-            told = hits[i] if i in hits else scanner.bare_hits(view) if _is_known(view) else []
+        for i, bare in views.items():
+            told = hits[i] if i in hits else scanner.bare_hits(bare) if _is_known(bare) else []
+            view, told = settled(bare, told) if config.speculate else (bare, told)
             remaining = suppressions.remaining(view.facts, told)
             reports[i] = suppressions.apply(decide(view.facts, decisions, remaining))
             if view.facts.candidate and (reports[i].decision.precondition is None or view.is_hybrid):

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from hybridize.domain.objects import Bound, Func
+from hybridize.flow.solve import Solution
 from hybridize.flow.testing import is_test_path
 from hybridize.program.build import Program
 from hybridize.program.ir import Code
+
+#: What runs when an object is made, and when Keras first calls a layer: it is still being set up.
+_SETTING_UP: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__", "build"})
 
 
 class Public:
@@ -29,3 +36,34 @@ class Public:
                 return False
             at = at.parent
         return True
+
+
+class Strangers:
+    """Which functions a caller whom nobody knows may cause to run."""
+
+    def __init__(self, solution: Solution) -> None:
+        self._public = Public(solution.program)
+        self._frames = solution.frames
+        handed = (o.func if isinstance(o, Bound) else o for o in solution.world.escaped)
+        self._handed = {func.code for func in handed if isinstance(func, Func)}
+
+    def may_call(self, code: Code, *, shared: bool, within: frozenset[Code] = frozenset()) -> bool:
+        """Whether such a caller may run a function, directly or by what calls it.
+
+        Not module bodies and tests. With `shared` also by making objects: else those are set up once, each before any
+        other call. Of what nobody else can name (private, nested, of a script) all callers are known, if there are any.
+        """
+        if code.kind in ("module", "class") or is_test_path(code.path):
+            return False
+        if within and code.name in _SETTING_UP:
+            return shared
+        callers = {
+            caller.code
+            for frame in self._frames.get(code, ())
+            for caller, pos in frame.incoming
+            if caller is not None and not frame.started_by(caller, pos)
+        } - {code}
+        if not callers or code in self._handed or self._public.has(code):
+            return True
+        inside = within | {code}
+        return any(self.may_call(each, shared=shared, within=inside) for each in callers - within)
