@@ -62,7 +62,8 @@ def test_side_effects(group: str, name: str) -> None:
 @pytest.mark.parametrize("name", ["update", "write_all", "apply", "_x"])
 def test_what_is_called_for_its_result_is_assumed_harmless_whatever_its_name(name: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
-        f"import nosuch\ndef result(x):\n    return nosuch.{name}(x)\ndef effect(x):\n    nosuch.{name}(x)\n    return x\n"
+        f"import nosuch\ndef result(x):\n    return nosuch.{name}(x)\n"
+        f"def effect(x):\n    nosuch.{name}(x)\n    return x\n"
         "result(1), effect(1)\n"
     )
     found = {
