@@ -130,6 +130,7 @@ def _functions(
     first = solver.solve_entries()
     texts = {m.code.path: m.text.text for m in program.modules.values() if m.text is not None}
     versions = project_versions(root, config.tensorflow_version, texts.values())
+    roles = find_roles(root, texts, config.world)
     suppressions = Suppressions(texts)
     pairs = program.functions()
     reports: dict[int, FunctionReport] = {}
@@ -140,7 +141,7 @@ def _functions(
         if progress is not None:
             progress("deciding", len(reports), len(pairs))
         collector = Collector(solved, options, *((suppressions.vouches,) if suppressions.any else ()))
-        scanner = Scanner(solved, versions)
+        scanner = Scanner(solved, versions, roles)
         scanner.project.effects = collector.effects
         views = {
             i: scanner.view(code, solved.frames.get(code, []), collector.facts(module, code))
@@ -165,7 +166,7 @@ def _functions(
             ]
             found += [finding(hit, None) for hit in rest]
     codes = [code for _, code in pairs]
-    basis = Basis.of(solved, collector.extents.components, find_roles(root, texts, config.world))
+    basis = Basis.of(solved, collector.extents.components, roles)
     wanted = Wanted(config.all_safe, Confidence(config.confidence))
     planned = plan(codes, [reports[i] for i in sorted(reports)], basis, wanted)
     signatures = Signatures(

@@ -201,13 +201,12 @@ def test_of_a_public_function_only_what_is_faster_for_all_callers(tmp_path: Path
 
     scaled(4), _scaled(4), number(4), ones(4)
     """
-    found = functions({"lib/__init__.py": "", "lib/part.py": library}, tmp_path)
+    found = functions({"pyproject.toml": "[project]\n", "lib/__init__.py": "", "lib/part.py": library}, tmp_path)
     assert removed(found) == {"_scaled", "ones"}
     assert "other programs may call it" in reason(found["scaled"])
     assert "other programs may call it" in reason(found["number"])
-    script = tmp_path / "script"
-    script.mkdir()
-    assert removed(functions({"part.py": library}, script)) == {"_scaled", "ones", "scaled", "number"}
+    (tmp_path / "pyproject.toml").unlink()
+    assert removed(functions({"lib/part.py": library}, tmp_path)) == {"_scaled", "ones", "scaled", "number"}
 
 
 def test_a_decorator_inside_of_graphs_stays_where_one_trace_serves_many_places(tmp_path: Path) -> None:

@@ -38,12 +38,11 @@ from hybridize.facts.parameters import Looker
 from hybridize.facts.public import Public
 from hybridize.facts.reasons import OPAQUE
 from hybridize.flow.frames import Frame
-from hybridize.flow.solve import Solution
-from hybridize.flow.testing import is_test_path
 from hybridize.library import costs, registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass, replace
+from hybridize.source import Roles
 
 #: Eager operations may take so many times what the estimate says (Keras 3 against Keras 2, a slow machine).
 _DOUBT: Final = 2.0
@@ -66,12 +65,15 @@ class _Calls:
 class Removals:
     """Judges the removals of a solved program."""
 
-    def __init__(self, solution: Solution, frequency: Frequency, benefits: Benefits) -> None:
-        self.frames: Mapping[Code, list[Frame]] = solution.frames
+    def __init__(
+        self, frames: Mapping[Code, list[Frame]], frequency: Frequency, benefits: Benefits, roles: Roles
+    ) -> None:
+        self.frames = frames
         self.frequency = frequency
         self.benefits = benefits
+        self.roles = roles
         self._looker = Looker()
-        self._public = Public(solution.program)
+        self._public = Public(roles)
 
     def visit(self, code: Code, report: FunctionReport, *, all_safe: bool) -> FunctionReport:
         """A report that takes a decorator away, or one that keeps it and says why.
@@ -172,7 +174,7 @@ class Removals:
             for (caller, pos), args in frame.incoming.items()
             if caller is not None and not frame.started_by(caller, pos)
         ]
-        calls = [each for each in calls if all_safe or not is_test_path(each[0].code.path)]
+        calls = [each for each in calls if all_safe or not self.roles.is_test(each[0].code.path)]
         if not calls:
             return None
         each = 0.0

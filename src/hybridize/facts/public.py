@@ -1,4 +1,4 @@
-"""Which functions other programs may call: what stands in a package is there to be imported."""
+"""Which functions other programs may call: what a library exports is there to be called."""
 
 from __future__ import annotations
 
@@ -6,28 +6,22 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Func
 from hybridize.flow.solve import Solution
-from hybridize.flow.testing import is_test_path
-from hybridize.program.build import Program
 from hybridize.program.ir import Code
+from hybridize.source import Role, Roles
 
 #: What runs when an object is made, and when Keras first calls a layer: it is still being set up.
 _SETTING_UP: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__", "build"})
 
 
 class Public:
-    """The public functions of a program."""
+    """The public functions of a program: what its files are there for says which may be called from elsewhere."""
 
-    def __init__(self, program: Program) -> None:
-        names = program.modules.keys()
-        self._packaged = {
-            module.code.path
-            for name, module in program.modules.items()
-            if module.info.is_package or name.rpartition(".")[0] in names
-        }
+    def __init__(self, roles: Roles) -> None:
+        self._roles = roles
 
     def has(self, code: Code) -> bool:
-        """Whether a function is in a module of a package, and neither it nor what it stands in is private."""
-        if code.path not in self._packaged or is_test_path(code.path):
+        """Whether a function is in a file that others import, and neither it nor what it stands in is private."""
+        if self._roles.of(code.path) is not Role.LIBRARY:
             return False
         at: Code | None = code
         while at is not None and at.kind != "module":
@@ -41,8 +35,9 @@ class Public:
 class Strangers:
     """Which functions a caller whom nobody knows may cause to run."""
 
-    def __init__(self, solution: Solution) -> None:
-        self._public = Public(solution.program)
+    def __init__(self, solution: Solution, roles: Roles) -> None:
+        self._roles = roles
+        self._public = Public(roles)
         self._frames = solution.frames
         handed = (o.func if isinstance(o, Bound) else o for o in solution.world.escaped)
         self._handed = {func.code for func in handed if isinstance(func, Func)}
@@ -53,7 +48,7 @@ class Strangers:
         Not module bodies and tests. With `shared` also by making objects: else those are set up once, each before any
         other call. Of what nobody else can name (private, nested, of a script) all callers are known, if there are any.
         """
-        if code.kind in ("module", "class") or is_test_path(code.path):
+        if code.kind in ("module", "class") or self._roles.is_test(code.path):
             return False
         if within and code.name in _SETTING_UP:
             return shared

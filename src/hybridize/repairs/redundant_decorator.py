@@ -39,7 +39,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
 def _doubt(bench: Bench, path: str, code: Code) -> str | None:
     """What may be lost without the decorator: a graph for who else calls it, or one trace for many places."""
     private = code.name.startswith("_") or bench.is_script(path)
-    if not private or bench.project.shared("public", lambda: Public(bench.project.solution.program)).has(code):
+    if not private or Public(bench.project.roles).has(code):
         return f"who else calls `{code.name}` runs it eagerly then"
     counts = Counts()
     benefits = Benefits(set(bench.project.solution.world.hybrids), counts)

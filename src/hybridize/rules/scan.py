@@ -19,6 +19,7 @@ from hybridize.rules.eagerly import eager_only
 from hybridize.rules.model import Confirmed, Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.source.roles import Roles
 from hybridize.source.versions import Versions
 
 #: Ways of being called that are no part of the caller's trace: Keras builds once, host functions and class bodies run
@@ -79,9 +80,9 @@ class _Gathered:
 class Scanner:
     """The hits of all rules over one solution."""
 
-    def __init__(self, solution: Solution, versions: Versions | None = None) -> None:
+    def __init__(self, solution: Solution, versions: Versions | None = None, roles: Roles | None = None) -> None:
         self.solution = solution
-        self.project = ProjectView(solution, Symbolic(), versions)
+        self.project = ProjectView(solution, Symbolic(), versions, roles)
         self.rules = all_rules()
         self._dispatch = Dispatch(self.project, self.rules)
         self._root_rules = [rule for rule in self.rules if rule.root is not None]

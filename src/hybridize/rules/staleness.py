@@ -147,7 +147,7 @@ def _is_called(function: FunctionView) -> bool:
 def _open(project: ProjectView, question: _Question) -> dict[Place, str]:
     """Of a function that nothing calls: whoever will may call the writers of its places in between."""
     known = writes_of(project)
-    strangers = project.shared("strangers", lambda: Strangers(project.solution))
+    strangers = project.shared("strangers", lambda: Strangers(project.solution, project.roles))
     found: dict[Place, str] = {}
     for place in question.places:
         owner = known.owners.get(place)
