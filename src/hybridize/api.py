@@ -18,7 +18,17 @@ from typing import TYPE_CHECKING, TypeAlias
 from hybridize.config import Config
 from hybridize.decide.model import Assumption, Confidence, FileError, Finding, FunctionReport, ProjectInfo, Report
 from hybridize.facts.model import Mode, Ternary
-from hybridize.source import ImportTable, discover, find_roles, find_src_roots, package_name, project_versions
+from hybridize.source import (
+    ImportTable,
+    SourceText,
+    Versions,
+    discover,
+    find_roles,
+    find_src_roots,
+    package_name,
+    project_versions,
+    read_source,
+)
 
 if TYPE_CHECKING:
     from hybridize.flow.solve import Solution
@@ -58,11 +68,12 @@ def analyze(
     """
     started = time.perf_counter()
     program, missing, errors, root = _load(paths, config, progress, contents)
+    versions = project_versions(root, config.tensorflow_version, _texts(program).values())
     enabled = gc.isenabled()
     gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
     try:
         functions, found, bundles = (
-            _functions(program, config, root, progress, repairs=repairs) if program.modules else ([], [], [])
+            _functions(program, config, root, progress, versions, repairs=repairs) if program.modules else ([], [], [])
         )
     finally:
         if enabled:
@@ -70,8 +81,16 @@ def analyze(
     assumptions = tuple(
         Assumption(f.facts.id, said.message, said.path, said.line) for f in functions for said in f.facts.assumptions
     )
-    info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started)
+    info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started, versions)
     return Report(info, tuple(functions), tuple(found), assumptions, tuple(errors), missing, tuple(bundles))
+
+
+def versions_of(paths: Sequence[Path], config: Config) -> Versions:
+    """What the project of some paths may run on, and who says so."""
+    found = discover(paths, exclude=config.exclude, exclude_base=config.directory)
+    read = [read_source(file) for file in found.files]
+    texts = [each.text for each in read if isinstance(each, SourceText)]
+    return project_versions(found.root, config.tensorflow_version, texts)
 
 
 def debug(paths: Sequence[Path], config: Config, what: str) -> str:
@@ -102,6 +121,10 @@ def _load(
     return program, tuple(str(p) for p in found.missing), errors, found.root
 
 
+def _texts(program: Program) -> dict[str, str]:
+    return {m.code.path: m.text.text for m in program.modules.values() if m.text is not None}
+
+
 def _external() -> frozenset[str]:
     """Top-level names that are libraries even where a folder of the project is called the same."""
     import sys
@@ -110,7 +133,7 @@ def _external() -> frozenset[str]:
 
 
 def _functions(
-    program: Program, config: Config, root: Path, progress: Progress | None, *, repairs: bool
+    program: Program, config: Config, root: Path, progress: Progress | None, versions: Versions, *, repairs: bool
 ) -> tuple[list[FunctionReport], list[Finding], list[Bundle]]:
     from hybridize.decide.compilation import Compilation
     from hybridize.decide.plan import Basis, Wanted, plan
@@ -128,8 +151,7 @@ def _functions(
     if progress is not None:
         progress("solving", 0, 0)
     first = solver.solve_entries()
-    texts = {m.code.path: m.text.text for m in program.modules.values() if m.text is not None}
-    versions = project_versions(root, config.tensorflow_version, texts.values())
+    texts = _texts(program)
     roles = find_roles(root, texts, config.world)
     suppressions = Suppressions(texts)
     pairs = program.functions()

@@ -12,7 +12,7 @@ from hybridize.report.hints import bundles, counts, hint
 from hybridize.report.paths import read_errors
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, ranking, summarize
-from hybridize.report.words import counted, reason, rests_on, speed, verdict
+from hybridize.report.words import counted, reason, releases, rests_on, speed, verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ class _Writer:
             f"{counted(summary.functions, 'function')} in {speed(report)}: "
             f"{counted(summary.candidates, 'candidate')}, {summary.hybrid:,} hybrid"
         )
-        lines = [self.options.style.paint(head, "bold"), *self._actions(summary)]
+        lines = [self.options.style.paint(head, "bold"), f"for {releases(report.project.versions)}"]
+        lines += self._actions(summary)
         lines += self._table("why functions that pass no precondition are kept", summary.failed)
         lines += self._table("why functions that pass a precondition are kept", summary.left_out)
         lines += self._table("findings", summary.findings)
