@@ -60,7 +60,9 @@ class Basis:
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts)
         removals = Removals(solution.frames, frequency, benefits, roles)
-        return cls(solution.frames, frequency, benefits, _static(solution), roles, Confidences(solution, roles), removals)
+        return cls(
+            solution.frames, frequency, benefits, _static(solution), roles, Confidences(solution, roles), removals
+        )
 
 
 @dataclass(frozen=True, slots=True)
