@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from hybridize.config import Config
 from hybridize.decide.model import Assumption, Confidence, FileError, Finding, FunctionReport, ProjectInfo, Report
 from hybridize.facts.model import Mode, Ternary
+from hybridize.records import replace
 from hybridize.source import (
     ImportTable,
     SourceText,
@@ -205,7 +206,20 @@ def _functions(
     if repairs:
         steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
         bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)], steps)
+        found = _with_fixes(found, bundles)
     return functions, _distinct(found), bundles
+
+
+def _with_fixes(found: Sequence[Finding], bundles: Sequence[Bundle]) -> list[Finding]:
+    """The findings with what their repairs are: those of their function, or of their line where they have none."""
+    fixes: dict[tuple[str, str], str] = {}
+    for bundle in bundles:
+        for repair in bundle.repairs if bundle.hybrid or bundle.complete else ():
+            for code in repair.answers:
+                for place in (bundle.function, f"{repair.path}:{repair.line}"):
+                    safe = repair.safe and fixes.get((code, place)) != "unsafe"
+                    fixes[code, place] = "safe" if safe else "unsafe"
+    return [replace(f, fix=fixes.get((f.code, f.function or f"{f.path}:{f.line}"))) for f in found]
 
 
 def _bundles(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hybridize.decide.model import Action, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence
 from hybridize.records import dataclass
-from hybridize.report.hints import bundles, counts, hint
+from hybridize.report.hints import counts, hint, promising
 from hybridize.report.paths import read_errors
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, ranking, summarize
@@ -70,7 +70,7 @@ class _Writer:
         for finding in report.findings:
             if not self.options.quiet or finding.severity in SERIOUS:
                 findings[finding.path].append(finding)
-        repairs = bundles(report)
+        repairs = {bundle.function: bundle for bundle in promising(report)}
         for path in dict.fromkeys((*functions, *findings)):
             lines = [self.options.style.paint(one_line(self.display(path)), "bold")]
             width = min(max((len(f.facts.qualname) for f in functions[path]), default=0), _NAME_WIDTH)
