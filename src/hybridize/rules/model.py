@@ -125,8 +125,16 @@ class Doubt:
     hits: dict[Hit, list[Frame]]
 
 
-#: Looks at the hits of a rule on many functions: for each function those that hold, with more evidence.
-Confirmation: TypeAlias = "Callable[[ProjectView, Sequence[Doubt]], list[dict[Hit, tuple[Evidence, ...]]]]"
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A hit that holds, with more evidence; `unless` is what can be assumed so that it does not (speculation)."""
+
+    evidence: tuple[Evidence, ...] = ()
+    unless: str = ""
+
+
+#: Looks at the hits of a rule on many functions: for each function those that hold.
+Confirmation: TypeAlias = "Callable[[ProjectView, Sequence[Doubt]], list[dict[Hit, Confirmed]]]"
 #: Looks at the program as a whole; hits name their path.
 ProjectScan: TypeAlias = "Callable[[ProjectView], Iterator[Hit]]"
 
@@ -184,7 +192,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleHit:
-    """A hit on a function, with the chain of evidence from the function to the cause."""
+    """A hit on a function, with the chain of evidence from the function to the cause.
+
+    `unless` is what speculation may assume in its place; empty where it holds for certain, or nobody can tell.
+    """
 
     rule: Rule
     message: str
@@ -195,6 +206,7 @@ class RuleHit:
     blocks: frozenset[Blocks]
     evidence: tuple[Evidence, ...]
     end: int | None = None
+    unless: str = ""
 
     @property
     def line(self) -> int:

@@ -34,6 +34,7 @@ from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass
+from hybridize.source.roles import Roles
 from hybridize.source.syntax import walk
 from hybridize.source.versions import Versions
 
@@ -44,10 +45,13 @@ _T = TypeVar("_T")
 class ProjectView:
     """The solved program, shared by all rules."""
 
-    def __init__(self, solution: Solution, symbolic: Symbolic, versions: Versions | None = None) -> None:
+    def __init__(
+        self, solution: Solution, symbolic: Symbolic, versions: Versions | None = None, roles: Roles | None = None
+    ) -> None:
         self.solution = solution
         self.symbolic = symbolic
         self.versions = versions or Versions()
+        self.roles = roles or Roles(frozenset(), frozenset())
         self._sites: dict[Frame, dict[Frame, list[tuple[int, str]]]] = {}
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
