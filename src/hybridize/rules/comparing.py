@@ -8,9 +8,9 @@ from typing import Final
 from hybridize.domain.objects import Class, Func, Lib, Lit, Obj
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
-from hybridize.library.defaults import library_attribute
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.denoted import denoted
 
 #: Classes of libraries that compare by value, or hash nothing.
 UNHASHABLE_CLASSES: Final = frozenset(
@@ -149,7 +149,7 @@ def dataclass_options(cls: Class) -> dict[str, bool] | None:
     for node in cls.code.decorators:
         name = node.func if isinstance(node, ast.Call) else node
         last = getattr(name, "attr", getattr(name, "id", ""))
-        found = [_VALUE_CLASSES[known] for known in _names(cls, name) if known in _VALUE_CLASSES]
+        found = [_VALUE_CLASSES[known] for known in denoted(cls.module, name) if known in _VALUE_CLASSES]
         if found or last == "dataclass":
             given = node.keywords if isinstance(node, ast.Call) else []
             chosen = {_SPELLED.get(k.arg or "", k.arg or ""): _is_true(k.value) for k in given}
@@ -159,17 +159,6 @@ def dataclass_options(cls: Class) -> dict[str, bool] | None:
 
 def _is_true(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and bool(node.value)
-
-
-def _names(cls: Class, node: ast.expr) -> list[str]:
-    """The canonical names of what a dotted name of a class's module denotes."""
-    if isinstance(node, ast.Name):
-        cell = cls.module.fields.get(node.id)
-        return [o.name for o in cell.value if isinstance(o, Lib)] if cell is not None else []
-    if isinstance(node, ast.Attribute):
-        found = [library_attribute(owner, node.attr) for owner in _names(cls, node.value)]
-        return [o.name for value in found for o in value if isinstance(o, Lib)]
-    return []
 
 
 def unreferable(cls: Class, *, is_named_tuple: bool) -> Evidence | None:

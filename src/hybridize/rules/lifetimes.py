@@ -15,7 +15,7 @@ from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
-from hybridize.flow.testing import is_test_path
+from hybridize.source import is_test_path
 from hybridize.library.costs import ITERATIONS
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
