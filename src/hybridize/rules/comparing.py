@@ -187,5 +187,5 @@ def unreferable(cls: Class, *, is_named_tuple: bool) -> Evidence | None:
 
 def _names_weakref(obj: Obj) -> bool:
     if isinstance(obj, Lit):
-        return obj.const == "__weakref__"
+        return bool(obj.const == "__weakref__")
     return any(_names_weakref(o) for item in parts(obj) for o in item)

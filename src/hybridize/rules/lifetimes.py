@@ -15,13 +15,13 @@ from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
-from hybridize.source import is_test_path
 from hybridize.library.costs import ITERATIONS
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass, field
 from hybridize.rules.comparing import compared
 from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.source import is_test_path
 
 #: So many calls pay for a trace.
 PAYS: Final = 8.0
@@ -73,12 +73,16 @@ class Lifetimes:
                 self._spread(frame, members)
 
     def _spread(self, frame: Frame, members: set[Frame]) -> None:
-        mine = 0.0 if is_test_path(frame.code.path) else self._often.get(frame, 0.0)
+        tests = is_test_path(frame.code.path)
+        mine = 0.0 if tests else self._often.get(frame, 0.0)
         shared = Counter((pos, callee.code) for pos, callee in frame.calls)
         for (pos, callee), how in frame.calls.items():
             if how in _UNTOLD or callee in members:
                 continue
             weight = mine * self.counts.runs(frame, pos) * (ITERATIONS if how in _BY_OTHERS else 1)
+            if tests and not is_test_path(callee.code.path):
+                self._often.setdefault(callee, _UNKNOWN_CALLS)  # what tests call others call as well
+                continue
             # Turns of a loop that are followed one by one are frames of their own, called from one place.
             weight /= shared[pos, callee.code]
             self._often[callee] = min(self._often.get(callee, 0.0) + weight, _MOST)
@@ -212,5 +216,3 @@ def made_for_calls(function: FunctionView) -> tuple[Evidence, ...] | None:
         return None
     where = Evidence(f"is made anew at each call of `{parent.name}`", function.code.path, function.code.line)
     return where, Evidence("is called here", place[0], place[1] >> 16)
-
-

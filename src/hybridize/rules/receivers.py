@@ -1,4 +1,4 @@
-"""The classes whose objects a method may be called on, whoever makes them: seen ones, its own class, all that inherit it.
+"""The classes whose objects a method may be called on, whoever makes them: seen ones, its own, all that inherit it.
 
 What flow has seen are examples. A base class is decorated for all its subclasses, those in tests included, and one that
 nobody makes objects of in this program may be made elsewhere.
@@ -84,7 +84,7 @@ def _parts(annotation: ast.expr) -> list[ast.expr]:
             annotation = ast.parse(annotation.value.strip(), mode="eval").body
         except (SyntaxError, ValueError):
             return []
-    nodes = [node for node in walk(annotation) if isinstance(node, (ast.Name, ast.Attribute))]
+    nodes: list[ast.expr] = [node for node in walk(annotation) if isinstance(node, (ast.Name, ast.Attribute))]
     if any(getattr(node, "id", getattr(node, "attr", "")) in _OF_CLASSES for node in nodes):
         return []
     return nodes

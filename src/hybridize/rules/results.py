@@ -265,9 +265,12 @@ def _remade(obj: Inst, names: list[str]) -> str | None:
         return None
     made = next((cls.fields["__init__"] for cls in obj.cls.line if "__init__" in cls.fields), None)
     for func in made.value if made is not None else ():
-        needed = [p for p in func.code.params[1:] if _is_needed(p)] if isinstance(func, Func) else []
+        params = func.code.params[1:] if isinstance(func, Func) else ()
+        needed = [p.name for p in params if _is_needed(p)]
         if needed:
-            return f"a `{obj.cls.name}`, which TensorFlow makes anew without `{needed[0].name}`"
+            return f"a `{obj.cls.name}`, which TensorFlow makes anew without `{needed[0]}`"
+        if isinstance(func, Func) and all(p.kind in ("keyword", "kwargs") for p in params):
+            return f"a `{obj.cls.name}`, which TensorFlow makes anew of pairs, and that takes none"
     own = sorted(name for name, cell in obj.fields.items() if isinstance(name, str) and cell.writes and cell.value)
     return f"a `{obj.cls.name}`, which comes back without its field `{own[0]}`" if own else None
 

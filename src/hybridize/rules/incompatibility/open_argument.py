@@ -211,8 +211,8 @@ RULE = Rule(
     details="""What nobody is seen to pass may be a tensor, an array, a number, a list or an object. Arrays and NumPy
 scalars become tensors of the graph: NumPy, `math` and libraries that are not known cannot compute with them, Python
 cannot go through them (`zip`, `enumerate`, `list`, comprehensions, `a, b = x`), `isinstance(x, np.ndarray)` and
-`tf.is_tensor(x)` answer differently, and what is returned as it came is another thing. Say what the argument is: a type
-hint (`tf.Tensor`, `float`), a call that passes it, or `tf.convert_to_tensor(x)` before anything else is done with it.""",
+`tf.is_tensor(x)` answer differently, and what is returned as it came is another thing. Say what the argument is: a
+type hint (`tf.Tensor`, `float`), a call that passes it, or `tf.convert_to_tensor(x)` before all else.""",
     level=None,
     triggers={
         Op.CALL: Where(call, names=lambda name: on_host(name) or name in _CALLED, values=_called),

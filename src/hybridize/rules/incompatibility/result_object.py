@@ -38,8 +38,8 @@ RULE = Rule(
     details="""A traced function returns tensors, `None`, and lists, tuples, dicts and named tuples of them. An
 object of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator
 raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the tensors and
-build the object outside. A class of one's own that derives from list or tuple comes back as a plain one, one that derives
-from dict without its fields. Datasets, ragged and sparse tensors are fine.""",
+build the object outside. A class of one's own that derives from list or tuple comes back as a plain one, one that
+derives from dict without its fields. Datasets, ragged and sparse tensors are fine.""",
     root=scan,
     bare=True,
     bad=(

@@ -142,7 +142,8 @@ RULE = Rule(
     details="""TensorFlow looks traces up by the arguments: lists, tuples, dictionaries and tensors are taken
 apart, any other object is hashed. Sets, namespaces (`types.SimpleNamespace`, `argparse.Namespace`), data classes that
 compare by value, and classes with `__eq__` but no `__hash__` raise. A method is asked of its own class and of all that
-inherit it, whether or not their objects are seen here. The receiver of a hybrid method is also referred to weakly, which instances of classes with `__slots__` and of named tuples don't allow. What is taken apart is also put
+inherit it, whether or not their objects are seen here. The receiver of a hybrid method is also referred to weakly,
+which instances of classes with `__slots__` and of named tuples don't allow. What is taken apart is also put
 together again: a `Counter` of pairs, a dictionary sorted by its keys, a class of one's own that derives from list or
 tuple as a plain one, one that derives from dict without arguments. Add `__hash__`, `eq=False`, or
 `__weakref__` to the slots.""",
