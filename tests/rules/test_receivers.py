@@ -111,6 +111,15 @@ LIVES = {
         "def public(x: tf.Tensor):\n    layer = Layer()\n    return layer.run(x)\n",
         True,
     ),
+    "made by a function that others call, and given away": (
+        "def public(x: tf.Tensor):\n    layer = Layer()\n    layer.run(x)\n    return layer\n",
+        False,
+    ),
+    "kept by an object that others call": (
+        "class Model:\n    def __init__(self): self.layer = Layer()\n"
+        "    def predict(self, x): return self.layer.run(x)\n",
+        False,
+    ),
     "called often for each": (
         "for i in range(20):\n    m = Layer()\n    for j in range(100):\n        m.run(tf.ones(3))\n",
         False,

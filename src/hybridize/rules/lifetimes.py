@@ -9,8 +9,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Wrapper
+from hybridize.domain.nesting import held
+from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Wrapper
+from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.causes import argument_slot
+from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
@@ -27,11 +30,12 @@ from hybridize.source import is_test_path
 PAYS: Final = 8.0
 #: So many traces are no reason against a graph.
 FEW: Final = 3.0
-_UNKNOWN_CALLS: Final = 100.0
 _MOST: Final = 1e9
 _CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator"})
 _BY_OTHERS: Final = frozenset({"callback", "host"})
 _UNTOLD: Final = frozenset({"class", "build", "root"})
+_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__"})
+_DEPTH: Final = 3
 #: Library objects that are told apart by identity.
 _LIBRARY: Final = ("keras.layers.", "keras.Model", "keras.Sequential", "keras.optimizers.", "keras.losses.")
 #: Library classes whose objects arrive in parts, or as tensors.
@@ -44,59 +48,97 @@ _TAKEN_APART: Final = frozenset(
 _Site: TypeAlias = "tuple[Code, int]"
 
 
+#: How often each frame runs.
+_Often: TypeAlias = "dict[Frame, float]"
+
+
 @dataclass(slots=True)
 class _Tally:
-    """The calls that pass objects, and where these are made, with the frames that do."""
+    """The calls that pass objects, with what each counts for, and where these are made, with the frames that do."""
 
-    calls: float = 0.0
+    calls: dict[tuple[Frame, int], float] = field(default_factory=dict)
     made: dict[_Site, set[int]] = field(default_factory=dict)
-    first: _Site | None = None
-    place: tuple[str, int] | None = None
-    what: str = ""
+    objects: set[Obj] = field(default_factory=set)
 
 
 class Lifetimes:
-    """How often each frame of a program runs, tests left out."""
+    """How often each frame of a program runs: in runs of its modules, and in those of what others call."""
 
     def __init__(self, project: ProjectView) -> None:
         self.project = project
         self.counts = Counts()
-        self._often: dict[Frame, float] = {}
-        for body in project.solution.world.module_frames.values():
-            self._often[body] = 1.0
-            for pos, callee in body.roots:
-                if pos != given_position(callee.code):  # which is where a test runner calls
-                    self._often[callee] = _UNKNOWN_CALLS
-        for component in reversed(project.extents.components):
+        bodies = list(project.solution.world.module_frames.values())
+        self.roots: dict[Frame, None] = {}  # what others call: nobody in the program, or only tests
+        for body in bodies:
+            # A test runner calls at a place of its own.
+            self.roots.update((c, None) for at, c in body.roots if at != given_position(c.code) and not _tests(c))
+        for frame in (f for frames in project.solution.frames.values() for f in frames if _tests(f)):
+            self.roots.update((c, None) for (_, c), how in frame.calls.items() if how in _CALLS and not _tests(c))
+        order = list(reversed(project.extents.components))
+        self.closed = self._spread(dict.fromkeys(bodies, 1.0), order)
+        self.open = self._spread(dict.fromkeys(self.roots, 1.0), order)
+
+    def _spread(self, often: _Often, order: list[list[Frame]]) -> _Often:
+        """How often frames run where some do as often as given; callers come first in the order."""
+        for component in order:
             members = set(component)
             for frame in sorted(component, key=lambda f: f.uid):
-                self._spread(frame, members)
+                mine = 0.0 if _tests(frame) else often.get(frame, 0.0)
+                if mine:
+                    self._calls(frame, mine, members, often)
+        return often
 
-    def _spread(self, frame: Frame, members: set[Frame]) -> None:
-        tests = is_test_path(frame.code.path)
-        mine = 0.0 if tests else self._often.get(frame, 0.0)
-        shared = Counter((pos, callee.code) for pos, callee in frame.calls)
+    def _calls(self, frame: Frame, mine: float, members: set[Frame], often: _Often) -> None:
+        # Turns of a loop that are followed one by one are frames of their own, called from one place.
+        turns = Counter((pos, callee.code) for pos, callee in frame.calls)
         for (pos, callee), how in frame.calls.items():
-            if how in _UNTOLD or callee in members:
-                continue
-            weight = mine * self.counts.runs(frame, pos) * (ITERATIONS if how in _BY_OTHERS else 1)
-            if tests and not is_test_path(callee.code.path):
-                self._often.setdefault(callee, _UNKNOWN_CALLS)  # what tests call others call as well
-                continue
-            # Turns of a loop that are followed one by one are frames of their own, called from one place.
-            weight /= shared[pos, callee.code]
-            self._often[callee] = min(self._often.get(callee, 0.0) + weight, _MOST)
+            if how not in _UNTOLD and callee not in members:
+                weight = mine * self.counts.runs(frame, pos) * (ITERATIONS if how in _BY_OTHERS else 1)
+                often[callee] = min(often.get(callee, 0.0) + weight / turns[pos, callee.code], _MOST)
 
-    def runs(self, frame: Frame, pos: int) -> float:
-        """How often a place runs."""
-        often = 0.0 if is_test_path(frame.code.path) else self._often.get(frame, 0.0)
-        return min(often * self.counts.runs(frame, pos), _MOST)
+    def is_short(self, tally: _Tally) -> bool:
+        """Whether so many objects are made for the calls that no trace pays."""
+        calls, made = self._ratio(tally, self.closed)
+        if made > FEW and calls < PAYS * made:
+            return True
+        if calls >= PAYS * max(made, 1.0):
+            return False
+        calls, made = self._ratio(tally, self.open)
+        return bool(calls) and calls < PAYS * made and self._is_short_in_runs(tally)
 
-    def made(self, site: _Site, uids: set[int]) -> float:
-        """How many objects a site makes, in those of its frames that made the ones in question."""
-        frames = self.project.solution.frames.get(site[0], ())
-        chosen = [frame for frame in frames if frame.uid in uids] or frames
-        return sum(self.runs(frame, site[1]) for frame in chosen)
+    def _is_short_in_runs(self, tally: _Tally) -> bool:
+        """Whether every run of what others call makes the objects itself, for few calls, and gives them to nobody."""
+        extents = self.project.extents
+        callers = extents.set_of(caller for caller, _ in tally.calls if not _tests(caller))
+        found = False
+        for root in self.roots:
+            some = extents.of(root)
+            if not some & callers:
+                continue
+            if root.code.name in _CONSTRUCTORS or any(o in tally.objects for o in held(root.ret, _DEPTH, parts)):
+                return False
+            order = list(reversed(list(extents.parts(some))))
+            calls, made = self._ratio(tally, self._spread({root: 1.0}, order))
+            if calls >= PAYS * made:
+                return False
+            found = True
+        return found
+
+    def _ratio(self, tally: _Tally, often: _Often) -> tuple[float, float]:
+        """How many calls there are, and how many objects are made for them."""
+        calls = sum(self._runs(caller, pos, often) * count for (caller, pos), count in tally.calls.items())
+        made = 0.0
+        for (code, pos), uids in tally.made.items():
+            frames = self.project.solution.frames.get(code, ())
+            made += sum(self._runs(f, pos, often) for f in [f for f in frames if f.uid in uids] or frames)
+        return calls, made
+
+    def _runs(self, frame: Frame, pos: int, often: _Often) -> float:
+        return min(often.get(frame, 0.0) * self.counts.runs(frame, pos), _MOST) if not _tests(frame) else 0.0
+
+
+def _tests(frame: Frame) -> bool:
+    return is_test_path(frame.code.path)
 
 
 def lifetimes(project: ProjectView) -> Lifetimes:
@@ -108,46 +150,36 @@ def short_lived(function: FunctionView) -> tuple[str, tuple[str, int], tuple[Evi
     """Why (nearly) each call of a function gets an object, function or receiver that no call before has had."""
     first = 1 if function.facts.kind is FunctionKind.CLASSMETHOD else 0
     for index in range(first, len(function.code.params)):
-        found = _answer(function, _tally(function, index))
-        if found is not None:
-            return found
+        tally = _tally(function, index)
+        if tally is not None and tally.made and lifetimes(function.project).is_short(tally):
+            caller, pos = next(iter(tally.calls))
+            code, at = next(iter(tally.made))
+            where = Evidence("is made here, again and again", code.path, at >> 16)
+            evidence = (Evidence("is called here", caller.code.path, pos >> 16), where)
+            return _said(tally.objects), (caller.code.path, pos), evidence
     return None
 
 
-def _answer(function: FunctionView, tally: _Tally) -> tuple[str, tuple[str, int], tuple[Evidence, ...]] | None:
-    if not tally.calls or tally.first is None or tally.place is None:
-        return None
-    known = lifetimes(function.project)
-    made = sum(known.made(site, uids) for site, uids in tally.made.items())
-    if made <= FEW or tally.calls >= PAYS * made:
-        return None
-    code, pos = tally.first
-    where = Evidence("is made here, again and again", code.path, pos >> 16)
-    return tally.what, tally.place, (Evidence("is called here", tally.place[0], tally.place[1] >> 16), where)
+def _tally(function: FunctionView, index: int) -> _Tally | None:
+    """The calls of a function that pass something which is told apart by identity for one of its parameters.
 
-
-def _tally(function: FunctionView, index: int) -> _Tally:
-    """The calls of a function that pass something which is told apart by identity for one of its parameters."""
+    None where one belongs to a functional model, which keeps what it calls.
+    """
     tally = _Tally()
-    known = lifetimes(function.project)
     hybrids = function.project.solution.world.hybrids
-    counted: set[tuple[Frame, int]] = set()
     for caller, pos, frame, how in function.callers():
         if how not in _CALLS | _BY_OTHERS or caller.code in hybrids:
             continue
-        args = frame.incoming.get((caller, pos))
-        objects = [o for o in (args[index] if args is not None else frame.args[index]) if _is_by_identity(o)]
+        args = frame.incoming.get((caller, pos), frame.args)
+        if any(isinstance(o, Tensor) and o.kind == SYMBOLIC for value in args for o in value):
+            return None
+        objects = [o for o in args[index] if _is_by_identity(o)]
         sites = dict(_sites(function, caller, pos, index, objects))
-        if not sites:
-            continue
-        if (caller, pos) not in counted:  # turns of a loop that are followed one by one are calls from one place
-            counted.add((caller, pos))
-            tally.calls += known.runs(caller, pos) * (ITERATIONS if how in _BY_OTHERS else 1)
-        for site, uid in sites.items():
-            tally.made.setdefault(site, set()).update(uid)
-            tally.first = tally.first or site
-        tally.place = tally.place or (caller.code.path, pos)
-        tally.what = tally.what or _said(objects)
+        if sites:
+            tally.calls[caller, pos] = ITERATIONS if how in _BY_OTHERS else 1
+            tally.objects.update(objects)
+        for site, uids in sites.items():
+            tally.made.setdefault(site, set()).update(uids)
     return tally
 
 
@@ -184,7 +216,7 @@ def _is_by_identity(obj: Obj) -> bool:
     return False
 
 
-def _said(objects: list[Obj]) -> str:
+def _said(objects: set[Obj]) -> str:
     obj = min(objects, key=repr)
     match obj:
         case Inst(cls=cls):
@@ -200,19 +232,20 @@ def _said(objects: list[Obj]) -> str:
 
 def made_for_calls(function: FunctionView) -> tuple[Evidence, ...] | None:
     """Where a nested function is made (nearly) as often as it is called: each time it would be traced."""
-    parent, func = function.code.parent, function.func
-    if function.facts.kind is not FunctionKind.NESTED or parent is None or func is None:
+    parent = function.code.parent
+    if function.facts.kind is not FunctionKind.NESTED or parent is None:
         return None
-    known = lifetimes(function.project)
-    calls, place = 0.0, None
-    for caller, pos, how in dict.fromkeys((caller, pos, how) for caller, pos, _, how in function.callers()):
+    tally = _Tally(objects={frame.func for frame in function.frames if frame.func is not None})
+    for obj in tally.objects:
+        if isinstance(obj, Func):
+            tally.made.setdefault((parent, obj.site[1]), set())
+    for caller, pos, _, how in function.callers():
         if how == "graph":
             return None
         if how in _CALLS | _BY_OTHERS:
-            calls += known.runs(caller, pos) * (ITERATIONS if how in _BY_OTHERS else 1)
-            place = place or (caller.code.path, pos)
-    made = known.made((parent, func.site[1]), set())
-    if place is None or made <= FEW or calls >= PAYS * made or not calls:
+            tally.calls[caller, pos] = ITERATIONS if how in _BY_OTHERS else 1
+    if not tally.calls or not lifetimes(function.project).is_short(tally):
         return None
+    caller, pos = next(iter(tally.calls))
     where = Evidence(f"is made anew at each call of `{parent.name}`", function.code.path, function.code.line)
-    return where, Evidence("is called here", place[0], place[1] >> 16)
+    return where, Evidence("is called here", caller.code.path, pos >> 16)
