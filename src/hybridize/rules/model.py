@@ -165,6 +165,8 @@ class Rule:
     (with `codes` only in code where it has something to look for, which is asked once), `root` for the function that is
     decorated, `project` for everything else. `passes` can stop hits on their way up the calls, `confirm` at the
     function that is decorated. What blocks nothing has nothing to say of eager functions: its `root` is not asked.
+    `opens` says that its hits are about arguments of unknown kind: they count where nobody is seen to pass what a hit
+    needs, and only against the conversion of eager functions.
     `bare` says that functions without a tensor parameter are asked too, which have no other cause to be told.
     """
 
@@ -185,6 +187,7 @@ class Rule:
     passes: Passage | None = None
     confirm: Confirmation | None = None
     bare: bool = False
+    opens: bool = False
     bad: tuple[Example, ...] = ()
     good: tuple[Example, ...] = ()
     reference: str = ""

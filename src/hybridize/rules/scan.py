@@ -131,7 +131,11 @@ class Scanner:
         doubtful = not function.is_hybrid or self.solution.world.is_small
         for frame in function.frames:
             for carried in self._carried.get(frame, ()):
-                if not function.holds(frame, carried.needs) or not (carried.sure or doubtful):
+                if carried.rule.opens:
+                    counts = not function.is_hybrid and function.opens(frame, carried.needs)
+                else:
+                    counts = function.holds(frame, carried.needs) and (carried.sure or doubtful)
+                if not counts:
                     continue
                 if carried.rule.confirm is None:
                     gathered.add(_result(carried))

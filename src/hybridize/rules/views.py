@@ -18,17 +18,19 @@ from hybridize.domain.objects import (
     LibInst,
     Stream,
     Tensor,
+    Unknown,
     Value,
     Wrapper,
 )
 from hybridize.facts.contracts import Contracts
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
-from hybridize.facts.model import FunctionFacts
+from hybridize.facts.model import FunctionFacts, Source
 from hybridize.facts.origins import callees_at
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
 from hybridize.flow.cells import registry_class
 from hybridize.flow.frames import Frame
+from hybridize.flow.hints import is_keras_call
 from hybridize.flow.solve import Solution
 from hybridize.library import registry
 from hybridize.program.index import index_of
@@ -300,6 +302,19 @@ class FunctionView:
         if needs & 1:
             return True
         return any(holds_tensor(frame.args[i]) for i in parameters_of(needs) if i < len(frame.args))
+
+    def opens(self, frame: Frame, needs: int) -> bool:
+        """Whether nobody knows what some parameter of a mask receives in a frame: nothing, or what is guessed of it."""
+        return any(i < len(frame.args) and self._is_open(frame, i) for i in parameters_of(needs))
+
+    def _is_open(self, frame: Frame, index: int) -> bool:
+        value = frame.args[index]
+        if any(isinstance(o, Unknown) for o in value):
+            return True
+        facts = self.facts.parameters[index] if index < len(self.facts.parameters) else None
+        guessed = facts is not None and facts.source is Source.SPECULATION
+        func = frame.func
+        return guessed and not (index == 1 and func is not None and is_keras_call(func, self.project.solution.engine))
 
     def parameter(self, index: int) -> int:
         """The bit of a parameter."""
