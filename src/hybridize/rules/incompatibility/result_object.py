@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.results import OBJECT, iterator, parts_of, returns
+from hybridize.rules.results import OBJECT, REBUILT, Part, iterator, parts_of, returns
 from hybridize.rules.views import FunctionView
 
 
@@ -23,7 +23,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             for part in parts_of(view, instr[2]):
                 if part.what == OBJECT and instr[-1] not in seen:
                     seen.add(instr[-1])
-                    yield Hit(instr[-1], f"returns {part.said}, which a traced function cannot return")
+                    yield Hit(instr[-1], _message(part))
+
+
+def _message(part: Part) -> str:
+    if part.kind == REBUILT:
+        return f"what it returns {part.said}"
+    return f"returns {part.said}, which a traced function cannot return"
 
 
 RULE = Rule(
@@ -34,8 +40,10 @@ RULE = Rule(
     summary="Returns something that is neither a tensor nor can become one.",
     details="""A traced function returns tensors, `None`, and lists, tuples, dicts and named tuples of them. An
 object of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator
-raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the tensors and
-build the object outside. Datasets, ragged and sparse tensors are fine.""",
+raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). A dictionary is sorted by
+its keys and made anew: texts beside numbers as keys raise, and so do a `Counter` and a class of one's own that derives
+from dict and wants arguments. Return the tensors and build the object outside. Datasets, ragged and sparse tensors are
+fine.""",
     root=scan,
     bare=True,
     bad=(
@@ -96,8 +104,42 @@ r1 = target(tf.constant(1.0))[0]
             line=6,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Losses(dict):
+    def __init__(self, total):
+        super().__init__(total=total)
+def target(x):
+    return Losses(x * 2.0)
+r1 = target(tf.constant(1.0))["total"]
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return {"mean": x / 2.0, 0: x}
+r1 = target(tf.constant(1.0))["mean"]
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+class Losses(dict):
+    def total(self):
+        return self["a"] + self["b"]
+def target(x):
+    return Losses(a=x, b=x * 2.0), {1: x, 0: x}
+r1 = target(tf.constant(1.0))[0].total()
+"""
+        ),
         Example(
             """\
 import collections
