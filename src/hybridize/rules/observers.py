@@ -56,7 +56,6 @@ _ASKING: Final[dict[str, str]] = {
     "keras.constraints.serialize": "saves it by its name",
     "keras.saving.serialize_keras_object": "saves it by its name",
     "keras.utils.serialize_keras_object": "saves it by its name",
-    "keras.utils.registered": "registers it to be saved by its name",
 }
 #: Functions that pickle what they are given, with all that it holds: a decorated function is not the one of its name.
 _PICKLING: Final = frozenset(
@@ -80,11 +79,10 @@ _GETTERS: Final = frozenset({"builtins.getattr", "builtins.hasattr"})
 _SAVING: Final = frozenset(
     "save to_json get_config from_config clone_model save_model load_model model_from_json serialize".split()
 )
-_CUSTOM: Final = "custom_objects"
 #: Words without which no text looks at a function.
 _WORDS: Final = regex(
     r"inspect|pickle|dill|joblib|multiprocessing|ProcessPool|deepcopy|get_type_hints|WeakMethod|FunctionType|LambdaType"
-    r"|MethodType|autograph|serializ|custom_objects|__(?:code|defaults|kwdefaults|closure|globals|annotations|func|self)__"
+    r"|MethodType|autograph|serializ|__(?:code|defaults|kwdefaults|closure|globals|annotations|func|self)__"
 )
 _DEPTH: Final = 4
 
@@ -155,7 +153,6 @@ def _given(view: FrameView, instr: Instr, name: str) -> Iterator[tuple[set[Code]
     slots = [*(slot for slot, _ in instr[3]), *(slot for _, slot in instr[4])] if keeps else []
     if name == "keras.Model.compile":
         slots = [argument(instr, 1, "loss"), argument(instr, 2, "metrics")]
-    slots += [slot for key, slot in instr[4] if key == _CUSTOM]
     for slot in slots:
         yield _codes(view.value(slot), 1), instr, f"given to `{name}`, which saves it by its name"
 

@@ -57,11 +57,6 @@ def plain_reads(frame: Frame, value: frozenset[Obj]) -> Iterator[tuple[str, int,
                 yield obj.cls.name, instr[-1], instr[3]
 
 
-def plain(obj: Obj) -> type | None:
-    """`list` or `tuple` where an object is one of a class of the project, which comes back as a plain one."""
-    return _sequence(obj) if isinstance(obj, Inst) else None
-
-
 def _sequence(obj: Inst) -> type | None:
     if any(isinstance(c, Class) and "_fields" in c.fields for c in obj.cls.mro):
         return None

@@ -34,17 +34,15 @@ from hybridize.library.index import known_package, lookup
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
-from hybridize.rules.rebuilt import plain, rebuilt
+from hybridize.rules.rebuilt import rebuilt
 from hybridize.rules.values import uses
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
-#: What a part is: a Python value that comes back as a tensor; an array; a variable; something that nothing can return;
-#: a list or tuple of a class of the project's, which comes back as a plain one.
+#: What a part is: a Python value that comes back as a tensor; an array; a variable; something that nothing can return.
 PYTHON: Final = "python"
 ARRAY: Final = "array"
 READS: Final = "variable"
 OBJECT: Final = "object"
-PLAIN: Final = "plain"
 #: The kind of a part that TensorFlow takes apart and cannot put together again; what is said of it is a predicate.
 REBUILT: Final = "rebuilt"
 #: A part below this one is not looked at.
@@ -175,7 +173,7 @@ def _parts(value: Value, path: tuple[object, ...], depth: int, seen: Counter[Obj
 
 
 def _object(obj: Obj, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:
-    again = rebuilt(found.project, obj) if isinstance(obj, (Container, Inst)) else None
+    again = rebuilt(found.project, obj) if isinstance(obj, Container) else None
     if again is not None:
         found[path, OBJECT, again, REBUILT] = None
         return
@@ -209,8 +207,6 @@ def _object(obj: Obj, path: tuple[object, ...], depth: int, seen: Counter[Obj], 
 def _thing(obj: Obj) -> tuple[str, str, str] | None:
     """What an object is that holds no parts, where it does not come back as it is."""
     match obj:
-        case Inst() if (sequence := plain(obj)) is not None:
-            return PLAIN, f"a `{obj.cls.name}`", sequence.__name__
         case Inst() | LibInst():
             return _instance(obj)
         case Func() if _is_gradient(obj):

@@ -76,10 +76,11 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="An argument is an object that TensorFlow refuses, or of which it makes a tensor.",
     details="""TensorFlow looks traces up by the arguments. It finds no key for sparse matrices of SciPy, images of
-Pillow, the keys and items of a dict, protocol buffers, `tf.data.Options` and Keras 3's dtype policies; it takes apart what
-looks like a mapping (`os.environ`, an HDF5 file, a `MappingProxyType`, and, under some versions, a dict that a layer or
-`tf.Module` keeps in a field) and cannot make it again; it makes tensors of the frames and series of pandas, and fails
-to for arrays of objects and dates. Give tensors, arrays or plain containers, or keep the object in a field.""",
+Pillow, the keys and items of a dict, protocol buffers, `tf.data.Options` and Keras 3's dtype policies. It takes apart
+what looks like a mapping (`os.environ`, an HDF5 file, a `MappingProxyType`, and, under some versions, a dict that a
+layer or `tf.Module` keeps in a field) and cannot make it again. It makes tensors of the frames and series of pandas,
+and fails to for arrays of objects and dates. Give tensors, arrays or plain containers, or keep the object in a
+field.""",
     root=scan,
     bare=True,
     bad=(

@@ -52,16 +52,18 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     extents = function.project.extents
     extent = extents.without_bodies(extents.of_all(function.frames))
-    raisers = function.project.shared("raisers", lambda: _Raisers(function.project))
+    raisers = function.project.shared("raisers", lambda: Raisers(function.project))
     yield from _explicit(raisers, extent, waiting)
     yield from _implicit(raisers, extent, waiting)
 
 
-class _Raisers:
+class Raisers:
     """The frames of a program that raise; each is looked at once, when first in a function's extent."""
 
-    def __init__(self, project: ProjectView) -> None:
+    def __init__(self, project: ProjectView, *, dead: bool = False) -> None:
+        """With `dead` also `raise` statements that no call of the program gets to."""
         self.project = project
+        self._dead = dead
         self._explicit = project.extents.having(lambda frame: bool(self.raised(frame)))
         self._implicit = project.extents.having(lambda frame: bool(failures(FrameView(project, frame))))
         self._by_value = project.extents.having(lambda frame: fails_by_value(FrameView(project, frame)))
@@ -80,20 +82,34 @@ class _Raisers:
 
     def raised(self, frame: Frame) -> list[tuple[int, Value]]:
         """The `raise` statements of a frame whose exception leaves it: position, and what is raised."""
-        return self.project.shared(("raised", frame), lambda: list(_raised(FrameView(self.project, frame))))
+        dead = self._dead
+        return self.project.shared(("raised", frame, dead), lambda: list(_raised(FrameView(self.project, frame), dead)))
 
     def _sorted(self, some: int) -> list[Frame]:
         return sorted(self.project.extents.frames(some), key=lambda f: f.uid)
 
 
-def _raised(view: FrameView) -> Iterator[tuple[int, Value]]:
+def _raised(view: FrameView, dead: bool) -> Iterator[tuple[int, Value]]:
     if index_of(view.code).of(Op.RAISE):
         for site in control(view).structure.of(Op.RAISE):
-            if not _handled(view, site):
-                yield site.instr[-1], view.value(site.instr[2])
+            raised = view.value(site.instr[2]) or (_by_name(view, site.instr[2]) if dead else frozenset())
+            if not _handled(view, site, raised):
+                yield site.instr[-1], raised
 
 
-def _explicit(raisers: _Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
+def _by_name(view: FrameView, slot: int) -> Value:
+    """What a `raise` that no call gets to would raise: a class by its name in the module, or a built-in one."""
+    index = index_of(view.code)
+    made = index.source(slot)
+    if made is not None and made[0] == Op.CALL:
+        made = index.source(made[2])
+    if made is None or made[0] != Op.GLOBAL or view.frame.func is None:
+        return frozenset()
+    cell = view.frame.func.module.fields.get(made[2])
+    return cell.value if cell is not None else lib(f"builtins.{made[2]}").value
+
+
+def _explicit(raisers: Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
     """What `raise` statements raise."""
     seen: set[tuple[str, int]] = set()
     for frame in raisers.explicit(extent):
@@ -112,7 +128,7 @@ def _explicit(raisers: _Raisers, extent: int, waiting: list[_Waiting]) -> Iterat
                     break
 
 
-def _implicit(raisers: _Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
+def _implicit(raisers: Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
     """What Python and TensorFlow raise by themselves: the likeliest place for each handler."""
     views = raisers.implicit(extent)
     explained = bool(views) and raisers.fail_by_value(extent)
@@ -246,9 +262,8 @@ def _is_kept_text(view: FrameView, slot: int) -> bool:
     return False
 
 
-def _handled(view: FrameView, site: Site) -> bool:
+def _handled(view: FrameView, site: Site, raised: Value) -> bool:
     """Whether the function itself handles what it raises."""
-    raised = view.value(site.instr[2])
     for outer, part in site.around():
         if outer.instr[0] == Op.TRY and part == "body":
             for handler in outer.instr[2].handlers:
@@ -267,10 +282,10 @@ RULE = Rule(
     details="""What is raised while a function is traced is made anew with a longer text. AutoGraph can do that for
 the simple built-in exceptions (`ValueError`, `TypeError`, `KeyError`, `RuntimeError` and the like) and for classes that
 derive from `Exception` directly and have no `__init__` of their own. Every other one, `IndexError`, `OSError`,
-`ZeroDivisionError` and classes with more arguments among them, comes out as a `StagingError`, which the caller's
-`except` or a test's `assertRaises` does not catch. The text begins with "in user code", and other attributes are lost. An operation
-whose operands' shapes or dtypes don't fit raises `ValueError` or `TypeError` while it is traced, not
-`InvalidArgumentError`. Check before the call, or raise a plain `ValueError`.""",
+`ZeroDivisionError` and classes with more arguments or bases among them, comes out as a `StagingError`, which the
+caller's `except` or a test's `assertRaises` does not catch. The text begins with "in user code", and other attributes
+are lost. An operation whose operands' shapes or dtypes don't fit raises `ValueError` or `TypeError` while it is traced,
+not `InvalidArgumentError`. Check before the call, or raise a plain `ValueError`.""",
     level=Level.WARNING,
     root=scan,
     bad=(

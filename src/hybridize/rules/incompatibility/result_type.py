@@ -11,7 +11,7 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.model import Evidence
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.results import ARRAY, PLAIN, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
+from hybridize.rules.results import ARRAY, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
 from hybridize.rules.views import FrameView, FunctionView, position_of
 from hybridize.source.syntax import walk
 
@@ -21,8 +21,6 @@ _HOST_CALLBACKS: Final = ("keras.callbacks.LearningRateScheduler",)
 _NUMBERS: Final = frozenset({"int", "float", "bool"})
 _CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.range", "builtins.abs"})
 
-_SEQUENCES: Final = {"list": list, "tuple": tuple}
-_COUNTING: Final = frozenset({"builtins.len", "builtins.list", "builtins.tuple", "builtins.zip", "builtins.enumerate"})
 _STORES: Final = frozenset({Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR, Op.SET_ITEM, Op.APPEND, Op.PUT})
 _KEEPING: Final = (".append", ".extend", ".update", ".add", ".insert", ".setdefault")
 
@@ -37,7 +35,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         for instr in returns(view.frame, view):
             for part in parts_of(view, instr[2]):
                 key = (instr[-1], part.said)
-                if part.what in (PYTHON, ARRAY, READS, PLAIN) and key not in seen:
+                if part.what in (PYTHON, ARRAY, READS) and key not in seen:
                     noticed = _noticed(calls, part)
                     if noticed is not None:
                         seen.add(key)
@@ -47,8 +45,6 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def _hit(view: FrameView, instr: Instr, part: Part, noticed: tuple[Evidence, ...]) -> Hit:
     if part.what == READS:
         message = f"returns {part.said}, of which the caller gets a tensor"
-    elif part.what == PLAIN:
-        message = f"returns {part.said}, which comes back as a plain {part.kind}"
     else:
         message = f"returns {part.said}, which comes back as a tensor"
     return Hit(instr[-1], message, evidence=(site(view, instr, message), *noticed))
@@ -76,8 +72,6 @@ def _noticed(calls: list[tuple[FrameView, Instr, str]] | None, part: Part) -> tu
 def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) -> bool:
     """Whether a use cannot tell a tensor from what it was."""
     op = use[0]
-    if part.what == PLAIN:
-        return _neutral_sequence(view, use, part, exact)
     if part.kind == "variable" and op == Op.ATTR and use[3].startswith("assign"):
         return False
     if part.kind == "variable" and op not in _STORES:
@@ -99,16 +93,6 @@ def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) ->
     if op in (Op.BINARY, Op.COMPARE, Op.INPLACE):
         return _neutral_operand(view, use, slot, part)
     return False
-
-
-def _neutral_sequence(view: FrameView, use: Instr, part: Part, exact: bool) -> bool:
-    """Whether a use of a list or tuple of an own class cannot tell that it is a plain one."""
-    if use[0] == Op.ATTR:
-        return exact and hasattr(_SEQUENCES[part.kind], use[3])
-    if use[0] == Op.CALL:
-        names = view.names(use[2])
-        return bool(names) and all(n.startswith(_TENSORFLOW) or n in _COUNTING for n in names)
-    return exact and use[0] in (Op.ITEM, Op.ITER, Op.UNPACK)
 
 
 def _keeps(view: FrameView, use: Instr) -> bool:
@@ -169,7 +153,7 @@ RULE = Rule(
 value, and a `TensorArray` as one that can no longer be stacked. Return tensors, or compute the Python value
 outside. It matters only where a caller can tell: a result that is ignored, tested with `if`, formatted as a number
 or given to a TensorFlow function is fine. `None`, lists, tuples, dicts and named tuples of tensors come back as
-they are; a class of one's own that derives from list or tuple comes back as a plain one.""",
+they are.""",
     level=Level.WARNING,
     root=scan,
     bare=True,
@@ -209,32 +193,8 @@ result = None
             line=4,
             outcome=Outcome.RAISES,
         ),
-        Example(
-            """\
-import tensorflow as tf
-class Losses(list):
-    def total(self):
-        return tf.add_n(self)
-def target(x):
-    return Losses([x, x * 2.0])
-r1 = target(tf.constant(1.0)).total()
-""",
-            line=6,
-            outcome=Outcome.RAISES,
-        ),
     ),
     good=(
-        Example(
-            """\
-import tensorflow as tf
-class Losses(list):
-    def total(self):
-        return tf.add_n(self)
-def target(x):
-    return Losses([x, x * 2.0])
-r1 = target(tf.constant(1.0))[1]
-"""
-        ),
         Example(
             """\
 import tensorflow as tf
