@@ -22,7 +22,14 @@ from hybridize.rules.values import arguments
 from hybridize.rules.views import FrameView, FunctionView, is_mutable_container
 
 #: What Keras gives a symbolic tensor to, and builds a part of a functional model.
-_FUNCTIONAL: Final = ("keras.layers.", "keras.Model", "keras.Sequential", "keras.ops.", "keras.activations.")
+_FUNCTIONAL: Final = (
+    "keras.layers.",
+    "keras.backend.",
+    "keras.Model",
+    "keras.Sequential",
+    "keras.ops.",
+    "keras.activations.",
+)
 
 
 def open_contract(function: FunctionView) -> Evidence | None:

@@ -13,7 +13,6 @@ from typing import Final
 from hybridize.domain.objects import (
     Bound,
     Class,
-    Container,
     Func,
     Heap,
     Inst,

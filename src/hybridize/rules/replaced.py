@@ -1,4 +1,4 @@
-"""What tests replace while they run: `mock.patch("m.f")`, `mock.patch.object(m, "f")`, `monkeypatch.setattr(m, "f", g)`.
+"""What tests replace while they run: by `mock.patch("m.f")`, `mock.patch.object(m, "f")`, `monkeypatch.setattr`.
 
 A graph that was traced before keeps the function or value that it found, and one that is traced meanwhile keeps the
 replacement.
@@ -13,6 +13,7 @@ from hybridize.domain.objects import Class, Func, Inst, Lib, Lit, Mod, Obj, Valu
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.flow.testing import SETUP
+from hybridize.library.index import canonical
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass
@@ -105,13 +106,13 @@ def _named(project: ProjectView, text: str) -> Iterator[Key]:
             for owner in owners:
                 yield from _attribute(owner, parts[-1])
             return
-    yield text
+    yield canonical(text)
 
 
 def _attribute(obj: Obj, name: str) -> Iterator[Key]:
     """What an attribute of a module, a class or an object stands for."""
     if isinstance(obj, Lib):
-        yield f"{obj.name}.{name}"
+        yield canonical(f"{obj.name}.{name}")
     owners = obj.cls.mro if isinstance(obj, Inst) else obj.mro if isinstance(obj, Class) else (obj,)
     for owner in owners:
         if isinstance(owner, Mod):

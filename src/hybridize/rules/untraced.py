@@ -1,8 +1,8 @@
 """Objects of libraries that TensorFlow takes for something else, or finds no key of a trace for: measured, as data.
 
 Under 2.15 and 2.21: modules, classes, functions, `functools.partial`, enumerations and their members, dtypes, shapes,
-paths, patterns, dates, loggers, files, locks, random generators, models, layers, optimizers, losses, metrics, datasets and
-their iterators, strategies, checkpoints and tapes are hashed, and arrive as they are. (Those that are made anew for
+paths, patterns, dates, loggers, files, locks, random generators, models, layers, optimizers, losses, metrics, datasets
+and their iterators, strategies, checkpoints and tapes are hashed, and arrive as they are. (Those that are made anew for
 each call are traced each time: HY103.) What Python does not hash is HY260's, what is a symbolic tensor HY304's.
 """
 

@@ -82,7 +82,6 @@ layer or `tf.Module` keeps in a field) and cannot make it again. It makes tensor
 and fails to for arrays of objects and dates. Give tensors, arrays or plain containers, or keep the object in a
 field.""",
     root=scan,
-    bare=True,
     bad=(
         Example(
             """\

@@ -13,7 +13,6 @@ from hybridize.rules.results import consumers, display, returns, site, taken
 from hybridize.rules.values import uses
 from hybridize.rules.views import FrameView, FunctionView, is_mutable_container
 
-
 _IDENTITY: Final = ("assertIs", "assertIsNot")
 #: Methods of lists, dicts and sets that change them.
 _CHANGING: Final = frozenset(

@@ -26,13 +26,13 @@ RULE = Rule(
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
     summary="The function is pickled, copied, saved by name or asked for what only a Python function has.",
-    details="""A decorated function is an object of TensorFlow's, not a Python function. It has no `__code__`, `__defaults__`,
-`__closure__`, `__globals__` or `__annotations__`, and as a method no `__self__` and `__func__`, nor attributes that
-were set on it in the class; `inspect.isfunction`, `inspect.ismethod` and `isinstance(f, types.FunctionType)` say no, and
-`typing.get_type_hints` finds none. It cannot be pickled (`multiprocessing` and `joblib` do that), nor deeply copied
-with the object that holds it. Keras saves activations, initializers, losses and registered functions by class and
-name, and cannot load that again. Calling it, `__name__`, `inspect.signature`, `functools.wraps` and
-`functools.partial` work. Decorate a function that nobody looks at, one that this one calls.""",
+    details="""A decorated function is an object of TensorFlow's, not a Python function. It has no `__code__`,
+`__defaults__`, `__closure__`, `__globals__` or `__annotations__`, and as a method no `__self__` and `__func__`, nor
+attributes that were set on it in the class; `inspect.isfunction`, `inspect.ismethod` and
+`isinstance(f, types.FunctionType)` say no, and `typing.get_type_hints` finds none. It cannot be pickled
+(`multiprocessing` and `joblib` do that), nor deeply copied with the object that holds it. Keras saves activations,
+initializers and losses by class and name, and cannot load that again. Calling it, `__name__`, `inspect.signature`,
+`functools.wraps` and `functools.partial` work. Decorate a function that nobody looks at, one that this one calls.""",
     root=scan,
     bad=(
         Example(

@@ -49,10 +49,10 @@ RULE = Rule(
     category=Category.STATE,
     outcome=Outcome.DIFFERS,
     summary="A test replaces a function or value that this one uses: the graph keeps the one that it was traced with.",
-    details="""`mock.patch`, `mock.patch.object` and `monkeypatch.setattr` put something else in the place of a function,
-method or variable for a while. A graph that was traced before goes on with what was there; one that is traced meanwhile
-calls the replacement once, at its trace, so that `call_count` is 1 after any number of calls, and keeps its result.
-Replacing the hybrid function itself is fine.""",
+    details="""`mock.patch`, `mock.patch.object` and `monkeypatch.setattr` put something else in the place of a
+function, method or variable for a while. A graph that was traced before goes on with what was there; one that is traced
+meanwhile calls the replacement once, at its trace, so that `call_count` is 1 after any number of calls, and keeps its
+result. Replacing the hybrid function itself is fine.""",
     root=scan,
     bad=(
         Example(
