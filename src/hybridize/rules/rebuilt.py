@@ -17,7 +17,14 @@ from hybridize.rules.views import ProjectView
 
 _SEQUENCES: Final = {"builtins.list": list, "builtins.tuple": tuple}
 _MAPPING: Final = "builtins.dict"
-_NUMBERS: Final = (int, float)
+#: What keys are that Python compares with each other, but with no others.
+_KEYS: Final[dict[type, str]] = {
+    str: "texts",
+    bytes: "bytes",
+    **dict.fromkeys((int, float, bool), "numbers"),
+    tuple: "tuples",
+    type(None): "None",
+}
 _REQUIRED: Final = ("positional", "normal", "keyword")
 
 
@@ -26,9 +33,9 @@ def rebuilt(project: ProjectView, obj: Obj) -> str | None:
     if isinstance(obj, Container) and obj.kind == "dict":
         if (obj, "rebuilt") in project.solution.world.allocated:
             return "is a `Counter` or `ChainMap`, which TensorFlow makes anew of pairs"
-        keys = obj.fields.keys()
-        if any(isinstance(k, str) for k in keys) and any(isinstance(k, _NUMBERS) for k in keys):
-            return "is a dict with texts and numbers as keys, which TensorFlow sorts"
+        kinds = sorted({_KEYS.get(type(k), "") for k in obj.fields} - {""})
+        if len(kinds) > 1:
+            return f"is a dict with {' and '.join(kinds)} as keys, which TensorFlow sorts"
     elif isinstance(obj, Inst) and any(isinstance(b, Lib) and b.name == _MAPPING for b in obj.cls.mro):
         made = next(
             (c.fields["__init__"] for c in obj.cls.mro if isinstance(c, Class) and "__init__" in c.fields), None

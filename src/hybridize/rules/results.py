@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final
 
 from hybridize.domain.objects import (
     NONE,
@@ -34,8 +34,9 @@ from hybridize.library.index import known_package, lookup
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op, Param
 from hybridize.records import dataclass
+from hybridize.rules.rebuilt import rebuilt
 from hybridize.rules.values import uses
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 #: What a part is: a Python value that comes back as a tensor; an array; a variable; something that nothing can return.
 PYTHON: Final = "python"
@@ -44,6 +45,8 @@ READS: Final = "variable"
 OBJECT: Final = "object"
 #: A container of a class of one's own, of which another one comes back.
 REMADE: Final = "remade"
+#: The kind of a part that TensorFlow takes apart and cannot put together again; what is said of it is a predicate.
+REBUILT: Final = "rebuilt"
 #: A part below this one is not looked at.
 _DEPTH: Final = 4
 #: A container that a result holds in more places than these is looked into in so many of them.
@@ -97,15 +100,15 @@ def iterator(view: FrameView, slot: int) -> str | None:
 def parts_of(view: FrameView, slot: int) -> tuple[Part, ...]:
     """The parts of what a slot holds that do not come back as they are."""
     value = view.value(slot)
-    found: tuple[Part, ...] = view.project.shared(("parts", value), lambda: tuple(parts(value)))
-    places = [place for place, part in _display(view, slot) if _is_member(view, part)] if found else []
+    found: tuple[Part, ...] = view.project.shared(("parts", value), lambda: tuple(parts(view.project, value)))
+    places = [place for place, part in display(view, slot) if _is_member(view, part)] if found else []
     if not places:
         return found
     rest = tuple(part for part in found if part.path not in places)  # the member's value is not what is returned
     return (*rest, Part((), OBJECT, "a member of an enumeration"))
 
 
-def _display(view: FrameView, slot: int) -> list[tuple[tuple[object, ...], int]]:
+def display(view: FrameView, slot: int) -> list[tuple[tuple[object, ...], int]]:
     """The slot itself, or those in the display of a tuple or list that it is, each with its path in the result."""
     made = view.definition(slot)
     if made is None or made[0] not in (Op.TUPLE, Op.LIST):
@@ -148,15 +151,19 @@ def _is_plain_enum(cls: Class) -> bool:
 _ANY_OBJECT: Final = frozenset({"builtins.object"})
 
 
-def parts(value: Value) -> list[Part]:
+def parts(project: ProjectView, value: Value) -> list[Part]:
     """The parts of a result that do not come back as they are, each once."""
-    found: _Found = {}
+    found = _Found(project)
     _parts(value, (), _DEPTH, Counter(), found)
     return [Part(*each) for each in found]
 
 
-#: What parts are made of: big containers hold the same thing in many places, and only one of them is looked at.
-_Found: TypeAlias = "dict[tuple[tuple[object, ...], str, str, str], None]"
+class _Found(dict[tuple[tuple[object, ...], str, str, str], None]):
+    """What parts are made of: big containers hold the same thing in many places, and only one of them is looked at."""
+
+    def __init__(self, project: ProjectView) -> None:
+        super().__init__()
+        self.project = project
 
 
 def _parts(value: Value, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:
@@ -168,6 +175,10 @@ def _parts(value: Value, path: tuple[object, ...], depth: int, seen: Counter[Obj
 
 
 def _object(obj: Obj, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:
+    again = rebuilt(found.project, obj) if isinstance(obj, Container) else None
+    if again is not None:
+        found[path, OBJECT, again, REBUILT] = None
+        return
     match obj:
         case Lit() | Prim():
             if obj is not NONE:

@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Class, Inst, Lib, LibInst, Obj, Tup, Value, lib
+from hybridize.domain.objects import Obj, Value, lib
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Handler, Op
 from hybridize.records import dataclass
 from hybridize.rules.control import control
+from hybridize.rules.exceptions import classes_in, fits, is_kept, named, names_of
+from hybridize.rules.expected import expected
 from hybridize.rules.failures import INVALID, Failure, fails_by_value, failures
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.values import uses
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
-#: Built-in exceptions that AutoGraph makes anew with its longer message; it does not know how to make the others.
-_KEPT: Final = frozenset(
-    f"builtins.{name}"
-    for name in (
-        "Exception AssertionError AttributeError NameError NotImplementedError RuntimeError StopIteration TypeError "
-        "UnboundLocalError ValueError KeyError"
-    ).split()
-)
 _GENERIC: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
+#: Ways of being called whose exceptions come to the caller.
+_UP: Final = frozenset({"call", "hybrid", "callback", "protocol", "operator"})
 #: So many calls up a handler is looked for.
-_LEVELS: Final = 4
+_LEVELS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A handler around a call of the function: what it catches, and whether it looks at what it caught."""
+    """A handler around a call of the function: what it catches, and whether it looks at what it caught.
+
+    `tests`: it is a test that expects the exception.
+    """
 
     caught: frozenset[Obj]
     place: tuple[str, int]
     reads: bool
+    tests: bool = False
+
+    @property
+    def evidence(self) -> Evidence:
+        """Where it stands."""
+        return Evidence(f"a {'test expects' if self.tests else 'caller handles'} it here", *self.place)
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -48,16 +52,18 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     extents = function.project.extents
     extent = extents.without_bodies(extents.of_all(function.frames))
-    raisers = function.project.shared("raisers", lambda: _Raisers(function.project))
+    raisers = function.project.shared("raisers", lambda: Raisers(function.project))
     yield from _explicit(raisers, extent, waiting)
     yield from _implicit(raisers, extent, waiting)
 
 
-class _Raisers:
+class Raisers:
     """The frames of a program that raise; each is looked at once, when first in a function's extent."""
 
-    def __init__(self, project: ProjectView) -> None:
+    def __init__(self, project: ProjectView, *, dead: bool = False) -> None:
+        """With `dead` also `raise` statements that no call of the program gets to."""
         self.project = project
+        self._dead = dead
         self._explicit = project.extents.having(lambda frame: bool(self.raised(frame)))
         self._implicit = project.extents.having(lambda frame: bool(failures(FrameView(project, frame))))
         self._by_value = project.extents.having(lambda frame: fails_by_value(FrameView(project, frame)))
@@ -76,20 +82,34 @@ class _Raisers:
 
     def raised(self, frame: Frame) -> list[tuple[int, Value]]:
         """The `raise` statements of a frame whose exception leaves it: position, and what is raised."""
-        return self.project.shared(("raised", frame), lambda: list(_raised(FrameView(self.project, frame))))
+        dead = self._dead
+        return self.project.shared(("raised", frame, dead), lambda: list(_raised(FrameView(self.project, frame), dead)))
 
     def _sorted(self, some: int) -> list[Frame]:
         return sorted(self.project.extents.frames(some), key=lambda f: f.uid)
 
 
-def _raised(view: FrameView) -> Iterator[tuple[int, Value]]:
+def _raised(view: FrameView, dead: bool) -> Iterator[tuple[int, Value]]:
     if index_of(view.code).of(Op.RAISE):
         for site in control(view).structure.of(Op.RAISE):
-            if not _handled(view, site):
-                yield site.instr[-1], view.value(site.instr[2])
+            raised = view.value(site.instr[2]) or (_by_name(view, site.instr[2]) if dead else frozenset())
+            if not _handled(view, site, raised):
+                yield site.instr[-1], raised
 
 
-def _explicit(raisers: _Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
+def _by_name(view: FrameView, slot: int) -> Value:
+    """What a `raise` that no call gets to would raise: a class by its name in the module, or a built-in one."""
+    index = index_of(view.code)
+    made = index.source(slot)
+    if made is not None and made[0] == Op.CALL:
+        made = index.source(made[2])
+    if made is None or made[0] != Op.GLOBAL or view.frame.func is None:
+        return frozenset()
+    cell = view.frame.func.module.fields.get(made[2])
+    return cell.value if cell is not None else lib(f"builtins.{made[2]}").value
+
+
+def _explicit(raisers: Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
     """What `raise` statements raise."""
     seen: set[tuple[str, int]] = set()
     for frame in raisers.explicit(extent):
@@ -98,18 +118,17 @@ def _explicit(raisers: _Raisers, extent: int, waiting: list[_Waiting]) -> Iterat
             if place in seen:
                 continue
             for raised in value:
-                handler = next((h for h in waiting if _fits(h.caught, raised)), None)
+                handler = next((h for h in waiting if fits(h.caught, raised)), None)
                 why = _why(raised, handler) if handler is not None else ""
                 if handler is not None and why:
                     seen.add(place)
-                    message = f"raises {_named(raised)}, {why}"
+                    message = f"raises {named(raised)}, {why}"
                     here = Evidence(message, place[0], place[1] >> 16)
-                    there = Evidence("a caller handles it here", *handler.place)
-                    yield Hit(place[1], message, path=place[0], evidence=(here, there))
+                    yield Hit(place[1], message, path=place[0], evidence=(here, handler.evidence))
                     break
 
 
-def _implicit(raisers: _Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
+def _implicit(raisers: Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
     """What Python and TensorFlow raise by themselves: the likeliest place for each handler."""
     views = raisers.implicit(extent)
     explained = bool(views) and raisers.fail_by_value(extent)
@@ -128,17 +147,16 @@ def _implicit(raisers: _Raisers, extent: int, waiting: list[_Waiting]) -> Iterat
         for view, failure, why in (certain or found)[:1]:
             message = f"raises `{failure.eager.rpartition('.')[2]}` ({failure.said}), {why}"
             here = Evidence(message, view.code.path, failure.position >> 16)
-            there = Evidence("a caller handles it here", *handler.place)
-            yield Hit(failure.position, message, path=view.code.path, evidence=(here, there))
+            yield Hit(failure.position, message, path=view.code.path, evidence=(here, handler.evidence))
 
 
 def _differs(failure: Failure, handler: _Waiting, waiting: list[_Waiting], explained: bool) -> str:
     """How a handler is met by something else than in eager code; empty where it isn't."""
-    if not _fits(handler.caught, lib(failure.eager)):
+    if not fits(handler.caught, lib(failure.eager)):
         return ""
-    by_class = not _names(handler.caught) & _GENERIC
+    by_class = not names_of(handler.caught) & _GENERIC
     same = [each.caught for each in waiting if each.place == handler.place]
-    fooled = by_class and failure.eager != failure.graph and not any(_fits(c, lib(failure.graph)) for c in same)
+    fooled = by_class and failure.eager != failure.graph and not any(fits(c, lib(failure.graph)) for c in same)
     if fooled and (failure.eager != INVALID or failure.certain or not explained):
         name = "StagingError" if failure.graph in _GENERIC else failure.graph.rpartition(".")[2]
         return f"which comes out of a graph as `{name}`"
@@ -158,16 +176,16 @@ def _caught_inside(view: FrameView, failure: Failure) -> bool:
         for outer, part in site.around():
             if outer.instr[0] == Op.TRY and part == "body":
                 for handler in outer.instr[2].handlers:
-                    caught = frozenset(_classes(view.value(handler.type_slot)))
-                    if not caught or _fits(caught, error):
+                    caught = frozenset(classes_in(view.value(handler.type_slot)))
+                    if not caught or fits(caught, error):
                         return True
     return False
 
 
 def _why(raised: Obj, handler: _Waiting) -> str:
     """How the exception that the caller gets is another one; empty where the handler can't tell."""
-    by_class = not _names(handler.caught) & _GENERIC
-    if not _is_kept(raised) and (by_class or handler.reads):
+    by_class = not names_of(handler.caught) & _GENERIC
+    if not is_kept(raised) and (by_class or handler.reads):
         return "which comes out of a graph as a `StagingError`"
     return "whose text is another when it comes out of a graph" if handler.reads else ""
 
@@ -175,18 +193,22 @@ def _why(raised: Obj, handler: _Waiting) -> str:
 def _waiting(function: FunctionView) -> Iterator[_Waiting]:
     """The handlers around the calls of a function, and around the calls of its callers."""
     project = function.project
-    todo = [(caller, pos) for caller, pos, _, how in function.callers() if how in ("call", "hybrid")]
+    todo = [(caller, pos) for caller, pos, _, how in function.callers() if how in _UP]
     seen = set(todo)
     for level in range(_LEVELS):
         above: list[tuple[Frame, int]] = []
         for caller, pos in todo:
+            view = FrameView(project, caller)
             if index_of(caller.code).of(Op.TRY):
-                yield from _around(FrameView(project, caller), pos)
+                yield from _around(view, pos)
+            for each in expected(view, pos):
+                caught = frozenset(classes_in(each.classes))
+                yield _Waiting(caught, (caller.code.path, each.line), each.literal, True)
             for further in caller.callers if level < _LEVELS - 1 else ():
                 if further.gone:
                     continue
                 for at, how in project.sites(further).get(caller, ()):
-                    if how in ("call", "hybrid") and (further, at) not in seen:
+                    if how in _UP and (further, at) not in seen:
                         seen.add((further, at))
                         above.append((further, at))
         todo = above
@@ -213,17 +235,8 @@ def _handlers(view: FrameView) -> dict[int, list[_Waiting]]:
 
 
 def _of(view: FrameView, site: Site, handler: Handler) -> _Waiting:
-    caught = _classes(view.value(handler.type_slot))
+    caught = classes_in(view.value(handler.type_slot))
     return _Waiting(frozenset(caught), (view.code.path, site.instr[-1] >> 16), _reads(view, handler))
-
-
-def _classes(value: Value) -> Iterator[Obj]:
-    for obj in value:
-        if isinstance(obj, Tup):
-            for item in obj.items:
-                yield from _classes(item)
-        elif isinstance(obj, (Class, Lib)):
-            yield obj
 
 
 def _reads(view: FrameView, handler: Handler) -> bool:
@@ -249,71 +262,15 @@ def _is_kept_text(view: FrameView, slot: int) -> bool:
     return False
 
 
-def _handled(view: FrameView, site: Site) -> bool:
+def _handled(view: FrameView, site: Site, raised: Value) -> bool:
     """Whether the function itself handles what it raises."""
-    raised = view.value(site.instr[2])
     for outer, part in site.around():
         if outer.instr[0] == Op.TRY and part == "body":
             for handler in outer.instr[2].handlers:
-                caught = frozenset(_classes(view.value(handler.type_slot)))
-                if not caught or any(_fits(caught, each) for each in raised):
+                caught = frozenset(classes_in(view.value(handler.type_slot)))
+                if not caught or any(fits(caught, each) for each in raised):
                     return True
     return False
-
-
-def _class_of(raised: Obj) -> Class | str | None:
-    match raised:
-        case Inst():
-            return raised.cls
-        case Class():
-            return raised
-        case Lib():
-            return raised.name
-        case LibInst():
-            return raised.cls
-    return None
-
-
-def _bases(raised: Obj) -> list[Obj | str]:
-    """The classes of an exception, most special first: project classes, then names."""
-    cls = _class_of(raised)
-    found: list[Obj | str] = []
-    for base in cls.mro if isinstance(cls, Class) else ():
-        found.append(base.name if isinstance(base, Lib) else base)
-    last = cls if isinstance(cls, str) else next((b for b in found if isinstance(b, str)), "")
-    if last.startswith("tf.errors."):
-        found += [last, "tf.errors.OpError", "builtins.Exception", "builtins.BaseException"]
-    known = getattr(builtins, last.removeprefix("builtins."), None)
-    if isinstance(known, type):
-        found += [f"builtins.{base.__name__}" for base in known.__mro__]
-    return found
-
-
-def _fits(caught: frozenset[Obj], raised: Obj) -> bool:
-    bases = _bases(raised)
-    return any((each.name if isinstance(each, Lib) else each) in bases for each in caught)
-
-
-def _names(caught: frozenset[Obj]) -> set[str]:
-    return {each.name for each in caught if isinstance(each, Lib)}
-
-
-def _is_kept(raised: Obj) -> bool:
-    """Whether the caller gets an exception of the same class."""
-    cls = _class_of(raised)
-    if not isinstance(cls, Class):
-        return cls is None or cls in _KEPT or not cls.startswith("builtins.")
-    for base in cls.mro:
-        if isinstance(base, Lib):
-            return base.name == "builtins.Exception" or not base.name.startswith("builtins.")
-        if isinstance(base, Class) and "__init__" in base.fields:
-            return False
-    return True
-
-
-def _named(raised: Obj) -> str:
-    cls = _class_of(raised)
-    return f"`{cls.name if isinstance(cls, Class) else str(cls).removeprefix('builtins.')}`"
 
 
 RULE = Rule(
@@ -321,14 +278,14 @@ RULE = Rule(
     name="exception-type",
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
-    summary="Raises an exception that a caller handles, and that a graph replaces by another one.",
+    summary="Raises an exception that a caller handles or a test expects, and that a graph replaces by another one.",
     details="""What is raised while a function is traced is made anew with a longer text. AutoGraph can do that for
 the simple built-in exceptions (`ValueError`, `TypeError`, `KeyError`, `RuntimeError` and the like) and for classes that
 derive from `Exception` directly and have no `__init__` of their own. Every other one, `IndexError`, `OSError`,
-`ZeroDivisionError` and classes with more arguments among them, comes out as a `StagingError`, which the caller's
-`except` does not catch. The text begins with "in user code", and other attributes are lost. An operation
-whose operands' shapes or dtypes don't fit raises `ValueError` or `TypeError` while it is traced, not
-`InvalidArgumentError`. Check before the call, or raise a plain `ValueError`.""",
+`ZeroDivisionError` and classes with more arguments or bases among them, comes out as a `StagingError`, which the
+caller's `except` or a test's `assertRaises` does not catch. The text begins with "in user code", and other attributes
+are lost. An operation whose operands' shapes or dtypes don't fit raises `ValueError` or `TypeError` while it is traced,
+not `InvalidArgumentError`. Check before the call, or raise a plain `ValueError`.""",
     level=Level.WARNING,
     root=scan,
     bad=(
@@ -415,8 +372,55 @@ except ValueError as error:
             line=4,
             outcome=Outcome.DIFFERS,
         ),
+        Example(
+            """\
+import unittest
+import tensorflow as tf
+def pick(xs, k):
+    if k >= len(xs):
+        raise IndexError(k)
+    return xs[k]
+def target(x, k):
+    return pick([x, x * 2.0], k)
+class PickTest(unittest.TestCase):
+    def test_range(self):
+        with self.assertRaises(IndexError):
+            target(tf.constant(1.0), 5)
+PickTest("test_range").test_range()
+r1 = target(tf.constant(1.0), 1)
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import unittest
+import tensorflow as tf
+def target(x, y):
+    return tf.reduce_sum(x + y)
+test = unittest.TestCase()
+test.assertRaises(tf.errors.InvalidArgumentError, target, tf.ones([2]), tf.ones([3]))
+r1 = target(tf.ones([2]), tf.ones([2]))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import unittest
+import tensorflow as tf
+def target(x, y, mode="sum"):
+    if mode not in ("sum", "mean"):
+        raise ValueError(f"unknown mode {mode}")
+    return tf.reduce_sum(x + y) if mode == "sum" else tf.reduce_mean(x + y)
+test = unittest.TestCase()
+with test.assertRaisesRegex(ValueError, "mode other"):
+    target(tf.ones([2]), tf.ones([2]), "other")
+r1 = target(tf.ones([2]), tf.ones([2]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -1,29 +1,42 @@
-"""HY351: callers that ask whether they get the very object back that they gave."""
+"""HY351: callers that ask for, or change, the very object that they or others hold as well."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hybridize.domain.objects import NONE
+from hybridize.facts.origins import roots
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.results import consumers, returns, site, taken
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.rules.results import consumers, display, returns, site, taken
+from hybridize.rules.values import uses
+from hybridize.rules.views import FrameView, FunctionView, is_mutable_container
+
+_IDENTITY: Final = ("assertIs", "assertIsNot")
+#: Methods of lists, dicts and sets that change them.
+_CHANGING: Final = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard".split()
+)
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """The result is compared by identity, and may be an argument."""
+    """What a call gives is compared by identity, or changed in place, and existed before the call."""
     if not function.facts.may_be_hybrid:
         return
-    for view, call, _ in consumers(function) or ():
-        for use, slot, _ in taken(view, call[1], ()):
-            if _asks(view, use, slot):
-                hit = _passed_on(function)
-                if hit is not None:
-                    where, instr = hit
-                    message = "returns its argument, and a caller asks whether it is the same object"
-                    evidence = (site(where, instr, message), site(view, use, "compared by identity here"))
-                    yield Hit(instr[-1], message, evidence=evidence)
+    handed = list(_handed(function))
+    for view, call, _ in (consumers(function) or ()) if handed else ():
+        for where, instr, path, contained in handed:
+            for use, slot, exact in taken(view, call[1], path):
+                said, there = "", ""
+                if exact and _asks(view, use, slot):
+                    said, there = "a caller asks whether it is the same object", "compared by identity here"
+                elif exact and contained and _changes(view, use, slot):
+                    said, there = "a caller changes it", "changed here"
+                if said:
+                    what = "what existed before" if contained else "its argument"
+                    message = f"returns {what}, and {said}"
+                    yield Hit(instr[-1], message, evidence=(site(where, instr, message), site(view, use, there)))
                     return
 
 
@@ -31,15 +44,29 @@ def _asks(view: FrameView, use: Instr, slot: int) -> bool:
     if use[0] == Op.COMPARE and use[2] in ("is", "is not"):
         other = view.value(use[4] if use[3] == slot else use[3])
         return any(o is not NONE for o in other)
-    return use[0] == Op.CALL and "builtins.id" in view.names(use[2])
+    if use[0] != Op.CALL or slot == use[2]:
+        return False
+    return any(n == "builtins.id" or n.endswith(_IDENTITY) for n in view.names(use[2]))
 
 
-def _passed_on(function: FunctionView) -> tuple[FrameView, Instr] | None:
+def _changes(view: FrameView, use: Instr, slot: int) -> bool:
+    """Whether a list, dict or set is changed: by an element, by `+=`, by a method."""
+    if use[0] in (Op.SET_ITEM, Op.DEL_ITEM, Op.APPEND, Op.PUT):
+        return bool(use[2] == slot)
+    if use[0] == Op.INPLACE:
+        return bool(use[3] == slot)
+    called = use[0] == Op.ATTR and use[3] in _CHANGING
+    return called and any(each[0] == Op.CALL and each[2] == use[1] for each in uses(view, use[1]))
+
+
+def _handed(function: FunctionView) -> Iterator[tuple[FrameView, Instr, tuple[object, ...], bool]]:
+    """The parts of results that existed before the call: the `return`, where in it, and whether one can be changed."""
     for view in function.views():
         for instr in returns(view.frame, view):
-            if _is_parameter(view, instr[2], set()):
-                return view, instr
-    return None
+            for path, slot in display(view, instr[2]):
+                contained = is_mutable_container(view.value(slot)) and bool(roots(view.frame, slot))
+                if contained or _is_parameter(view, slot, set()):
+                    yield view, instr, path, contained
 
 
 def _is_parameter(view: FrameView, slot: int, seen: set[int]) -> bool:
@@ -61,10 +88,11 @@ RULE = Rule(
     name="result-identity",
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.DIFFERS,
-    summary="Returns an argument, and a caller compares it by identity.",
-    details="""A traced function returns new tensors in new containers, also where it hands its argument back: `f(x)
-is x` and comparisons of `id` are false then. Compare values, or ask before the call. Where no caller asks for the
-identity, returning an argument is fine.""",
+    summary="Returns what existed before, and a caller compares it by identity or changes it.",
+    details="""A traced function returns new tensors in new containers, also where it hands its argument or a field
+back: `f(x) is x`, `assertIs(f(x), x)` and comparisons of `id` are false then, and what a caller appends to a list that
+it got is not in the argument or field. Compare values, ask before the call, or return a copy in eager code, too. Where
+no caller does either, returning what existed before is fine.""",
     root=scan,
     bad=(
         Example(
@@ -92,8 +120,58 @@ unchanged = id(target(given, None)) == id(given)
             line=4,
             outcome=Outcome.DIFFERS,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Log:
+    def __init__(self):
+        self.rows = [tf.constant(0.0)]
+    def target(self, x):
+        return self.rows, x * 2.0
+log = Log()
+rows, doubled = log.target(tf.constant(1.0))
+rows.append(doubled)
+r1 = len(log.rows)
+""",
+            target="Log.target",
+            line=6,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import unittest
+import tensorflow as tf
+def target(x, scale=None):
+    if scale is not None:
+        x = x * scale
+    return x
+given = tf.constant(1.0)
+try:
+    unittest.TestCase().assertIs(target(given), given)
+    r1 = "same"
+except AssertionError:
+    r1 = "another"
+""",
+            line=6,
+            outcome=Outcome.DIFFERS,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+class Log:
+    def __init__(self):
+        self.rows = [tf.constant(0.0)]
+    def target(self, x):
+        return [row + x for row in self.rows]
+log = Log()
+rows = log.target(tf.constant(1.0))
+rows.append(tf.constant(2.0))
+r1 = len(log.rows)
+""",
+            target="Log.target",
+        ),
         Example(
             """\
 import tensorflow as tf

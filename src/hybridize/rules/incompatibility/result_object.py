@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.results import OBJECT, REMADE, iterator, parts_of, returns
+from hybridize.rules.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
 from hybridize.rules.views import FunctionView
 
 
@@ -23,10 +23,16 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             for part in parts_of(view, instr[2]):
                 if part.what == OBJECT and instr[-1] not in seen:
                     seen.add(instr[-1])
-                    yield Hit(instr[-1], f"returns {part.said}, which a traced function cannot return")
+                    yield Hit(instr[-1], _message(part))
                 if part.what == REMADE and instr[-1] not in seen:
                     seen.add(instr[-1])
                     yield Hit(instr[-1], f"returns {part.said}", outcome=Outcome.DIFFERS)
+
+
+def _message(part: Part) -> str:
+    if part.kind == REBUILT:
+        return f"what it returns {part.said}"
+    return f"returns {part.said}, which a traced function cannot return"
 
 
 RULE = Rule(
@@ -39,7 +45,8 @@ RULE = Rule(
 object of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator
 raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the tensors and
 build the object outside. A class of one's own that derives from list or tuple comes back as a plain one, one that
-derives from dict without its fields. Datasets, ragged and sparse tensors are fine.""",
+derives from dict without its fields. A dictionary is sorted by its keys and made anew: texts beside numbers as keys
+raise, and so does a `Counter`. Datasets, ragged and sparse tensors are fine.""",
     root=scan,
     bare=True,
     bad=(
@@ -129,8 +136,26 @@ r1 = target(tf.constant(1.0))[0]
             line=6,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return {"mean": x / 2.0, 0: x}
+r1 = target(tf.constant(1.0))["mean"]
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    return {1: x, 0: x * 2.0}, {"b": x, "a": None}
+r1 = target(tf.constant(1.0))
+"""
+        ),
         Example(
             """\
 import collections

@@ -1,15 +1,22 @@
-"""HY603: losses that a layer adds inside a graph of its own."""
+"""HY603: losses that layers add inside a graph, and that code around it reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from hybridize.domain.objects import Inst, LibInst
+from hybridize.facts.model import Evidence
+from hybridize.facts.symbolic import holds_tensor
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.values import argument
-from hybridize.rules.views import FrameView
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
+
+if TYPE_CHECKING:
+    from hybridize.facts.extents import Having
 
 _ADDS: Final = ".add_loss"
 #: What `layer(x)` runs: whoever calls the layer gets its losses in the same trace.
@@ -29,6 +36,56 @@ def adds(view: FrameView, instr: Instr) -> Iterator[Hit]:
             yield Hit(instr[-1], message, needs)
 
 
+def read_outside(function: FunctionView) -> Iterator[Hit]:
+    """The function runs layers that add losses, and who calls it reads them after the call."""
+    if not function.facts.may_be_hybrid:
+        return
+    extents, project = function.project.extents, function.project
+    extent = extents.without_bodies(extents.of_all(function.frames))
+    adding: Having = project.shared(
+        "adds losses", lambda: extents.having(lambda f: bool(_added(FrameView(project, f))))
+    )
+    found = sorted(extents.frames(adding.within(extent)), key=lambda f: f.uid)
+    own = extents.set_of(function.frames)
+    for reader, instr in _readers(project) if found else ():
+        if not extents.has(extent, reader) and extents.of(reader) & own:
+            message = "runs layers that add losses, which its caller reads: as a graph it leaves symbols there"
+            view = FrameView(project, found[0])
+            here = Evidence("adds a loss to a layer", view.code.path, _added(view)[0][-1] >> 16)
+            there = Evidence("the losses are read here", reader.code.path, instr[-1] >> 16)
+            yield Hit(function.code.position, message, evidence=(here, there))
+            return
+
+
+def _added(view: FrameView) -> list[Instr]:
+    """The places where a frame gives a layer a loss that is computed of tensors."""
+    if not index_of(view.code).attributes.get("add_loss"):
+        return []
+    calls = [i for i in index_of(view.code).of(Op.CALL) if any(map(_is_adding, view.names(i[2])))]
+    return [i for i in calls if i[3] and holds_tensor(view.value(i[3][0][0]))]
+
+
+def _readers(project: ProjectView) -> list[tuple[Frame, Instr]]:
+    """The frames that read the losses of a layer, and where."""
+    return project.shared("read losses", lambda: list(_reading(project)))
+
+
+def _reading(project: ProjectView) -> Iterator[tuple[Frame, Instr]]:
+    for code, frames in project.solution.frames.items():
+        for instr in index_of(code).attributes.get("losses", ()):
+            for frame in frames:
+                if any(isinstance(o, (Inst, LibInst)) and _is_layer(project, o) for o in frame.vals[instr[2]] or ()):
+                    yield frame, instr
+
+
+def _is_layer(project: ProjectView, obj: Inst | LibInst) -> bool:
+    return any(n.startswith(("keras.layers.", "keras.Model", "keras.Sequential")) for n in _names(project, obj))
+
+
+def _names(project: ProjectView, obj: Inst | LibInst) -> list[str]:
+    return list(project.solution.engine.mro_names(obj))
+
+
 def stays_inside(view: FrameView, position: int, callee: Frame) -> bool:
     """Whether the caller is still part of the layer: a graph around the call of the layer reads its losses itself."""
     del view, position
@@ -40,13 +97,15 @@ RULE = Rule(
     name="leaked-loss",
     category=Category.STATE,
     outcome=Outcome.RAISES,
-    summary="Adds a loss inside a `call` that is a graph of its own: it is a symbol that nobody outside can use.",
-    details="""`self.add_loss(...)` keeps a tensor until `layer.losses` is read. In a `call` that is hybrid itself that
-tensor is a symbol of its graph: a training step or `fit` that sums the losses fails with a tensor that is out of
-scope. Leave `call` as it is and make the training step hybrid, which reads the losses in the same trace.""",
+    summary="Adds losses inside of a graph that does not read them: they are symbols that nobody outside can use.",
+    details="""`self.add_loss(...)` keeps a tensor until `layer.losses` is read. In a `call` that is hybrid itself, or
+in a hybrid function that calls the layer, that tensor is a symbol of its graph: who sums the losses outside fails with
+a tensor that is out of scope, or finds none. Make the training step hybrid, which calls the layer and reads the losses
+in the same trace. Losses of `kernel_regularizer` are computed where they are read, and are fine.""",
     level=Level.WARNING,
     triggers={Op.CALL: Where(adds, names=_is_adding)},
     passes=stays_inside,
+    root=read_outside,
     bad=(
         Example(
             """\
@@ -82,6 +141,21 @@ r1 = step(tf.ones([2]))
             line=4,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class Penalty(tf.keras.layers.Layer):
+    def call(self, x):
+        self.add_loss(tf.reduce_sum(x * x))
+        return x * 2.0
+layer = Penalty()
+def target(x):
+    return layer(x) + 1.0
+r1 = target(tf.ones([2])) + tf.add_n(layer.losses)
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
         Example(
@@ -110,6 +184,16 @@ r1 = layer(tf.ones([2]))
 r2 = layer(tf.zeros([2]))
 """,
             target="Scaled.call",
+        ),
+        Example(
+            """\
+import tensorflow as tf
+layer = tf.keras.layers.Dense(1, kernel_initializer="ones", kernel_regularizer=tf.keras.regularizers.L2(0.5))
+y = layer(tf.ones([1, 2]))
+def target(x):
+    return layer(x) + 1.0
+r1 = target(tf.ones([1, 2])) + tf.add_n(layer.losses)
+"""
         ),
     ),
     reference="semantics.md R3",

@@ -1,0 +1,97 @@
+"""Exceptions that tests expect: `with pytest.raises(Error):`, `self.assertRaises(Error, f, x)` and their like.
+
+A test that expects an exception says what a function owes to its callers, as a caller's `except` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Value, lib
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr, Op
+from hybridize.records import dataclass
+from hybridize.rules.values import argument
+from hybridize.rules.views import FrameView
+
+#: What asks for an exception, by its last name: where its class and the pattern of its text stand.
+_EXPECTING: Final[dict[str, tuple[tuple[int, str], tuple[int, str] | None]]] = {
+    "raises": ((0, "expected_exception"), (-1, "match")),
+    "assertRaises": ((0, "expected_exception"), None),
+    "assertRaisesRegex": ((0, "expected_exception"), (1, "expected_regex")),
+    "assertRaisesRegexp": ((0, "expected_exception"), (1, "expected_regexp")),
+    "assertRaisesWithLiteralMatch": ((0, "expected_exception"), (1, "expected_exception_message")),
+    "assertRaisesWithPredicateMatch": ((0, "exception_type"), None),
+    "assertRaisesOpError": ((-1, ""), (0, "expected_err_re_or_predicate")),
+    "assert_raises": ((0, "exception_class"), None),
+    "assert_raises_regex": ((0, "exception_class"), (1, "expected_regexp")),
+}
+_PACKAGES: Final = frozenset({"pytest.raises", "numpy.testing.assert_raises", "np.testing.assert_raises"})
+#: Compares the whole text, where the others search in it.
+_LITERAL: Final = "assertRaisesWithLiteralMatch"
+_OP_ERROR: Final = "assertRaisesOpError"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An exception that a test expects: its classes, the line of the test, and whether a longer text fails it."""
+
+    classes: Value
+    line: int
+    literal: bool
+
+
+def expected(view: FrameView, position: int) -> Iterator[Expected]:
+    """What a test expects of the call at a position of a frame."""
+    found: dict[range | int, list[Expected]]
+    found = view.project.shared(("expected", view.frame), lambda: _gathered(view))
+    for place, some in found.items():
+        if position >> 16 in place if isinstance(place, range) else position == place:
+            yield from some
+
+
+def _gathered(view: FrameView) -> dict[range | int, list[Expected]]:
+    """By the lines of a `with` statement's body, or by the position of a call that is given a function."""
+    found: dict[range | int, list[Expected]] = {}
+    index = index_of(view.code)
+    for left in index.of(Op.EXIT):
+        made = index.source(left[2])
+        for each in _asked(view, made) if made is not None and made[0] == Op.CALL else ():
+            found.setdefault(left[3], []).append(each)
+    if index.attributes.keys() & _EXPECTING.keys() or "raises" in index.names:
+        for call in index.of(Op.CALL):
+            if len(call[3]) > 1:
+                for each in _asked(view, call):
+                    found.setdefault(call[-1], []).append(each)
+    return found
+
+
+def _asked(view: FrameView, call: Instr) -> Iterator[Expected]:
+    name = _name(view, call)
+    if name is None:
+        return
+    (index, keyword), pattern = _EXPECTING[name]
+    slot = argument(call, index, keyword) if index >= 0 else -1
+    classes = lib("tf.errors.OpError").value if name == _OP_ERROR else view.value(slot)
+    if classes:
+        yield Expected(classes, call[-1] >> 16, name == _LITERAL or _is_anchored(view, call, pattern))
+
+
+def _name(view: FrameView, call: Instr) -> str | None:
+    """The last name of what a call asks for an exception with; a method of a test, whatever its class derives from."""
+    made = index_of(view.code).source(call[2])
+    if made is not None and made[0] == Op.ATTR and made[3].startswith("assert") and made[3] in _EXPECTING:
+        return str(made[3])
+    named = next((n for n in view.names(call[2]) if n in _PACKAGES), None)
+    return None if named is None else named.rpartition(".")[2]
+
+
+def _is_anchored(view: FrameView, call: Instr, pattern: tuple[int, str] | None) -> bool:
+    """Whether the pattern of a text only fits its beginning, which is another one for what comes out of a graph."""
+    if pattern is None:
+        return False
+    index, keyword = pattern
+    slot = argument(call, index, keyword) if index >= 0 else next((s for k, s in call[4] if k == keyword), -1)
+    texts = [str(getattr(o, "const", "")) for o in view.value(slot)]
+    return any(text.startswith("^") for text in texts)

@@ -1,0 +1,145 @@
+"""HY359: objects of libraries as arguments that TensorFlow refuses, or makes something else of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Container, Tup, Value
+from hybridize.facts.guards import parts
+from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.origins import call_at, passed_slots
+from hybridize.flow.frames import Frame
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.untraced import made_untraced, untraced
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
+
+_DEPTH: Final = 3
+_BOUND: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
+
+
+def scan(function: FunctionView) -> Iterator[Hit]:
+    """Each argument of each call, and what it holds."""
+    seen: set[str] = set()
+    for frame in function.frames:
+        for i, (param, value) in enumerate(zip(frame.code.params, frame.args, strict=True)):
+            if i == 0 and function.facts.kind in _BOUND:
+                continue
+            for said, place in (*_by_value(function, frame, value), *_by_caller(function, frame, i)):
+                message = f"`{param.name}` {said}"
+                if message not in seen:
+                    seen.add(message)
+                    here = Evidence(message, function.code.path, function.code.line)
+                    called = (Evidence("called here", *place),) if place is not None else ()
+                    yield Hit(function.code.position, message, evidence=(here, *called))
+
+
+def _by_value(function: FunctionView, frame: Frame, value: Value) -> Iterator[tuple[str, tuple[str, int] | None]]:
+    found = list(_within(function.project, value, _DEPTH))
+    if found:
+        places = sorted({(caller.code.path, pos >> 16) for caller, pos, at, _ in function.callers() if at is frame})
+        for said in found:
+            yield said, places[0] if places else None
+
+
+def _within(project: ProjectView, value: Value, depth: int) -> Iterator[str]:
+    yield from untraced(project, value)
+    for obj in value if depth else ():
+        if isinstance(obj, (Container, Tup)):
+            for item in parts(obj):
+                yield from _within(project, item, depth - 1)
+
+
+def _by_caller(function: FunctionView, frame: Frame, index: int) -> Iterator[tuple[str, tuple[str, int] | None]]:
+    for caller, pos, at, how in function.callers():
+        if at is frame and how in ("call", "hybrid"):
+            for slot in _slots(caller, pos, at, index):
+                said = made_untraced(FrameView(function.project, caller), slot)
+                if said is not None:
+                    yield said, (caller.code.path, pos >> 16)
+
+
+def _slots(caller: Frame, pos: int, callee: Frame, index: int) -> list[int]:
+    """The slots that a call passes for a parameter, also where the function is hybrid."""
+    found = passed_slots(caller, pos, callee, index)
+    call = call_at(caller.code, pos)
+    if found is not None or call is None or any(starred for _, starred in call[3]):
+        return found or []
+    named = [slot for name, slot in call[4] if name == callee.code.params[index].name]
+    return named or [slot for slot, _ in call[3][index : index + 1]]
+
+
+RULE = Rule(
+    code="HY359",
+    name="argument-object",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="An argument is an object that TensorFlow refuses, or of which it makes a tensor.",
+    details="""TensorFlow looks traces up by the arguments. It finds no key for sparse matrices of SciPy, images of
+Pillow, the keys and items of a dict, protocol buffers, `tf.data.Options` and Keras 3's dtype policies. It takes apart
+what looks like a mapping (`os.environ`, an HDF5 file, a `MappingProxyType`, and, under some versions, a dict that a
+layer or `tf.Module` keeps in a field) and cannot make it again. It makes tensors of the frames and series of pandas,
+and fails to for arrays of objects and dates. Give tensors, arrays or plain containers, or keep the object in a
+field.""",
+    root=scan,
+    bad=(
+        Example(
+            """\
+import os
+import tensorflow as tf
+def target(x, settings):
+    return x * float(settings.get("HYBRIDIZE_NO_SUCH_SCALE", "2.0"))
+r1 = target(tf.constant(1.0), os.environ)
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, names):
+    return x * float(len(names))
+scales = {"a": 1.0, "b": 2.0}
+r1 = target(tf.constant(1.0), scales.keys())
+""",
+            line=2,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x, names):
+    return x * float(len(names))
+r1 = target(tf.constant(1.0), np.array(["a", None], dtype=object))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import enum
+import pathlib
+import tensorflow as tf
+class Mode(enum.Enum):
+    SUM = 1
+def target(x, mode, path, dtype, shape):
+    y = tf.reduce_sum(x) if mode is Mode.SUM else x
+    return tf.cast(y, dtype) + float(len(path.parts)) + float(shape[0])
+r1 = target(tf.ones([2]), Mode.SUM, pathlib.Path("a/b"), tf.float32, tf.TensorShape([3]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x, scales):
+    return x * float(len(scales))
+scales = {"a": 1.0, "b": 2.0}
+r1 = target(tf.constant(1.0), list(scales.keys())) + target(tf.constant(1.0), scales.values())
+"""
+        ),
+    ),
+    reference="",
+)
