@@ -47,7 +47,8 @@ def _of_function(function: FunctionReport) -> Iterator[str]:
     here = f"{facts.path}:{facts.line} {facts.qualname}"
     benefit = "" if decision.benefit is None else f" {decision.benefit:.2g}"
     arguments = ", ".join(f"{name}={value}" for name, value in decision.arguments)
-    yield f"{here} decision {facts.mode.value} {decision.action.value} {decision.precondition}{benefit} {arguments}".strip()
+    verdict = f"{facts.mode.value} {decision.action.value} {decision.precondition}{benefit} {arguments}"
+    yield f"{here} decision {verdict}".rstrip()
     for status in function.statuses:
         yield f"{here} status {status.code} {status.path}:{status.line} {status.message}"
     for parameter in facts.parameters:
