@@ -62,10 +62,12 @@ graph | graph | tensors
     train_step test_step predict_step
 raises | host | objects | it makes a function, which no graph returns
     make_train_function make_test_function make_predict_function
-raises | user | python | it runs a loop of graphs, and gives Python's numbers
-    fit fit_generator evaluate evaluate_generator predict_generator train_on_batch test_on_batch
-raises | user | python | it reads sizes and settings as Python's numbers and texts
-    summary get_compile_config compile_from_config
+graph | user | tensors
+    train_on_batch test_on_batch
+unproven | user | python | whoever calls it is promised Python's numbers
+    fit fit_generator evaluate evaluate_generator predict_generator summary
+raises | save | config | names and numbers become tensors, which no file holds
+    get_compile_config compile_from_config
 raises | user | nothing | it makes the state of the optimizer and of the metrics
     compile
 unproven | user | arrays | whoever calls it is promised arrays
@@ -74,7 +76,7 @@ unproven | graph | tensors | it is part of the graph of a step already
     compute_loss compute_metrics
 unproven | loop | nothing | it resets the state that steps count in
     reset_metrics reset_states
-raises | user | nothing | it reads and writes files
+unproven | user | nothing | it reads and writes files
     save save_weights load_weights export save_spec to_json to_yaml
 """
 _LOSS: Final = f"""

@@ -65,7 +65,7 @@ TABLES: Final = {
 }
 #: Classes that call nothing back but special methods, and what they are made of.
 NEUTRAL: Final = frozenset(
-    "builtins.object abc.ABC typing.Generic typing.Protocol typing.NamedTuple typing_extensions.Protocol "
+    "builtins.object abc.ABC sonnet.Module typing.Generic typing.Protocol typing.NamedTuple typing_extensions.Protocol "
     "typing_extensions.Generic typing_extensions.NamedTuple types.SimpleNamespace contextlib.ContextDecorator "
     "enum.Enum enum.IntEnum enum.StrEnum enum.Flag enum.IntFlag collections.abc.Callable collections.abc.Hashable "
     "collections.abc.Sized collections.abc.Iterable collections.abc.Iterator collections.abc.Container "
