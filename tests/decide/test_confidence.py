@@ -138,8 +138,8 @@ def inner(x):
     {CHAIN}
     return x
 def outer(x):
-    unheard_of.tell(x)
-    return inner(x) + inner(2.0 * x)
+    scale = float(unheard_of.tell(x))
+    return inner(x) + inner(scale * x)
 for i in range(int(sys.argv[1])):
     outer(tf.ones(3))
 """

@@ -61,6 +61,8 @@ def test_one_function() -> None:
         "precondition": "P1",
         "arguments": {},
         "benefit": 3.25,
+        "confidence": None,
+        "grounds": [],
     }
     assert step["parameters"][1] == {
         "name": "images",
