@@ -12,10 +12,12 @@ from typing import Final
 from hybridize.decide.model import Confidence
 from hybridize.domain.objects import Lib, Mod, Unknown, Value
 from hybridize.facts.model import Evidence, FunctionFacts, Source, Ternary
+from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
-from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
+from hybridize.rules.contract import open_contract
+from hybridize.rules.scan import Scanner
 from hybridize.source import Roles
 
 
@@ -39,9 +41,12 @@ def suffices(level: Confidence, wanted: Confidence) -> bool:
 class Confidences:
     """The grounds of conversions over a solved program."""
 
-    def __init__(self, solution: Solution, roles: Roles) -> None:
+    def __init__(self, scanner: Scanner, roles: Roles) -> None:
+        solution = scanner.solution
+        self.scanner = scanner
         self.frames: Mapping[Code, Sequence[Frame]] = solution.frames
         self.roles = roles
+        self.public = Public(roles)
         self.tensorflow = {mod.path for mod in solution.world.modules.values() if _has_tensorflow(mod)}
         for module in solution.program.modules.values():
             if module.text is not None and "tensorflow" in module.text.text:
@@ -57,6 +62,19 @@ class Confidences:
         if code.path not in self.tensorflow:
             neutral = "its file does not use TensorFlow by name: Keras may run it on another backend"
             return Grounds(Confidence.ASSUMED, (Evidence(neutral, code.path, code.line),))
+        frames = list(self.frames.get(code, ()))
+        unproven = self.scanner.project.contracts.unproven(code, frames)
+        if unproven is not None:
+            return Grounds(Confidence.ASSUMED, (unproven,))
+        grounds = self._of_calls(code, facts)
+        if grounds.level is Confidence.SEEN and self.public.has(code):
+            told = open_contract(self.scanner.view(code, frames, facts))
+            if told is not None:
+                return Grounds(Confidence.DECLARED, (told,))
+        return grounds
+
+    def _of_calls(self, code: Code, facts: FunctionFacts) -> Grounds:
+        """What is known of the calls of a function."""
         calls = list(self._calls(code))
         hinted = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source is Source.TYPE_HINT]
         if not calls or not facts.reached:

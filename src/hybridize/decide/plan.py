@@ -24,6 +24,7 @@ from hybridize.flow.solve import Solution
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
+from hybridize.rules.scan import Scanner
 from hybridize.source import Role, Roles
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
@@ -54,14 +55,15 @@ class Basis:
     removals: Removals
 
     @classmethod
-    def of(cls, solution: Solution, order: list[list[Frame]], roles: Roles) -> Basis:
+    def of(cls, scanner: Scanner, order: list[list[Frame]], roles: Roles) -> Basis:
         """That of a solved program; `order` are the components of its call graph, callees first."""
+        solution = scanner.solution
         counts = Counts()
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts, solution.frames)
         removals = Removals(solution.frames, frequency, benefits, roles)
         return cls(
-            solution.frames, frequency, benefits, _static(solution), roles, Confidences(solution, roles), removals
+            solution.frames, frequency, benefits, _static(solution), roles, Confidences(scanner, roles), removals
         )
 
 
