@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from hybridize.domain.nesting import held
@@ -23,6 +24,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass, field
 from hybridize.rules.comparing import compared
+from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView, ProjectView
 from hybridize.source import is_test_path
 
@@ -78,6 +80,20 @@ class Lifetimes:
         self.closed = self._spread(dict.fromkeys(bodies, 1.0), order)
         self.open = self._spread(dict.fromkeys(self.roots, 1.0), order)
 
+    @cached_property
+    def kept(self) -> frozenset[Obj]:
+        """The objects that library code keeps, or was given: it calls them as often as it likes."""
+        world = self.project.solution.world
+        found: set[Obj] = {o for o in world.escaped if isinstance(o, (Inst, LibInst))}
+        for owner in world.allocated.values():
+            for cell in owner.fields.values() if isinstance(owner, LibInst) else ():
+                found.update(o for o in held(cell.value, _DEPTH, parts) if isinstance(o, (Inst, LibInst)))
+        for frame in (f for frames in self.project.solution.frames.values() for f in frames):
+            for caller, pos in frame.incoming:
+                if caller is not None and frame.args and _is_of_functional_model(caller, pos):
+                    found.update(o for o in frame.args[0] if isinstance(o, Inst))
+        return frozenset(found)
+
     def _spread(self, often: _Often, order: list[list[Frame]]) -> _Often:
         """How often frames run where some do as often as given; callers come first in the order."""
         for component in order:
@@ -98,6 +114,8 @@ class Lifetimes:
 
     def is_short(self, tally: _Tally) -> bool:
         """Whether so many objects are made for the calls that no trace pays."""
+        if tally.objects & self.kept:
+            return False
         calls, made = self._ratio(tally, self.closed)
         if made > FEW and calls < PAYS * made:
             return True
@@ -137,6 +155,12 @@ class Lifetimes:
         return min(often.get(frame, 0.0) * self.counts.runs(frame, pos), _MOST) if not _tests(frame) else 0.0
 
 
+def _is_of_functional_model(caller: Frame, pos: int) -> bool:
+    """Whether a call is given a symbolic tensor of Keras: the model that comes of it keeps what is called."""
+    slots = (slot for call in index_of(caller.code).calls.get(pos, ()) for slot in arguments(call))
+    return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for slot in slots for o in caller.vals[slot] or ())
+
+
 def _tests(frame: Frame) -> bool:
     return is_test_path(frame.code.path)
 
@@ -151,7 +175,7 @@ def short_lived(function: FunctionView) -> tuple[str, tuple[str, int], tuple[Evi
     first = 1 if function.facts.kind is FunctionKind.CLASSMETHOD else 0
     for index in range(first, len(function.code.params)):
         tally = _tally(function, index)
-        if tally is not None and tally.made and lifetimes(function.project).is_short(tally):
+        if tally.made and lifetimes(function.project).is_short(tally):
             caller, pos = next(iter(tally.calls))
             code, at = next(iter(tally.made))
             where = Evidence("is made here, again and again", code.path, at >> 16)
@@ -160,19 +184,14 @@ def short_lived(function: FunctionView) -> tuple[str, tuple[str, int], tuple[Evi
     return None
 
 
-def _tally(function: FunctionView, index: int) -> _Tally | None:
-    """The calls of a function that pass something which is told apart by identity for one of its parameters.
-
-    None where one belongs to a functional model, which keeps what it calls.
-    """
+def _tally(function: FunctionView, index: int) -> _Tally:
+    """The calls of a function that pass something which is told apart by identity for one of its parameters."""
     tally = _Tally()
     hybrids = function.project.solution.world.hybrids
     for caller, pos, frame, how in function.callers():
         if how not in _CALLS | _BY_OTHERS or caller.code in hybrids:
             continue
         args = frame.incoming.get((caller, pos), frame.args)
-        if any(isinstance(o, Tensor) and o.kind == SYMBOLIC for value in args for o in value):
-            return None
         objects = [o for o in args[index] if _is_by_identity(o)]
         sites = dict(_sites(function, caller, pos, index, objects))
         if sites:
