@@ -18,7 +18,18 @@ from typing import TYPE_CHECKING, TypeAlias
 from hybridize.config import Config
 from hybridize.decide.model import Assumption, Confidence, FileError, Finding, FunctionReport, ProjectInfo, Report
 from hybridize.facts.model import Mode, Ternary
-from hybridize.source import ImportTable, discover, find_roles, find_src_roots, package_name, project_versions
+from hybridize.records import replace
+from hybridize.source import (
+    ImportTable,
+    SourceText,
+    Versions,
+    discover,
+    find_roles,
+    find_src_roots,
+    package_name,
+    project_versions,
+    read_source,
+)
 
 if TYPE_CHECKING:
     from hybridize.flow.solve import Solution
@@ -58,11 +69,12 @@ def analyze(
     """
     started = time.perf_counter()
     program, missing, errors, root = _load(paths, config, progress, contents)
+    versions = project_versions(root, config.tensorflow_version, _texts(program).values())
     enabled = gc.isenabled()
     gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
     try:
         functions, found, bundles = (
-            _functions(program, config, root, progress, repairs=repairs) if program.modules else ([], [], [])
+            _functions(program, config, root, progress, versions, repairs=repairs) if program.modules else ([], [], [])
         )
     finally:
         if enabled:
@@ -70,8 +82,16 @@ def analyze(
     assumptions = tuple(
         Assumption(f.facts.id, said.message, said.path, said.line) for f in functions for said in f.facts.assumptions
     )
-    info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started)
+    info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started, versions)
     return Report(info, tuple(functions), tuple(found), assumptions, tuple(errors), missing, tuple(bundles))
+
+
+def versions_of(paths: Sequence[Path], config: Config) -> Versions:
+    """What the project of some paths may run on, and who says so."""
+    found = discover(paths, exclude=config.exclude, exclude_base=config.directory)
+    read = [read_source(file) for file in found.files]
+    texts = [each.text for each in read if isinstance(each, SourceText)]
+    return project_versions(found.root, config.tensorflow_version, texts)
 
 
 def debug(paths: Sequence[Path], config: Config, what: str) -> str:
@@ -102,6 +122,10 @@ def _load(
     return program, tuple(str(p) for p in found.missing), errors, found.root
 
 
+def _texts(program: Program) -> dict[str, str]:
+    return {m.code.path: m.text.text for m in program.modules.values() if m.text is not None}
+
+
 def _external() -> frozenset[str]:
     """Top-level names that are libraries even where a folder of the project is called the same."""
     import sys
@@ -110,7 +134,7 @@ def _external() -> frozenset[str]:
 
 
 def _functions(
-    program: Program, config: Config, root: Path, progress: Progress | None, *, repairs: bool
+    program: Program, config: Config, root: Path, progress: Progress | None, versions: Versions, *, repairs: bool
 ) -> tuple[list[FunctionReport], list[Finding], list[Bundle]]:
     from hybridize.decide.compilation import Compilation
     from hybridize.decide.plan import Basis, Wanted, plan
@@ -119,6 +143,7 @@ def _functions(
     from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
     from hybridize.flow.solve import FlowOptions, Solver
+    from hybridize.rules.assumed import settled
     from hybridize.rules.scan import Scanner
 
     options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
@@ -127,8 +152,8 @@ def _functions(
     if progress is not None:
         progress("solving", 0, 0)
     first = solver.solve_entries()
-    texts = {m.code.path: m.text.text for m in program.modules.values() if m.text is not None}
-    versions = project_versions(root, config.tensorflow_version, texts.values())
+    texts = _texts(program)
+    roles = find_roles(root, texts, config.world)
     suppressions = Suppressions(texts)
     pairs = program.functions()
     reports: dict[int, FunctionReport] = {}
@@ -139,7 +164,7 @@ def _functions(
         if progress is not None:
             progress("deciding", len(reports), len(pairs))
         collector = Collector(solved, options, *((suppressions.vouches,) if suppressions.any else ()))
-        scanner = Scanner(solved, versions)
+        scanner = Scanner(solved, versions, roles)
         scanner.project.effects = collector.effects
         views = {
             i: scanner.view(code, solved.frames.get(code, []), collector.facts(module, code))
@@ -150,8 +175,9 @@ def _functions(
         asked = [i for i, view in views.items() if _may_be_graph(view, every=every)]
         # What blocks nothing is told of hybrid functions only; it may still be what a comment silences.
         hits = dict(zip(asked, scanner.hits([views[i] for i in asked], every=suppressions.any), strict=True))
-        for i, view in views.items():
-            told = hits[i] if i in hits else scanner.bare_hits(view) if _is_known(view) else []
+        for i, bare in views.items():
+            told = hits[i] if i in hits else scanner.bare_hits(bare) if _is_known(bare) else []
+            view, told = settled(bare, told) if config.speculate else (bare, told)
             remaining = suppressions.remaining(view.facts, told)
             reports[i] = suppressions.apply(decide(view.facts, decisions, remaining))
             if view.facts.candidate and (reports[i].decision.precondition is None or view.is_hybrid):
@@ -163,7 +189,7 @@ def _functions(
             ]
             found += [finding(hit, None) for hit in rest]
     codes = [code for _, code in pairs]
-    basis = Basis.of(solved, collector.extents.components, find_roles(root, texts, config.world))
+    basis = Basis.of(solved, collector.extents.components, roles)
     wanted = Wanted(config.all_safe, Confidence(config.confidence))
     planned = plan(codes, [reports[i] for i in sorted(reports)], basis, wanted)
     signatures = Signatures(
@@ -180,7 +206,20 @@ def _functions(
     if repairs:
         steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
         bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)], steps)
+        found = _with_fixes(found, bundles)
     return functions, _distinct(found), bundles
+
+
+def _with_fixes(found: Sequence[Finding], bundles: Sequence[Bundle]) -> list[Finding]:
+    """The findings with what their repairs are: those of their function, or of their line where they have none."""
+    fixes: dict[tuple[str, str], str] = {}
+    for bundle in bundles:
+        for repair in bundle.repairs if bundle.hybrid or bundle.complete else ():
+            for code in repair.answers:
+                for place in (bundle.function, f"{repair.path}:{repair.line}"):
+                    safe = repair.safe and fixes.get((code, place)) != "unsafe"
+                    fixes[code, place] = "safe" if safe else "unsafe"
+    return [replace(f, fix=fixes.get((f.code, f.function or f"{f.path}:{f.line}"))) for f in found]
 
 
 def _bundles(

@@ -123,3 +123,30 @@ def test_inputs_that_are_taken_apart_are_several_tensors(tmp_path: Path) -> None
     found = analyze([tmp_path], Config(all_safe=True, tensorflow_version="2.15"), repairs=False)
     converted = [f.facts.qualname for f in found.functions if f.decision.precondition == "P1"]
     assert converted == ["Scaled.call", "Net.call"]
+
+
+STEPS = """\
+import tensorflow as tf
+class Learner:
+    def {name}(self, batch):
+        with tf.GradientTape() as tape:
+            loss = self.loss_of(batch)
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.weights), self.weights))
+    def looped(self, batches):
+        for batch in batches:
+            with tf.GradientTape() as tape:
+                loss = self.loss_of(batch)
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, self.weights), self.weights))
+    def train_step_of_nothing(self, batch):
+        return self.run(batch)
+"""
+
+
+def test_a_step_of_a_training_is_known_by_its_gradients_whatever_its_name(tmp_path: Path) -> None:
+    for name in ("train_step", "advance"):
+        (tmp_path / "program.py").write_text(STEPS.format(name=name), encoding="utf-8")
+        found = {f.facts.qualname: f.facts for f in analyze([tmp_path], Config()).functions}
+        assert found[f"Learner.{name}"].candidate
+        assert any("assumed to have tensor parameters" in each.message for each in found[f"Learner.{name}"].assumptions)
+        assert not found["Learner.looped"].candidate
+        assert not found["Learner.train_step_of_nothing"].candidate

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hybridize.source.versions import NEWEST, project_versions
+from hybridize.source.versions import NEWEST, OLDEST, project_versions
 
 
 @pytest.mark.parametrize(
@@ -134,3 +134,52 @@ def test_a_release_that_a_source_asserts(text: str, tmp_path: Path) -> None:
     assert (found.tensorflow, found.keras, found.origin) == ((2, 9), 2, "sources")
     (tmp_path / "requirements.txt").write_text("tensorflow==2.12.0\n")
     assert project_versions(tmp_path, None, [source]).tensorflow == (2, 12)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "oldest", "newest", "line"),
+    [
+        ("requirements.txt", "numpy\ntensorflow>=2.10\n", (2, 10), NEWEST, 2),
+        ("requirements.txt", "tensorflow>=2.4,<2.12\n", (2, 4), (2, 11), 1),
+        ("requirements.txt", "tensorflow==2.9.1\n", (2, 9), (2, 9), 1),
+        ("requirements.txt", "tensorflow~=2.8.0\n", (2, 8), (2, 8), 1),
+        ("requirements.txt", "tensorflow==2.*\n", (2, 0), NEWEST, 1),
+        ("requirements.txt", "tensorflow<2.12\n", OLDEST, (2, 11), 1),
+        ("requirements.txt", "tensorflow<2.5\n", (2, 4), (2, 4), 1),
+        ("requirements.txt", "tensorflow==2.8 ; python_version < '3.8'\ntensorflow==2.15\n", (2, 8), (2, 15), 2),
+        ("requirements.txt", "tensorflow>=2.4\ntensorflow<2.12\n", (2, 4), (2, 11), 2),
+        ("uv.lock", '[[package]]\nname = "tensorflow"\nversion = "2.14.0"\n', (2, 14), (2, 14), 3),
+        ("README.md", "Works with TensorFlow 2.4.", (2, 4), NEWEST, 1),
+        ("README.md", "Works with TensorFlow 2.15 or newer; measured with TensorFlow 2.15.", OLDEST, NEWEST, 0),
+        ("README.md", "It needs TensorFlow (2.15 or newer).\nTried with TensorFlow 2.15 (Keras 2).", OLDEST, NEWEST, 0),
+        ("README.md", "\npip install tensorflow==2.6.0", (2, 6), (2, 6), 2),
+    ],
+)
+def test_a_project_may_run_on_a_range_of_releases(
+    file: str, text: str, oldest: tuple[int, int], newest: tuple[int, int], line: int, tmp_path: Path
+) -> None:
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    found = project_versions(tmp_path, None)
+    assert (found.oldest, found.newest, found.line) == (oldest, newest, line)
+    assert found.origin == (file if line else "newest")
+
+
+def test_keras_is_that_of_any_release_of_the_range(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.10\n")
+    found = project_versions(tmp_path, None)
+    assert found.may_have_keras(2)
+    assert found.may_have_keras(3)
+    legacy = project_versions(tmp_path, None, ['os.environ["TF_USE_LEGACY_KERAS"] = "1"\n'])
+    assert legacy.may_have_keras(2)
+    assert not legacy.may_have_keras(3)
+    pinned = project_versions(tmp_path, "2.15")
+    assert pinned.may_have_keras(2)
+    assert not pinned.may_have_keras(3)
+    assert not project_versions(tmp_path, None, ["import keras\nx = keras.ops.ones(2)\n"]).may_have_keras(2)
+
+
+def test_a_text_for_people_binds_nobody(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("Works with TensorFlow 2.4.")
+    found = project_versions(tmp_path, None)
+    assert (found.keras, found.may_have_keras(3)) == (2, True)
+    assert found.source == "README.md:1, which binds nobody"

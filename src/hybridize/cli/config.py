@@ -24,15 +24,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Show them as a section that could be pasted into `pyproject.toml`."""
     import json
+    from pathlib import Path
 
+    from hybridize.api import versions_of
     from hybridize.cli.output import write
     from hybridize.cli.session import configure, paths_of
     from hybridize.config import OPTIONS, SECTION
+    from hybridize.report.json_report import versions_to_dict
+    from hybridize.report.words import releases
 
-    config = configure(args, paths_of(args))
+    paths = paths_of(args)
+    config = configure(args, paths)
     values = config.values()
+    versions = versions_of([Path(path) for path in paths], config)
     if args.output_format == "json":
         entries = {name: {"value": value, "origin": config.origins[name]} for name, value in values.items()}
+        entries["tensorflow-version"]["found"] = versions_to_dict(versions)
         write(json.dumps(entries, indent=1) + "\n")
         return NOTHING
     width = max(len(name) for name in values)
@@ -43,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
             lines += ["", f"# {helps[name]}"]
         # JSON's scalars, strings and lists are TOML's as well.
         text = "# " + name if value is None else f"{name.ljust(width)} = {json.dumps(value, ensure_ascii=False)}"
-        lines.append(f"{text}  # {'not set' if value is None else config.origins[name]}")
+        origin = "not set" if value is None else config.origins[name]
+        lines.append(f"{text}  # {origin}{f': {releases(versions)}' if name == 'tensorflow-version' else ''}")
     write("\n".join(lines) + "\n")
     return NOTHING

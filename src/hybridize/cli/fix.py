@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hybridize.cli.errors import ERROR, NOTHING, SOMETHING, UsageError
 from hybridize.cli.options import (
@@ -13,9 +13,12 @@ from hybridize.cli.options import (
     add_verbosity,
     add_verification,
 )
+from hybridize.records import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from hybridize.cli.changes import FileChanges
+    from hybridize.config import Config
     from hybridize.decide.model import FunctionReport, Report
     from hybridize.repairing import Repaired
 
@@ -54,20 +57,35 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="run it (or -m MODULE, --pytest ARGUMENTS) as `verify` does; only what is equal and not slower is changed",
     )
     add_verification(group)
+    group = parser.add_argument_group("keep only what your tests allow (this executes user code)")
+    group.add_argument(
+        "--verify-with",
+        metavar="COMMAND",
+        help='run the tests before and after (such as "pytest -q"), and take back the changes that break one',
+    )
+    group.add_argument(
+        "--verify-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="end the command after so long (default: 5 times what it took before the changes, and a minute)",
+    )
+    group.add_argument("--verify-runs", type=int, metavar="N", help="run the command so many times at most (50)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Analyze, repair in memory, plan, then write or show."""
-    from hybridize.cli.changes import Outcome, plan_fixes, with_withheld, write_fixes
+    from hybridize.cli.changes import Outcome, with_withheld, write_fixes
     from hybridize.cli.explain import named
     from hybridize.cli.fix_report import render
-    from hybridize.cli.mending import mend
     from hybridize.cli.output import deliver
+    from hybridize.cli.safeguard import check_arguments, put_back, safeguard
     from hybridize.cli.session import configure, paths_of, run_analysis, selected
 
     if args.interactive and (args.diff or args.output_format != "full" or args.output_file):
         raise UsageError("--interactive goes with neither --diff nor another output")
+    check_arguments(args)
     paths = paths_of(args)
+    put_back(args, paths)
     config = configure(args, paths)
     report = run_analysis(paths, config)
     chosen = named(selected(report, config), args.only)
@@ -76,27 +94,58 @@ def run(args: argparse.Namespace) -> int:
 
         accepted = choose(args, paths, config, report, chosen)
         chosen = None if accepted is None else frozenset(accepted)
-    repaired = mend(args, paths, config, report, chosen)
-    final = selected(repaired.report, config, repaired.unlocked)
+    plan = plan_of(args, paths, config, report, chosen)
     withheld: list[tuple[FunctionReport, str]] = []
-    chosen = with_parts(repaired, chosen)
     if args.verify is not None:
-        kept, withheld = _verified(args, final, planned(final, chosen), repaired.contents)
-        chosen = frozenset(kept) | {repaired.made[each] for each in kept if each in repaired.made}
-        repaired = mend(args, paths, config, report, chosen)  # what a conversion needs that is not made is not, either
-        final = selected(repaired.report, config, repaired.unlocked)
-        chosen = with_parts(repaired, chosen)
-    functions = None if chosen is None else [f for f in final.functions if f.facts.id in chosen]
-    lines = {function.facts.id: function.facts.line for function in report.functions}
-    files = with_withheld(plan_fixes(final, functions, repaired.contents, lines), withheld, lines)
-    if not args.diff:
+        kept, withheld = _verified(args, plan.report, planned(plan.report, plan.chosen), plan.repaired.contents)
+        made = plan.repaired.made
+        names = frozenset(kept) | {made[each] for each in kept if each in made}
+        plan = plan_of(args, paths, config, report, names)  # what a conversion needs that is not made is not, either
+    trial = None
+    if args.verify_with is not None:
+        plan, trial = safeguard(args, plan, lambda names: plan_of(args, paths, config, report, names))
+        withheld = trial.withheld
+    files = with_withheld(plan.files, withheld, plan.lines)
+    if not args.diff and trial is None:
         files = write_fixes(files, report.project.root)
-    deliver(render(final, files, repaired, args, chosen if args.only or args.interactive else None), args.output_file)
+    shown = plan.chosen if args.only or args.interactive else None
+    deliver(render(plan.report, files, plan.repaired, args, shown, trial), args.output_file)
     outcomes = [change.outcome for file in files for change in file.changes]
     if report.missing:
         return ERROR
     left = Outcome.REFUSED in outcomes or bool(report.errors) or any(file.error for file in files)
-    return SOMETHING if left or (args.diff and (Outcome.DONE in outcomes or repaired.done)) else NOTHING
+    return SOMETHING if left or (args.diff and (Outcome.DONE in outcomes or plan.repaired.done)) else NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done for some functions: the repairs, the report after them, and all changes by file.
+
+    `chosen` are the ids of the functions (None: all), those that repairs make included; `lines` are the places of all
+    functions before anything was repaired.
+    """
+
+    repaired: Repaired
+    report: Report
+    chosen: frozenset[str] | None
+    files: list[FileChanges]
+    lines: Mapping[str, int]
+
+
+def plan_of(
+    args: argparse.Namespace, paths: Sequence[str], config: Config, report: Report, chosen: frozenset[str] | None
+) -> Plan:
+    """The changes for some functions (ids) or all, as the options want them; nothing is written."""
+    from hybridize.cli.changes import plan_fixes
+    from hybridize.cli.mending import mend
+    from hybridize.cli.session import selected
+
+    repaired = mend(args, paths, config, report, chosen)
+    final = selected(repaired.report, config, repaired.unlocked)
+    chosen = with_parts(repaired, chosen)
+    functions = None if chosen is None else [f for f in final.functions if f.facts.id in chosen]
+    lines = {function.facts.id: function.facts.line for function in report.functions}
+    return Plan(repaired, final, chosen, plan_fixes(final, functions, repaired.contents, lines), lines)
 
 
 def with_parts(repaired: Repaired, chosen: frozenset[str] | None) -> frozenset[str] | None:

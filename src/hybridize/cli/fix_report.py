@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hybridize.cli.changes import Change, FileChanges
+    from hybridize.cli.safeguard import Trial
     from hybridize.decide.model import FunctionReport, Report, Status
     from hybridize.repairing import Repaired
     from hybridize.repairs.model import Bundle
@@ -26,18 +27,24 @@ def render(
     repaired: Repaired,
     args: argparse.Namespace,
     chosen: frozenset[str] | None = None,
+    trial: Trial | None = None,
 ) -> str:
     """The whole output; with --diff the text goes to stderr and the diff alone is returned.
 
     `chosen` are the ids of the functions that were asked for by name: each that stays as it is is told with its reason.
+    `trial` is what the project's tests said of the changes.
     """
     from hybridize.cli.output import style_for, write
     from hybridize.report.paths import displayer
 
     if args.output_format == "json":
-        return _json(report, files, repaired, args.diff, chosen)
+        return _json(report, files, repaired, args.diff, chosen, trial)
     style, display = style_for(args.output_file), displayer(report.project.root)
     text = _text(report, files, repaired, args, style, display, chosen)
+    if trial is not None and not args.quiet:
+        from hybridize.cli.safeguard import told
+
+        text += "".join(f"{line}\n" for line in told(trial))
     if not args.diff:
         return text
     # The diff alone on stdout, so that `| git apply` works; the rest is for the person.
@@ -205,13 +212,18 @@ def _sentence(change: Change, diff: bool, style: Style) -> str:
 
 
 def _json(
-    report: Report, files: Sequence[FileChanges], repaired: Repaired, diff: bool, chosen: frozenset[str] | None
+    report: Report,
+    files: Sequence[FileChanges],
+    repaired: Repaired,
+    diff: bool,
+    chosen: frozenset[str] | None,
+    trial: Trial | None,
 ) -> str:
     from hybridize.report.json_report import to_dict
     from hybridize.report.paths import relative_to_root
 
     root = report.project.root
-    data = {
+    data: dict[str, object] = {
         "version": 1,
         "root": root,
         "written": not diff,
@@ -254,6 +266,10 @@ def _json(
         ],
         "errors": to_dict(report)["errors"],
     }
+    if trial is not None:
+        from hybridize.cli.safeguard import as_data
+
+        data["tests"] = as_data(trial)
     return json.dumps(data, indent=1) + "\n"
 
 

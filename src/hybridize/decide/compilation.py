@@ -38,6 +38,8 @@ _OTHERWISE: Final = (
     "tf.sparse.",
     "tf.distribute.",
 )
+#: The first release that takes the argument.
+_SINCE: Final = (2, 5)
 _CONFIGURED: Final = frozenset({"jit_compile", "experimental_compile", "reduce_retracing", "experimental_relax_shapes"})
 
 
@@ -53,6 +55,8 @@ class Compilation:
         """The report with the suggestion, or with the argument."""
         facts, decision = report.facts, report.decision
         converts = decision.action is Action.CONVERT_TO_HYBRID
+        if self.project.versions.oldest < _SINCE:
+            return report
         made = facts.hybridization
         kept = facts.mode is Mode.HYBRID and decision.action is not Action.CONVERT_TO_EAGER
         if not converts and (not kept or made is None or not made.is_decorator):

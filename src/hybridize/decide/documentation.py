@@ -32,12 +32,13 @@ PRECONDITION_DOCS: Final[Mapping[str, Doc]] = {
         "convert-to-eager-no-tensor",
         "A hybrid function without tensor parameter and without Python side effect is converted to eager.",
         details="The paper, Table II: without tensors there is little for a graph to gain, and every distinct Python "
-        "argument costs a trace.",
+        "argument costs a trace. Not where its graph may pay all the same: a loop, a model that it calls (HY024).",
     ),
     "P3": Doc(
         "convert-to-eager-retracing",
         "A hybrid function with tensor and retracing literal parameters and without side effect is converted to eager.",
-        details="The paper, Table II and Listing 5: each distinct literal makes a new graph.",
+        details="The paper, Table II and Listing 5: each distinct literal makes a new graph. Not where the graph saves "
+        "more than making new ones costs (HY024): pass a tensor then.",
     ),
     "P4": Doc(
         "add-input-signature",
@@ -150,6 +151,19 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "convolutions and recurrent layers (which XLA runs slower on CPU), and without what XLA refuses or changes: "
         "strings, files, `tf.print`, tables, datasets, random numbers, checks that it drops. Sums come out in another "
         "order, so last digits may differ. `hybridize fix --jit-compile` writes the argument into new decorators.",
+    ),
+    "HY024": Doc(
+        "graph-may-pay",
+        "Without its graph this hybrid function may be slower: its decorator stays.",
+        Severity.INFO,
+        "A decorator goes (P2, P3, P6) only where the estimate that decides on conversions says that eager calls "
+        "take no longer, even if each operation takes twice as long as estimated. What cannot be estimated counts "
+        "for the graph: calls of something unknown, operators on unknown values, loops of unknown length (datasets, "
+        "`while`). A function whose literals retrace it is made eager for more operations, where every call of the "
+        "program itself (not of its tests) is seen to pass a new value and tracing takes longer than the graph "
+        "saves. A public function of a package may be called by other programs: with large tensors, and with use of "
+        "the tensors that a graph makes of what it returns. `--all-safe` takes the estimate as it is and thinks of "
+        "no other programs, but takes no decorator away by which the estimate expects to lose.",
     ),
     "HY025": Doc(
         "part-of-tests",

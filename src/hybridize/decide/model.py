@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.records import dataclass, field
+from hybridize.source.versions import Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,12 +115,13 @@ class FileError:
 
 @dataclass(frozen=True, slots=True)
 class ProjectInfo:
-    """What was analyzed: `root` absolute, `seconds` wall-clock time."""
+    """What was analyzed: `root` absolute, `seconds` wall-clock time; `versions` is what it may run on."""
 
     root: str
     files: int
     lines: int
     seconds: float
+    versions: Versions = Versions()
 
 
 @dataclass(frozen=True, slots=True)

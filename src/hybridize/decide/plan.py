@@ -14,6 +14,7 @@ from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import Gains
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
+from hybridize.decide.removals import Removals
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.frequency import Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Ternary
@@ -50,6 +51,7 @@ class Basis:
     static: Mapping[str, Evidence]  # the files that build a graph of TensorFlow 1, with the place that says so
     roles: Roles
     confidences: Confidences
+    removals: Removals
 
     @classmethod
     def of(cls, solution: Solution, order: list[list[Frame]], roles: Roles) -> Basis:
@@ -57,7 +59,10 @@ class Basis:
         counts = Counts()
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts)
-        return cls(solution.frames, frequency, benefits, _static(solution), roles, Confidences(solution, roles))
+        removals = Removals(solution.frames, frequency, benefits, roles)
+        return cls(
+            solution.frames, frequency, benefits, _static(solution), roles, Confidences(solution, roles), removals
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +149,8 @@ class _Chooser:
             message = f"{said[0].message}: as a graph that gains without tensors as arguments"
             kept = status_of(report.facts, "updates-variables", message, said)
             report = replace(report, decision=Decision(Action.KEEP), statuses=(*report.statuses, kept))
+        elif report.decision.action is Action.CONVERT_TO_EAGER:
+            report = self.basis.removals.visit(code, report, all_safe=self.all_safe)
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
             report = replace(report, statuses=(*report.statuses, self._covered(code, report.facts, share)))

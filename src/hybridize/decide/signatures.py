@@ -23,6 +23,8 @@ from hybridize.source import is_test_path
 from hybridize.source.syntax import walk
 
 #: Arguments that speak of shapes already.
+#: The first release that takes `reduce_retracing`.
+_RELAXES: Final = (2, 9)
 _CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
 _RAISES: Final = frozenset({"assertRaises", "assertRaisesRegex", "raises", "assertRaisesWithPredicateMatch"})
 #: Shapes are generalized at the second trace: only from the third on is anything won.
@@ -94,7 +96,7 @@ class Signatures:
             said = "a size that the signature leaves open is read when the function is traced"
             statuses.append(status_of(facts, "no-input-signature", said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
-        relaxes = varies and converts and traces > _FEW_TRACES
+        relaxes = varies and converts and traces > _FEW_TRACES and self.project.versions.oldest >= _RELAXES
         listed = grown is not None and grown.message == APPENDED  # a longer list is another structure
         if relaxes and not listed and self.reads.conflict(frames, any_rank=signature.ranks_differ) is None:
             return _with(report, "reduce_retracing", "True")

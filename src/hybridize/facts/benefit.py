@@ -17,7 +17,7 @@ from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass, replace
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
-_SKIPPED: Final = frozenset({"build", "class", "callback", "host", "construction"})
+SKIPPED: Final = frozenset({"build", "class", "callback", "host", "construction"})
 #: What a dim of unknown size counts as, a tensor of unknown shape, and one that a convolution gives.
 _DIM: Final = 32
 _ELEMENTS: Final = 1000.0
@@ -164,7 +164,7 @@ class Benefits:
         return found
 
     def _times(self, frame: Frame, pos: int, how: str) -> float:
-        if how in _SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
+        if how in SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
             return 0.0
         times = self.counts.runs(frame, pos)
         if how == "graph":

@@ -8,6 +8,7 @@ from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.records import replace
 
@@ -79,6 +80,15 @@ class Computation:
         """Whether a call assigns to variables, or applies gradients to them."""
         found = next((said for frame in frames if (said := self.updating.get(frame)) is not None), None)
         return Fact(Ternary.NO) if found is None else Fact(Ternary.YES, (found,))
+
+
+def training_step(frames: list[Frame]) -> Evidence | None:
+    """Where a function itself derives something outside of loops: it is one step of a training, which is given data."""
+    for frame in frames:
+        for pos, name in sorted(frame.ops.items()):
+            if costs.differentiates(name) and pos not in index_of(frame.code).looped:
+                return Evidence(f"takes a step with `{name}`", frame.code.path, pos >> 16)
+    return None
 
 
 def opaque_call(frame: Frame) -> Evidence | None:

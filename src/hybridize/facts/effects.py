@@ -59,8 +59,8 @@ from hybridize.facts.reasons import (
     fills_own,
     is_unclear,
     last_evidence_of,
+    may_be_harmless,
     order,
-    sounds_harmless,
 )
 from hybridize.facts.repeats import cached_read, repeatable
 from hybridize.facts.restored import RESTORED, is_restored
@@ -420,7 +420,7 @@ def _judged(reasons: list[Reason], speculate: bool) -> tuple[Fact, list[Evidence
         return Fact(Ternary.YES, tuple(step for _, reason in chosen for step in evidence_of(reason))), []
     if not opaque:
         return Fact(Ternary.NO), []
-    doubtful = [r for r in opaque if not speculate or not sounds_harmless(r)]
+    doubtful = [r for r in opaque if not speculate or not may_be_harmless(r)]
     if doubtful:
         return Fact(Ternary.UNKNOWN, evidence_of(min(doubtful, key=order))), []
     seen: dict[str, Evidence] = {}

@@ -21,11 +21,12 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import SYMBOLIC, public_shape
 from hybridize.facts.causes import argument_slot, literal_field, origin
+from hybridize.facts.computation import training_step
 from hybridize.facts.growing import is_growing_dim
 from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary
 from hybridize.facts.modes import is_traced_call, traced_frames
 from hybridize.flow.frames import Frame
-from hybridize.flow.hints import SPECULATIVE_NAMES, HintReader, is_keras_call
+from hybridize.flow.hints import HintReader, is_keras_call
 from hybridize.flow.solve import method_kind
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op, Param
@@ -255,12 +256,12 @@ class Parameters:
             return Fact(Ternary.YES, tuple(e for p in hits for e in p.evidence[:3]))
         doubtful = [p for p in self.facts if p.tensor is Ternary.UNKNOWN]
         names = [p.name for i, p in enumerate(self.facts) if not (i == 0 and self.skip_first)]
-        if names and self.speculate and SPECULATIVE_NAMES.search(self.code.name) and (doubtful or not self.reached):
-            said = Evidence(f"the name `{self.code.name}` speaks of tensors", self.code.path, self.code.line)
+        step = training_step(self.frames) if doubtful and self.speculate else None
+        if step is not None:
             self.assumptions.append(
-                Evidence(f"assumed to have tensor parameters: {said.message}", said.path, said.line)
+                Evidence(f"assumed to have tensor parameters: {step.message}", step.path, step.line)
             )
-            return Fact(Ternary.YES, (said,))
+            return Fact(Ternary.YES, (step,))
         if doubtful:
             return Fact(Ternary.UNKNOWN, tuple(e for p in doubtful for e in p.evidence[:1]))
         if not names:

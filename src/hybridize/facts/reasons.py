@@ -7,12 +7,11 @@ from typing import Final
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tensor, Unknown
 from hybridize.facts.guards import is_cached
 from hybridize.facts.model import Evidence
-from hybridize.facts.origins import Root, call_at, callees_at, definitions
+from hybridize.facts.origins import Root, callees_at
 from hybridize.flow.frames import Effect, Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
-from hybridize.regex import regex
 
 #: Effects on the outside world, with the sentence that names them.
 WORLD: Final = {
@@ -66,43 +65,36 @@ def is_unclear(reason: Reason) -> bool:
     return False
 
 
-#: Where `log` in a name is the logarithm.
-_LOGARITHM: Final = regex(r"_?log_?(prob|dens|lik|det|sum|prior|post|soft|pdf|norm|marg|evid|space|scale|var)")
-_HARMFUL_WORDS: Final = (
-    "write save dump log print append extend insert update push add pop remove delete clear set_ register seed shuffle "
-    "send emit notify close flush record store put open exec run train fit step reset next sleep plot show upload"
-).split()
 _PART: Final = ("an element of", "an item of", "an attribute of")
-_HARMFUL: Final = regex(f"(?:^|_)(?:{'|'.join(_HARMFUL_WORDS)})")
 
 
-def sounds_harmless(reason: Reason) -> bool:
-    """Whether nothing in the name of a call that cannot be seen speaks of a change (speculation)."""
-    target = reason.effect.target
-    if reason.effect.kind in CHANGES and isinstance(target, Unknown) and target.reason.startswith(_PART):
-        return False  # what a call has made may be new; a part of it belongs to what it was made from
-    if reason.effect.kind == "unfollowed":
+def may_be_harmless(reason: Reason) -> bool:
+    """Whether a call that cannot be seen may be there for its result alone (speculation).
+
+    Not one whose result nobody uses: what it is made for is its effect.
+    """
+    effect = reason.effect
+    if effect.kind in CHANGES:
+        # What a call has made may be new; a part of it belongs to what it was made from.
+        return not (isinstance(effect.target, Unknown) and effect.target.reason.startswith(_PART))
+    if effect.kind == "unfollowed":
         return False
-    text = reason.effect.detail.lower()
-    quoted = text.rpartition("`")[0].rpartition("`")[2] or text
-    names = (quoted.rpartition(".")[2], _LOGARITHM.sub("", _called_name(reason).lower()))
-    return not any(map(_HARMFUL.search, names))
+    index = index_of(reason.frame.code)
+    calls = index.calls.get(effect.position, ())
+    return all(instr[1] in index.read or _is_of_tensor(reason.frame, instr) for instr in calls)
+
+
+def _is_of_tensor(frame: Frame, call: Instr) -> bool:
+    """Whether a method of a tensor is called: what it changes are variables."""
+    made = index_of(frame.code).source(call[2])
+    owner = frame.vals[made[2]] if made is not None and made[0] == Op.ATTR else None
+    return bool(owner) and all(isinstance(o, Tensor) for o in owner or ())
 
 
 def kind_of(effect: Effect) -> str:
     """The kind of an effect for people: drawing from a generator object is drawing random numbers."""
     drawn = effect.kind == "mutate" and isinstance(effect.target, LibInst) and ".random." in f".{effect.detail}"
     return "random" if drawn else effect.kind
-
-
-def _called_name(reason: Reason) -> str:
-    """The method or variable that the code calls where it calls something that cannot be seen."""
-    code = reason.frame.code
-    instr = call_at(code, reason.effect.position)
-    func = definitions(code).get(instr[2]) if instr is not None else None
-    if func is None or func[0] not in (Op.ATTR, Op.GLOBAL):
-        return ""
-    return str(func[3] if func[0] == Op.ATTR else func[2])
 
 
 def evidence_of(reason: Reason) -> tuple[Evidence, ...]:

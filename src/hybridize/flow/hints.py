@@ -1,9 +1,8 @@
-"""Type hints as values, and what the name of a function says about its parameters (speculation)."""
+"""Type hints as values, and what its uses say about a parameter (speculation)."""
 
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any, Final
 
 from hybridize.domain.lattice import join
@@ -33,7 +32,6 @@ from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import library_attribute
 from hybridize.program.ir import Param
-from hybridize.regex import regex
 
 _TENSOR_TYPES: Final = {
     "tf.Tensor": DENSE,
@@ -62,8 +60,6 @@ _PRIMITIVES: Final = {
 _OBJECTS: Final = frozenset({"tf.TensorArray"})
 _SEQUENCES: Final = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set"})
 
-#: Function names that speak of tensors (the paper, section IV-C2; reference-tool.md).
-SPECULATIVE_NAMES: Final = regex(r"train.*step|test.*step|run_model|inference|^train_step|^test_step", re.IGNORECASE)
 _KERAS_CALLS: Final = frozenset({"call", "__call__"})
 
 

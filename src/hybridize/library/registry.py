@@ -37,6 +37,7 @@ _TABLES: Final[Mapping[str, tuple[str, ...]]] = {
         "hybridize.library.keras.datasets",
         "hybridize.library.keras.callbacks",
         "hybridize.library.keras.layers",
+        "hybridize.library.keras.saving",
         "hybridize.library.tensorflow.members",
     ),
     "np": ("hybridize.library.numpy_models",),

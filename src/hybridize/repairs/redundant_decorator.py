@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from hybridize.facts.benefit import Benefits
+from hybridize.facts.public import Public
+from hybridize.facts.work import Counts
+from hybridize.library import costs
+from hybridize.program.ir import Code
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.decorators import decorated
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import end, start
+
+#: Microseconds that tracing may take for all the places that a function is called at.
+_PATIENCE: Final = 1e6
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -21,10 +30,25 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     if file.lines[first - 1][:column].strip() != b"@" or file.lines[last - 1][behind:].strip():
         raise NotOffered("the decorator does not stand alone on its line")
     edit = TextEdit(file.path, (first, 0), (last + 1, 0), "")
-    private = node.name.startswith("_") or bench.is_script(file.path)
-    doubt = None if private else f"who else calls `{node.name}` runs it eagerly then"
+    code = bench.code(file.path, node)
+    doubt = _doubt(bench, file.path, code) if code is not None else "its calls are not known"
     span = (file.path, edit.start, edit.end)
     yield Change((edit,), "only graphs call it: its decorator goes", doubt, spans=(span,))
+
+
+def _doubt(bench: Bench, path: str, code: Code) -> str | None:
+    """What may be lost without the decorator: a graph for who else calls it, or one trace for many places."""
+    private = code.name.startswith("_") or bench.is_script(path)
+    if not private or Public(bench.project.roles).has(code):
+        return f"who else calls `{code.name}` runs it eagerly then"
+    counts = Counts()
+    benefits = Benefits(set(bench.project.solution.world.hybrids), counts)
+    work = benefits.work(bench.frames(code))
+    sites = {(caller, pos) for frame in bench.frames(code) for caller, pos in frame.incoming if caller is not None}
+    copies = sum(counts.copies(caller, pos) for caller, pos in sites)
+    if work is None or copies * work.nodes * costs.TRACE_OPERATION > _PATIENCE:
+        return f"its operations are traced at each of about {copies:,.0f} places then, not once"
+    return None
 
 
 REPAIR = Repair(
@@ -33,8 +57,9 @@ REPAIR = Repair(
     removes=frozenset({"HY105"}),
     summary="The decorator of a function that only graphs call is removed.",
     details="""Inside a graph a hybrid function is traced apart, into a function call that hides its operations from
-the rest. Where every call comes from graphs, the decorator adds nothing. Safe in scripts and for private functions;
-elsewhere somebody else may call the function eagerly.""",
+the rest. Where every call comes from graphs, the decorator adds nothing. Safe in scripts and for private functions, as
+long as tracing the operations at each place that calls it takes no time to speak of; elsewhere somebody else may call
+the function eagerly.""",
     propose=propose,
     examples=(
         RepairExample(

@@ -20,7 +20,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     call = file.parents[keyword]
     new, since = RENAMED[keyword.arg]
-    if bench.versions.tensorflow < since or not isinstance(call, ast.Call) or any(k.arg == new for k in call.keywords):
+    if bench.versions.oldest < since or not isinstance(call, ast.Call) or any(k.arg == new for k in call.keywords):
         return
     line, column = cause.place
     edit = TextEdit(file.path, (line, column), (line, column + len(keyword.arg)), new)
@@ -33,8 +33,8 @@ REPAIR = Repair(
     removes=frozenset({"HY271"}),
     summary="A deprecated argument of `tf.function` gets its present name.",
     details="""`experimental_relax_shapes` is `reduce_retracing` since TensorFlow 2.9, and `experimental_compile` is
-`jit_compile` since 2.5: the same argument with the same values. Offered where the release in use has the new name.
-Safe.""",
+`jit_compile` since 2.5: the same argument with the same values. Offered where every release that the project allows
+has the new name. Safe.""",
     propose=propose,
     examples=(
         RepairExample(

@@ -147,7 +147,7 @@ class Reads:
         called = self.bench.values(code, instr[2])
         if called and all(isinstance(o, LibInst) for o in called):
             known = all(isinstance(o, LibInst) and o.cls in _TRAINING for o in called)
-            return known and place in (1, "training") and self.bench.versions.keras == 2
+            return known and place in (1, "training") and not self.bench.versions.may_have_keras(3)
         callees = {callee.code for f in self.bench.frames(code) for callee, _ in callees_at(f, instr[-1])}
         return depth < _MOST and bool(callees) and all(self._parameter(each, place, depth) for each in callees)
 

@@ -10,7 +10,7 @@ from hybridize.records import dataclass
 from hybridize.report.hints import bundles
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import ranking
-from hybridize.report.words import change, rests_on, tensor_type, verdict
+from hybridize.report.words import change, releases, rests_on, tensor_type, verdict
 
 _FACTS = (
     ("tensor parameter", "tensor_parameter"),
@@ -52,6 +52,7 @@ class _Explainer:
         yield f"  {self._place(facts.path, facts.line)}, {facts.kind}, {facts.mode}, {', '.join(known)}"
         yield f"  verdict: {self.style.action(function.decision.action, verdict(function))}"
         yield f"  because: {rests_on(function)}"
+        yield f"  for: {releases(report.project.versions)}"
         described = change(function)
         if described:
             yield f"  change: {described}"

@@ -11,6 +11,8 @@ from typing import Any
 from hybridize.decide.model import Decision, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, ParameterFacts
 from hybridize.report.paths import all_errors, relative_to_root
+from hybridize.report.words import release
+from hybridize.source.versions import Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +97,18 @@ def _project(report: Report) -> Json:
         "files": project.files,
         "lines": project.lines,
         "seconds": round(project.seconds, 3),
+        "tensorflow": versions_to_dict(project.versions),
+    }
+
+
+def versions_to_dict(versions: Versions) -> Json:
+    """The release in force, the oldest and the newest that the project allows, its Keras, and who says so."""
+    return {
+        "version": release(versions.tensorflow),
+        "oldest": release(versions.oldest),
+        "newest": release(versions.newest),
+        "keras": [major for major in (2, 3) if versions.may_have_keras(major)],
+        "source": versions.source,
     }
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from hybridize.decide.model import Action, Finding, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence
 from hybridize.records import dataclass
-from hybridize.report.hints import bundles, counts, hint
+from hybridize.report.hints import counts, hint, promising
 from hybridize.report.paths import read_errors
 from hybridize.report.style import PLAIN, Style, one_line
 from hybridize.report.summary import SERIOUS, Count, Summary, is_candidate, ranking, summarize
-from hybridize.report.words import counted, reason, rests_on, speed, verdict
+from hybridize.report.words import counted, reason, releases, rests_on, speed, verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class _Writer:
         for finding in report.findings:
             if not self.options.quiet or finding.severity in SERIOUS:
                 findings[finding.path].append(finding)
-        repairs = bundles(report)
+        repairs = {bundle.function: bundle for bundle in promising(report)}
         for path in dict.fromkeys((*functions, *findings)):
             lines = [self.options.style.paint(one_line(self.display(path)), "bold")]
             width = min(max((len(f.facts.qualname) for f in functions[path]), default=0), _NAME_WIDTH)
@@ -112,7 +112,8 @@ class _Writer:
             f"{counted(summary.functions, 'function')} in {speed(report)}: "
             f"{counted(summary.candidates, 'candidate')}, {summary.hybrid:,} hybrid"
         )
-        lines = [self.options.style.paint(head, "bold"), *self._actions(summary)]
+        lines = [self.options.style.paint(head, "bold"), f"for {releases(report.project.versions)}"]
+        lines += self._actions(summary)
         lines += self._table("why functions that pass no precondition are kept", summary.failed)
         lines += self._table("why functions that pass a precondition are kept", summary.left_out)
         lines += self._table("findings", summary.findings)

@@ -8,6 +8,7 @@ from hybridize.decide.model import Action, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary
 from hybridize.regex import regex
 from hybridize.report.style import one_line
+from hybridize.source.versions import Versions
 
 _VERDICTS = {
     Action.CONVERT_TO_HYBRID: "to hybrid",
@@ -116,6 +117,20 @@ def speed(report: Report) -> str:
     project = report.project
     kloc = project.lines / 1000
     return f"{counted(project.files, 'file')}, {kloc:.1f} KLOC, {project.seconds:.2f} s"
+
+
+def release(number: tuple[int, int]) -> str:
+    """A release as text: `2.15`."""
+    return ".".join(map(str, number))
+
+
+def releases(versions: Versions) -> str:
+    """What a project may run on, and who says so: `TensorFlow 2.15, any from 2.9 to 2.15 (setup.py:9), Keras 2`."""
+    text = f"TensorFlow {release(versions.tensorflow)}"
+    if versions.oldest < versions.newest:
+        text += f", any from {release(versions.oldest)} to {release(versions.newest)}"
+    kerases = " or ".join(str(major) for major in (2, 3) if versions.may_have_keras(major))
+    return one_line(f"{text} ({versions.source}), Keras {kerases}")
 
 
 def counted(number: int, noun: str) -> str:

@@ -39,7 +39,18 @@ def _apply_one(result: FileResult, root: Path) -> WriteOutcome:
     return WriteOutcome(result.path, written=True)
 
 
-def _write(path: Path, original: bytes, new: bytes) -> None:
+def obstacle(path: Path, original: bytes) -> str | None:
+    """Why a file could not be written now, or None."""
+    try:
+        _check(Path(os.path.realpath(path)), original)
+    except _Refused as reason:
+        return str(reason)
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def _check(path: Path, original: bytes) -> os.stat_result:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise _Refused("not a regular file")
@@ -50,6 +61,11 @@ def _write(path: Path, original: bytes, new: bytes) -> None:
         raise _Refused("the folder is read-only")
     if path.read_bytes() != original:
         raise _Refused("the file has changed since it was analyzed")
+    return status
+
+
+def _write(path: Path, original: bytes, new: bytes) -> None:
+    status = _check(path, original)
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -118,7 +118,7 @@ def _refusal(project: ProjectView, node: ast.AST) -> str | None:
         case ast.While(orelse=[_, *_]):
             return "of `else` on a `while` loop"
         case ast.NamedExpr():
-            return "of `:=`" if project.versions.tensorflow >= _WALRUS else None
+            return "of `:=`" if project.versions.newest >= _WALRUS else None
         case ast.Yield() | ast.YieldFrom():
             return "of `yield`"
         case ast.Attribute(attr=name) | ast.Name(id=name) if name.startswith("__") and not name.endswith("__"):
@@ -138,7 +138,7 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
     if _is_within(callee.code, view.code):
         return None  # its text is converted with that of the function around it, whoever calls it
     if how == "keras":
-        return "Keras 3 calls it as it is" if view.project.versions.keras >= 3 else None
+        return "Keras 3 calls it as it is" if view.project.versions.may_have_keras(3) else None
     if how in ("operator", "construction"):
         return "AutoGraph does not convert what an operator runs"
     calls = _calls_at(view, pos)

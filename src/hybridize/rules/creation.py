@@ -49,7 +49,7 @@ def makes_variables(view: FrameView, slot: int) -> str | None:
         made = _weighted_owner(view, slot) if name.endswith(_FROM_CONFIG) else None
         if made is not None or _COPIES.fullmatch(name):
             return made or name
-        if view.project.versions.keras >= 3 and _SEEDED.fullmatch(name):
+        if view.project.versions.may_have_keras(3) and _SEEDED.fullmatch(name):
             return name
     return None
 

@@ -125,8 +125,16 @@ class Doubt:
     hits: dict[Hit, list[Frame]]
 
 
-#: Looks at the hits of a rule on many functions: for each function those that hold, with more evidence.
-Confirmation: TypeAlias = "Callable[[ProjectView, Sequence[Doubt]], list[dict[Hit, tuple[Evidence, ...]]]]"
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A hit that holds, with more evidence; `unless` is what can be assumed so that it does not (speculation)."""
+
+    evidence: tuple[Evidence, ...] = ()
+    unless: str = ""
+
+
+#: Looks at the hits of a rule on many functions: for each function those that hold.
+Confirmation: TypeAlias = "Callable[[ProjectView, Sequence[Doubt]], list[dict[Hit, Confirmed]]]"
 #: Looks at the program as a whole; hits name their path.
 ProjectScan: TypeAlias = "Callable[[ProjectView], Iterator[Hit]]"
 
@@ -157,6 +165,8 @@ class Rule:
     (with `codes` only in code where it has something to look for, which is asked once), `root` for the function that is
     decorated, `project` for everything else. `passes` can stop hits on their way up the calls, `confirm` at the
     function that is decorated. What blocks nothing has nothing to say of eager functions: its `root` is not asked.
+    `opens` says that its hits are about arguments of unknown kind: they count where nobody is seen to pass what a hit
+    needs, and only against the conversion of eager functions.
     `bare` says that functions without a tensor parameter are asked too, which have no other cause to be told.
     """
 
@@ -177,6 +187,7 @@ class Rule:
     passes: Passage | None = None
     confirm: Confirmation | None = None
     bare: bool = False
+    opens: bool = False
     bad: tuple[Example, ...] = ()
     good: tuple[Example, ...] = ()
     reference: str = ""
@@ -184,7 +195,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleHit:
-    """A hit on a function, with the chain of evidence from the function to the cause."""
+    """A hit on a function, with the chain of evidence from the function to the cause.
+
+    `unless` is what speculation may assume in its place; empty where it holds for certain, or nobody can tell.
+    """
 
     rule: Rule
     message: str
@@ -195,6 +209,7 @@ class RuleHit:
     blocks: frozenset[Blocks]
     evidence: tuple[Evidence, ...]
     end: int | None = None
+    unless: str = ""
 
     @property
     def line(self) -> int:

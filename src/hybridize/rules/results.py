@@ -32,7 +32,7 @@ from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.index import known_package, lookup
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr, Op, Param
 from hybridize.records import dataclass
 from hybridize.rules.rebuilt import rebuilt
 from hybridize.rules.values import uses
@@ -43,6 +43,8 @@ PYTHON: Final = "python"
 ARRAY: Final = "array"
 READS: Final = "variable"
 OBJECT: Final = "object"
+#: A container of a class of one's own, of which another one comes back.
+REMADE: Final = "remade"
 #: The kind of a part that TensorFlow takes apart and cannot put together again; what is said of it is a predicate.
 REBUILT: Final = "rebuilt"
 #: A part below this one is not looked at.
@@ -254,11 +256,38 @@ def _instance(obj: Inst | LibInst) -> tuple[str, str, str] | None:
             return READS, "a TensorArray", "TensorArray"
         return (OBJECT, f"a `{obj.cls}`", "") if not obj.cls.startswith(_RETURNABLE) else None
     names = [b.name for b in obj.cls.mro if isinstance(b, Lib)]
+    remade = _remade(obj, names)
+    if remade is not None:
+        return REMADE, remade, ""
     if obj.cls.derives_container or obj.cls.foreign or any(n.startswith(_RETURNABLE) for n in names):
         return None
     if any(n in ("typing.NamedTuple", "builtins.tuple", "builtins.dict", "builtins.list") for n in names):
         return None
     return OBJECT, f"a `{obj.cls.name}` object", ""
+
+
+def _remade(obj: Inst, names: list[str]) -> str | None:
+    """What comes back of a list, tuple or dictionary of a class of one's own, where that is another thing."""
+    named = any("_fields" in cls.fields for cls in obj.cls.line) or "typing.NamedTuple" in names
+    for kind in ("list", "tuple"):
+        if f"builtins.{kind}" in names and not named:
+            return f"a `{obj.cls.name}`, of which a plain {kind} comes back"
+    if "builtins.dict" not in names:
+        return None
+    made = next((cls.fields["__init__"] for cls in obj.cls.line if "__init__" in cls.fields), None)
+    for func in made.value if made is not None else ():
+        params = func.code.params[1:] if isinstance(func, Func) else ()
+        needed = [p.name for p in params if _is_needed(p)]
+        if needed:
+            return f"a `{obj.cls.name}`, which TensorFlow makes anew without `{needed[0]}`"
+        if isinstance(func, Func) and all(p.kind in ("keyword", "kwargs") for p in params):
+            return f"a `{obj.cls.name}`, which TensorFlow makes anew of pairs, and that takes none"
+    own = sorted(name for name, cell in obj.fields.items() if isinstance(name, str) and cell.writes and cell.value)
+    return f"a `{obj.cls.name}`, which comes back without its field `{own[0]}`" if own else None
+
+
+def _is_needed(param: Param) -> bool:
+    return param.kind in ("positional", "normal", "keyword") and not param.has_default
 
 
 def consumers(function: FunctionView) -> list[tuple[FrameView, Instr, str]] | None:

@@ -16,9 +16,10 @@ from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass, replace
 from hybridize.rules.dispatch import Dispatch
 from hybridize.rules.eagerly import eager_only
-from hybridize.rules.model import Doubt, Hit, Level, Rule, RuleHit
+from hybridize.rules.model import Confirmed, Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.source.roles import Roles
 from hybridize.source.versions import Versions
 
 #: Ways of being called that are no part of the caller's trace: Keras builds once, host functions and class bodies run
@@ -57,8 +58,11 @@ class _Gathered:
         self.ways: dict[Hit, Carried] = {}  # by which way each doubtful hit first comes
 
     def add(self, hit: RuleHit) -> None:
-        """Adds a hit that holds."""
-        self.found.setdefault((hit.rule.code, hit.path, hit.position), hit)
+        """Adds a hit that holds; a certain one takes the place of one that may be assumed away."""
+        key = (hit.rule.code, hit.path, hit.position)
+        known = self.found.get(key)
+        if known is None or (known.unless and not hit.unless):
+            self.found[key] = hit
 
     def doubt(self, function: FunctionView, carried: Carried, frame: Frame) -> None:
         """Adds a hit that the rule has to confirm."""
@@ -76,9 +80,9 @@ class _Gathered:
 class Scanner:
     """The hits of all rules over one solution."""
 
-    def __init__(self, solution: Solution, versions: Versions | None = None) -> None:
+    def __init__(self, solution: Solution, versions: Versions | None = None, roles: Roles | None = None) -> None:
         self.solution = solution
-        self.project = ProjectView(solution, Symbolic(), versions)
+        self.project = ProjectView(solution, Symbolic(), versions, roles)
         self.rules = all_rules()
         self._dispatch = Dispatch(self.project, self.rules)
         self._root_rules = [rule for rule in self.rules if rule.root is not None]
@@ -127,7 +131,11 @@ class Scanner:
         doubtful = not function.is_hybrid or self.solution.world.is_small
         for frame in function.frames:
             for carried in self._carried.get(frame, ()):
-                if not function.holds(frame, carried.needs) or not (carried.sure or doubtful):
+                if carried.rule.opens:
+                    counts = not function.is_hybrid and function.opens(frame, carried.needs)
+                else:
+                    counts = function.holds(frame, carried.needs) and (carried.sure or doubtful)
+                if not counts:
                     continue
                 if carried.rule.confirm is None:
                     gathered.add(_result(carried))
@@ -167,11 +175,11 @@ class Scanner:
                 answers = rule.confirm(self.project, doubts)
             except Exception as error:
                 self.failures.append(f"confirm: {type(error).__name__}: {error}")
-                answers = [dict.fromkeys(doubt.hits, ()) for doubt in doubts]
+                answers = [dict.fromkeys(doubt.hits, Confirmed()) for doubt in doubts]
             for each, answer in zip(concerned, answers, strict=True):
                 for hit, more in answer.items():
                     result = _result(each.ways[hit])
-                    each.add(replace(result, evidence=(*result.evidence, *more)))
+                    each.add(replace(result, evidence=(*result.evidence, *more.evidence), unless=more.unless))
 
     # Frames ----------------------------------------------------------------------------------------------------------
 

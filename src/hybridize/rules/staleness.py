@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Container, Inst, LibInst, Obj
+from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, LibInst, Mod, Obj
+from hybridize.facts.guards import stored
+from hybridize.facts.public import Strangers
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass
-from hybridize.regex import regex
 from hybridize.rules.order import Events, Order, Sites
+from hybridize.rules.parts import Part
 from hybridize.rules.views import FunctionView, ProjectView
-from hybridize.rules.writes import Place, makes, writes_of
+from hybridize.rules.writes import Place, Writes, makes, writes_of
 
 #: So many bits are kept at once for all frames together, and at least so many for each.
 _MEMORY: Final = 1_500_000_000
 _FEWEST: Final = 2_000
-#: Functions that set things up: where nothing calls them, they are taken to run before everything else.
-_SETS_UP: Final = regex(
-    r"_*(init|build|set_?[uU]p|create|make|load|restore|configure|compile|add|register|from_|prepare|initial|fit|adapt|on_"
-    r"|test|main|train|run|set_model|get_|compute_output|assign|_|attach|bind|define|declare|start|reset)"
-)
 
 
 @dataclass(slots=True)
@@ -38,12 +35,13 @@ class _Question:
 
 def stale(
     project: ProjectView, questions: Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
-) -> list[set[Place]]:
+) -> list[dict[Place, str]]:
     """For functions with the places that they read, and their frames that do: the places that are written in between.
 
-    Those count that some run of the program shows, and those that it leaves open.
+    Those count that some run of the program shows, and those that it leaves open. With each place goes what can be
+    assumed instead of an open one that only gives it its first value; empty where nothing can.
     """
-    answers: list[set[Place]] = []
+    answers: list[dict[Place, str]] = []
     for batch in _batches(project, questions):
         answers += _answers(project, batch)
     return answers
@@ -65,18 +63,19 @@ def _batches(
 
 def _answers(
     project: ProjectView, questions: Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
-) -> list[set[Place]]:
+) -> list[dict[Place, str]]:
     """The answers to some questions, by one walk."""
     events = Events()
     makers = _Makers()
     asked = [_ask(project, events, makers, function, places) for function, places in questions]
     written = _between(project, events, makers) if events.every else 0
-    answers: list[set[Place]] = []
+    answers: list[dict[Place, str]] = []
     for question in asked:
         found = written & question.asked
+        answer = {place: "" for place, bit in question.places.items() if found & bit}
         if question.asked and not _is_called(question.function):
-            found |= _open(project, question)
-        answers.append({place for place, bit in question.places.items() if found & bit})
+            answer = {**_open(project, question), **answer}
+        answers.append(answer)
     return answers
 
 
@@ -145,18 +144,47 @@ def _is_called(function: FunctionView) -> bool:
     return function.facts.reached or any(how != "root" for _, _, _, how in function.callers())
 
 
-def _open(project: ProjectView, question: _Question) -> int:
+def _open(project: ProjectView, question: _Question) -> dict[Place, str]:
     """Of a function that nothing calls: whoever will may call the writers of its places in between."""
     known = writes_of(project)
-    found = 0
-    for place, bit in question.places.items():
-        for frame, _ in known.at(place):
-            if _makes_both(frame, place, question.function.code) or _makes_owner(frame, known.owners.get(place)):
-                continue
-            if counts(project, question.extent, frame, place) and _may_come_between(frame.code):
-                found |= bit
-                break
+    strangers = project.shared("strangers", lambda: Strangers(project.solution, project.roles))
+    found: dict[Place, str] = {}
+    for place in question.places:
+        owner = known.owners.get(place)
+        codes = {
+            frame.code: None
+            for frame, _ in known.at(place)
+            if counts(project, question.extent, frame, place)
+            and not (_makes_both(frame, place, question.function.code) or _makes_owner(frame, owner))
+        }
+        writers = [code for code in codes if strangers.may_call(code, shared=_shared(owner))]
+        if writers:
+            first = len(writers) == 1 and _starts_empty(known, place)
+            found[place] = f"assumed that `{writers[0].qualname}` runs before it, and not again" if first else ""
     return found
+
+
+def _shared(owner: Obj | None) -> bool:
+    """Whether a place is no field of an object that a constructor makes."""
+    return owner is None or isinstance(owner, (Class, Mod))
+
+
+def _starts_empty(known: Writes, place: Place) -> bool:
+    """Whether what makes a place leaves it empty: who writes it then gives it its first value.
+
+    A field or variable that constructors, class and module bodies set to None or not at all; a container without items.
+    """
+    place = place.whole if isinstance(place, Part) else place
+    if isinstance(place, Container):
+        made = index_of(place.site[0]).at(place.site[1])
+        if not any(instr[0] in (Op.LIST, Op.DICT) and not instr[2] for instr in made):
+            return False
+    for frame, pos in known.every.get(place, ()):
+        if frame.code.kind in ("module", "class") or makes(frame, place, known.owners.get(place)):
+            values = [frame.vals[slot] or () for slot in stored(frame, pos)]
+            if isinstance(place, Container) or not values or any(o is not NONE for value in values for o in value):
+                return False
+    return isinstance(place, Container) or all(code.kind != "class" for code, _ in place.writes)
 
 
 def _makes_both(frame: Frame, place: Place, code: Code) -> bool:
@@ -172,10 +200,6 @@ def _makes_both(frame: Frame, place: Place, code: Code) -> bool:
 def _makes_owner(frame: Frame, owner: Obj | None) -> bool:
     """Whether the call that writes a field of a library's object makes the object: it is still being set up."""
     return isinstance(owner, LibInst) and owner.site[0] is frame.code
-
-
-def _may_come_between(code: Code) -> bool:
-    return code.kind != "module" and not _SETS_UP.match(code.name)
 
 
 class _Makers:

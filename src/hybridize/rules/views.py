@@ -18,21 +18,25 @@ from hybridize.domain.objects import (
     LibInst,
     Stream,
     Tensor,
+    Unknown,
     Value,
     Wrapper,
 )
+from hybridize.facts.contracts import Contracts
 from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
-from hybridize.facts.model import FunctionFacts
+from hybridize.facts.model import FunctionFacts, Source
 from hybridize.facts.origins import callees_at
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
 from hybridize.flow.cells import registry_class
 from hybridize.flow.frames import Frame
+from hybridize.flow.hints import is_keras_call
 from hybridize.flow.solve import Solution
 from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass
+from hybridize.source.roles import Roles
 from hybridize.source.syntax import walk
 from hybridize.source.versions import Versions
 
@@ -43,10 +47,13 @@ _T = TypeVar("_T")
 class ProjectView:
     """The solved program, shared by all rules."""
 
-    def __init__(self, solution: Solution, symbolic: Symbolic, versions: Versions | None = None) -> None:
+    def __init__(
+        self, solution: Solution, symbolic: Symbolic, versions: Versions | None = None, roles: Roles | None = None
+    ) -> None:
         self.solution = solution
         self.symbolic = symbolic
         self.versions = versions or Versions()
+        self.roles = roles or Roles(frozenset(), frozenset())
         self._sites: dict[Frame, dict[Frame, list[tuple[int, str]]]] = {}
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
@@ -69,6 +76,11 @@ class ProjectView:
     def extents(self) -> Extents:
         """What the calls of every frame may run."""
         return self.effects.extents
+
+    @property
+    def contracts(self) -> Contracts:
+        """The contracts of libraries and files that functions are under."""
+        return self.shared("contracts", lambda: Contracts(self.solution, self.versions.keras))
 
     def shared(self, key: object, make: Callable[[], _T]) -> _T:
         """What several rules compute of the same thing (a frame, a file): made when first asked for."""
@@ -290,6 +302,19 @@ class FunctionView:
         if needs & 1:
             return True
         return any(holds_tensor(frame.args[i]) for i in parameters_of(needs) if i < len(frame.args))
+
+    def opens(self, frame: Frame, needs: int) -> bool:
+        """Whether nobody knows what some parameter of a mask receives in a frame: nothing, or what is guessed of it."""
+        return any(i < len(frame.args) and self._is_open(frame, i) for i in parameters_of(needs))
+
+    def _is_open(self, frame: Frame, index: int) -> bool:
+        value = frame.args[index]
+        if any(isinstance(o, Unknown) for o in value):
+            return True
+        facts = self.facts.parameters[index] if index < len(self.facts.parameters) else None
+        guessed = facts is not None and facts.source is Source.SPECULATION
+        func = frame.func
+        return guessed and not (index == 1 and func is not None and is_keras_call(func, self.project.solution.engine))
 
     def parameter(self, index: int) -> int:
         """The bit of a parameter."""

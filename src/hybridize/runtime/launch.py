@@ -138,7 +138,7 @@ def launch(
             )
         except OSError as error:
             raise LaunchError(f"{run.python}: {error.strerror or error}") from None
-        reason = _wait(process, run.timeout, own_session)
+        reason = wait(process, run.timeout, own_session)
         seconds = time.perf_counter() - started
         events = tuple(read_events(report))
     if any(event.get("event") == "missing" for event in events):
@@ -178,8 +178,8 @@ def _environment(run: Launch) -> dict[str, str]:
     return environment
 
 
-def _wait(process: subprocess.Popen[Any], timeout: float | None, own_session: bool) -> str:
-    """Until the process ends; after a timeout or Ctrl-C it is asked to end as by Ctrl-C, then made to."""
+def wait(process: subprocess.Popen[Any], timeout: float | None, own_session: bool) -> str:
+    """Until the process ends: `exit`; after a `timeout` or Ctrl-C (`interrupted`) it is asked to end, then made to."""
     try:
         process.wait(timeout)
         return "exit"

@@ -80,7 +80,9 @@ def find_roles(root: Path, texts: Mapping[str, str], world: str | None = None) -
         return Roles(tests, frozenset())
     imported = {path for path in texts if path not in tests and not path.endswith(".ipynb")}
     if world is None:
-        imported = {path for path in imported if _is_imported(root, path)}
+        # What lies beside a package is told by its place in the packaged folder, wherever the analysis begins.
+        above = Path(os.path.relpath(root, os.path.dirname(packaged))).parts
+        imported = {path for path in imported if _is_imported(root, path, above)}
     return Roles(tests, frozenset(imported), packaged)
 
 
@@ -116,10 +118,10 @@ def _packaged(root: Path) -> str:
     return ""
 
 
-def _is_imported(root: Path, path: str) -> bool:
+def _is_imported(root: Path, path: str, above: tuple[str, ...]) -> bool:
     """Whether a file is a module of a package, and not one of the scripts and examples that lie beside it."""
     folders = path.split("/")[:-1]
-    if any(part in _APART for part in folders[:1]):
+    if any(part in _APART for part in (*above, *folders)[:1]):
         return False
     return os.path.isfile(os.path.join(root, *folders, "__init__.py"))
 

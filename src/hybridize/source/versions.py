@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from hybridize.records import dataclass
+from hybridize.records import dataclass, replace
 from hybridize.regex import regex
 
 Release: TypeAlias = tuple[int, int]
@@ -37,7 +38,7 @@ _FILES: Final = (
     "*/requirements*.txt",
 )
 #: Where people write it for people, if no other file says it.
-_TOLD: Final = "[Rr][Ee][Aa][Dd][Mm][Ee]*"
+_TEXTS: Final = "[Rr][Ee][Aa][Dd][Mm][Ee]*"
 _NAME: Final = r"tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm|cpu-aws))?"
 _PACKAGE: Final = regex(
     rf"(?<![\w./-]){_NAME}(?![\w.-]*[/:])(?:\[[\w,\s-]*\])?\s*[\"']?\s*(?:[=:]\s*)?(?P<rest>.*)", re.I
@@ -49,13 +50,21 @@ _WRITTEN: Final = regex(
     r"(?!\W{0,3}(?:(?:or|and) )?(?:later|newer|higher|above|up|greater|onwards?|and)\b)",
     re.I,
 )
+#: "2.15 or newer", "TensorFlow >= 2.4", "TensorFlow 2.3+".
+_OPEN: Final = regex(
+    rf"(?<![\w./-])(?:{_NAME}|TF)\W{{1,4}}(?:version\s)?v?2\.\d+(?:\.\d+)?"
+    r"(?:\s*\+|\W{0,3}(?:or|and)?\s*(?:later|newer|higher|above|up|greater|onwards?)\b)"
+    rf"|(?<![\w./-])(?:{_NAME}|TF)\W{{0,3}}(?:version\s)?(?:>=|≥|>|at least|from)\s*v?2\.\d",
+    re.I,
+)
+#: `2.*`: any release of a major version.
+_ANY: Final = regex(r"\d+(?:\.\*)")
 _LOCKED: Final = regex(rf'name = "{_NAME}"\s*\nversion = "(?P<version>[\d.]+)', re.I)
 _LOCKED_JSON: Final = regex(rf'"{_NAME}":\s*\{{[^}}]*?"version":\s*"==(?P<version>[\d.]+)', re.I)
 _IMAGE: Final = regex(r"^FROM\s+\S*tensorflow/tensorflow:(?P<version>\d+\.\d+)", re.I | re.M)
 _SPECIFIER: Final = regex(r"(?P<how>===?|~=|!=|<=|>=|<|>|\^|~|=)?\s*[\"']?v?(?P<version>\d+(?:\.\d+)?)(?:\.[\w*]+)*")
 _COMPARE: Final = {
     "==": lambda have, want: have == want,
-    "~=": lambda have, want: have == want,
     "<": lambda have, want: have < want,
     "<=": lambda have, want: have <= want,
     ">": lambda have, want: have > want,
@@ -86,14 +95,55 @@ _MOST: Final = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The TensorFlow release that decides facts which differ between releases, and the major version of Keras.
+    """The releases of TensorFlow that a project may run on, and the major version of Keras.
 
-    `origin` says where it was read: a file of the project, `tensorflow-version`, `sources`, or `newest`.
+    `tensorflow` is the release in force: the newest that is allowed, or the one that a text for people names; `keras`
+    is what comes with it. What is to hold wherever the project runs has to hold from `oldest` to `newest`. `origin`
+    says where all that was read: a file (from the project's folder, with its `line`, 0 where it is not one), or one of
+    `tensorflow-version`, `sources`, `newest`. `legacy`: the project asks for Keras 2 on every release. `told`: a text
+    for people says it, which binds nobody.
     """
 
     tensorflow: Release = NEWEST
     keras: int = 3
     origin: str = "newest"
+    oldest: Release = OLDEST
+    newest: Release = NEWEST
+    line: int = 0
+    legacy: bool = False
+    told: bool = False
+
+    def may_have_keras(self, major: int) -> bool:
+        """Whether the project may run on a major version of Keras."""
+        if self.legacy:
+            return major == 2
+        return self.newest >= _KERAS_3 if major == 3 else self.oldest < _KERAS_3
+
+    @property
+    def source(self) -> str:
+        """Where the releases were read, for people."""
+        said = _SAID.get(self.origin)
+        if said is not None:
+            return said
+        return f"{self.origin}:{self.line}{', which binds nobody' if self.told else ''}"
+
+
+_SAID: Final = {
+    "tensorflow-version": "the option tensorflow-version",
+    "sources": "what the sources use",
+    "newest": "no file says which",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a file says: the oldest and the newest release that it allows (`oldest` None: any), and the line."""
+
+    oldest: Release | None
+    newest: Release
+    line: int
+    origin: str = ""
+    marked: bool = False  # for some platforms or Pythons only
 
 
 def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) -> Versions:
@@ -107,20 +157,44 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
             while its sources use what Keras 3 does not have.
     """
     sources = list(texts)
+    legacy = any(_LEGACY.search(text) for text in sources if "TF_USE_LEGACY_KERAS" in text)
     if chosen:
-        numbers = [int(n) for n in re.findall(r"\d+", chosen)[:2]]
-        release: Release | None = (numbers[0], numbers[1] if len(numbers) > 1 else 0)
-        origin = "tensorflow-version"
+        release = _release(chosen)
+        found = Versions(release, 2, "tensorflow-version", release, release, legacy=legacy)
     else:
-        release, origin = _from_files(root)
-    if release is None:
-        release, origin = _asserted(sources), "sources"
-    if release is None:
-        release, origin = NEWEST, "newest"
-    if not chosen and release >= _KERAS_3 and _needs_keras_2(sources):
-        release, origin = _LAST_KERAS_2, "sources"
-    legacy = release < _KERAS_3 or any(_LEGACY.search(text) for text in sources if "TF_USE_LEGACY_KERAS" in text)
-    return Versions(release, 2 if legacy else 3, origin)
+        found = replace(_narrowed(_found(root, sources), sources), legacy=legacy)
+    return replace(found, keras=2 if legacy or found.tensorflow < _KERAS_3 else 3)
+
+
+def _found(root: Path, sources: list[str]) -> Versions:
+    """What files say, else what sources assert, else what a text for people names, else any release."""
+    folder = root if root.is_dir() else root.parent
+    places = _up_to_repository(folder)
+    for said in _declared(folder, places):
+        return Versions(said.newest, 2, said.origin, said.oldest or min(OLDEST, said.newest), said.newest, said.line)
+    told = next(_told(folder, places), None)
+    if told is not None and told.oldest == told.newest:
+        return Versions(told.newest, 2, told.origin, told.newest, told.newest, told.line)
+    asserted = _asserted(sources)
+    if asserted is not None:
+        return Versions(asserted, 2, "sources", asserted, asserted)
+    if told is not None and told.oldest is not None:
+        return Versions(told.oldest, 2, told.origin, min(OLDEST, told.oldest), told.newest, told.line, told=True)
+    return Versions()
+
+
+def _narrowed(found: Versions, sources: list[str]) -> Versions:
+    """The releases that sources allow, too: those with the Keras that has what they use."""
+    if found.newest < _KERAS_3:
+        return found
+    needs = _needs_keras(sources)
+    if needs == 2 and found.oldest < _KERAS_3:
+        origin, line = (found.origin, found.line) if found.tensorflow < _KERAS_3 else ("sources", 0)
+        release = min(found.tensorflow, _LAST_KERAS_2)
+        return replace(found, tensorflow=release, newest=_LAST_KERAS_2, origin=origin, line=line)
+    if needs == 3 and found.tensorflow >= _KERAS_3:
+        return replace(found, oldest=max(found.oldest, _KERAS_3))
+    return found
 
 
 def _asserted(sources: list[str]) -> Release | None:
@@ -129,12 +203,12 @@ def _asserted(sources: list[str]) -> Release | None:
     return max(((int(m[1]), int(m[2])) for m in found if m is not None), default=None)
 
 
-def _needs_keras_2(sources: list[str]) -> bool:
-    """Whether some source uses what Keras 3 does not have, and none what only Keras 3 has."""
+def _needs_keras(sources: list[str]) -> int:
+    """The major version of Keras that has what some source uses; 0 where both have."""
     keras = [text for text in sources if "keras" in text or "tensorflow" in text]
     if any("keras" in text and _KERAS_3_ONLY.search(text) for text in keras):
-        return False
-    return any(_asks_for_keras_2(text) for text in keras)
+        return 3
+    return 2 if any(_asks_for_keras_2(text) for text in keras) else 0
 
 
 def _asks_for_keras_2(text: str) -> bool:
@@ -150,28 +224,35 @@ def _asks_for_keras_2(text: str) -> bool:
     return False
 
 
-def _from_files(root: Path) -> tuple[Release | None, str]:
-    folder = root if root.is_dir() else root.parent
-    places = _up_to_repository(folder)
+def _declared(folder: Path, places: list[Path]) -> Iterator[_Said]:
+    """What the files say that declare it, most binding first."""
     for place in places:
         # Beside the project's folder there are other projects: of a parent only its own files count.
         for pattern in _FILES if place == folder else _FILES[:-1]:
             for file in _matching(place, pattern):
-                found = _read(file)
-                if found is not None:
-                    return found, file.name
-    for file in sorted(f for place in places for f in _matching(place, _TOLD)):
-        found = _told(file)
-        if found is not None:
-            return found, file.name
-    return None, ""
+                said = _read(file)
+                if said is not None:
+                    yield replace(said, origin=_from(folder, file))
 
 
-def _told(file: Path) -> Release | None:
-    """The newest release that a text for people names by its number."""
-    text = _text(file)
-    found = [_release(each["version"]) for each in _WRITTEN.finditer(text or "")]
-    return max(found, default=None)
+def _from(folder: Path, file: Path) -> str:
+    return os.path.relpath(file, folder).replace(os.sep, "/")
+
+
+def _told(folder: Path, places: list[Path]) -> Iterator[_Said]:
+    """What texts for people say: one release where they install it (`==`), else the newest that they name, or newer.
+
+    Nothing where they say "or newer" of any.
+    """
+    for file in sorted(f for place in places for f in _matching(place, _TEXTS)):
+        text = _text(file) or ""
+        named = [(_release(each["version"]), each) for each in _WRITTEN.finditer(text)]
+        pinned = [pair for pair in named if "==" in pair[1]["how"]]
+        if not named or (not pinned and _OPEN.search(text)):
+            continue
+        release, at = max(pinned or named, key=lambda pair: pair[0])
+        line = text.count("\n", 0, at.start()) + 1
+        yield _Said(release, release if pinned else max(NEWEST, release), line, _from(folder, file))
 
 
 def _up_to_repository(folder: Path) -> list[Path]:
@@ -201,34 +282,51 @@ def _text(file: Path) -> str | None:
         return None
 
 
-def _read(file: Path) -> Release | None:
+def _read(file: Path) -> _Said | None:
     text = _text(file)
     if text is None:
         return None
     for pattern in (_LOCKED, _LOCKED_JSON, _IMAGE):
-        locked = pattern.search(text)
-        if locked is not None:
-            return _release(locked["version"])
-    best: Release | None = None
-    for line in text.splitlines():
+        locked = [(_release(each["version"]), each.start("version")) for each in pattern.finditer(text)]
+        if locked:
+            return _Said(min(locked)[0], max(locked)[0], text.count("\n", 0, max(locked)[1]) + 1)
+    said: list[_Said] = []
+    for number, line in enumerate(text.splitlines(), 1):
         found = _PACKAGE.search(line.split("#")[0])
-        allowed = _newest_allowed(found["rest"]) if found is not None else None
-        if allowed is not None and (best is None or allowed < best):
-            best = allowed
-    return best
+        allowed = _allowed(found["rest"], number) if found is not None else None
+        if allowed is not None:
+            said.append(allowed)
+    return _joined(said) if said else None
 
 
-def _newest_allowed(specifiers: str) -> Release | None:
-    """The newest release that a requirement allows, None where it says nothing."""
-    wanted = list(_specifiers(specifiers.split(";")[0]))
+def _joined(said: list[_Said]) -> _Said:
+    """What several lines allow: all of them at once, but those for other platforms, or that exclude each other."""
+    newest = min(each.newest for each in said)
+    bounds = [each.oldest for each in said if each.oldest is not None]
+    oldest = max(bounds, default=min(OLDEST, newest))
+    if oldest > newest or any(each.marked for each in said):
+        newest = max(each.newest for each in said)
+        oldest = min(bounds, default=OLDEST) if len(bounds) == len(said) else min([*bounds, OLDEST])
+    return _Said(oldest, newest, next(each.line for each in said if newest == each.newest))
+
+
+def _allowed(specifiers: str, line: int) -> _Said | None:
+    """The releases that a requirement allows, None where it says nothing."""
+    said, _, marker = specifiers.partition(";")
+    wanted = list(_specifiers(said))
     if not wanted:
         return None
-    last = max([version for how, version in wanted if how in ("==", "~=", "<=")], default=NEWEST)
+    last = max([version for how, version in wanted if how in ("==", "<=")], default=NEWEST)
     known = [(2, minor) for minor in range(NEWEST[1] + 1)] + [(1, minor) for minor in range(16)]
-    for release in sorted({*known, min(last, (99, 0))}, reverse=True):
-        if all(_COMPARE[how](release, version) for how, version in wanted):
-            return release
-    return None
+    allowed = [
+        release
+        for release in sorted({*known, min(last, (99, 0))})
+        if all(_COMPARE[how](release, version) for how, version in wanted)
+    ]
+    if not allowed:
+        return None
+    bounded = any(how in ("==", ">=", ">") for how, _ in wanted)
+    return _Said(allowed[0] if bounded else None, allowed[-1], line, marked=bool(marker.strip()))
 
 
 def _specifiers(text: str) -> Iterator[tuple[str, Release]]:
@@ -238,14 +336,17 @@ def _specifiers(text: str) -> Iterator[tuple[str, Release]]:
             continue
         how = found["how"] or "=="
         version = _release(found["version"])
-        if how == "^" or (how == "~=" and "." not in found["version"]) or (how == "~=" and part.count(".") == 1):
+        if how in ("==", "=") and _ANY.match(part.strip().lstrip("=").strip("\"' ")):
+            yield ">=", (version[0], 0)
+            yield "<", (version[0] + 1, 0)
+        elif how == "^" or (how == "~=" and "." not in found["version"]) or (how == "~=" and part.count(".") == 1):
             yield ">=", version
             yield "<", (version[0] + 1, 0)
         elif how == "<" and re.search(r"\d+\.\d+\.[1-9]", part):
             yield "<=", version  # below 2.9.1 is still 2.9
         elif how == ">" and re.search(r"\d+\.\d+\.\d", part):
             yield ">=", version
-        elif how in ("~", "=", "==="):
+        elif how in ("~", "=", "===", "~="):
             yield "==", version
         elif how != "!=":
             yield how, version

@@ -26,6 +26,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow import steps
+from hybridize.flow.classes import OBJECT
 from hybridize.flow.frames import Frame
 from hybridize.flow.steps import Handler, kept
 from hybridize.flow.windows import window_of
@@ -214,7 +215,9 @@ def _class(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
 
 
 def _base_order(obj: Obj) -> tuple[int, str]:
-    return (0 if isinstance(obj, Class) else 1 if isinstance(obj, Lib) else 2, repr(obj))
+    if isinstance(obj, Lib):  # `object` stands in for a library that is not there
+        return (2 if obj.name == OBJECT else 1, repr(obj))
+    return (0 if isinstance(obj, Class) else 3, repr(obj))
 
 
 def _import(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:

@@ -19,7 +19,6 @@ from hybridize.domain.objects import (
     Tensor,
     Tup,
     Value,
-    lib,
     literal,
     prim,
     tensor,
@@ -579,10 +578,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         f"keras.backend.{name}": Spec(lambda call: BOOL_V)
         for name in ("is_sparse", "is_tensor", "is_int_dtype", "is_float_dtype")
     },
-    "keras.utils.register_keras_serializable": Spec(
-        lambda call: lib("keras.utils.registered").value, parameters=("package", "name")
-    ),
-    "keras.utils.registered": Spec(lambda call: call.arg(0)),  # what the decorator above gives
     "keras.utils.plot_model": Spec(nothing, effects=("io",)),
     "keras.utils.set_random_seed": Spec(nothing, effects=("random",)),
     "keras.utils.to_categorical": Spec(lambda call: tensor(NDARRAY, "float32", _one_more(call)).value),

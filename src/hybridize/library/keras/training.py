@@ -316,9 +316,6 @@ _MODEL_PROPERTIES: Final[dict[str, Rule]] = {
 }
 
 FUNCTIONS: Final[dict[str, Spec]] = {
-    "keras.models.load_model": Spec(
-        lambda call: call.engine.library_instance(call.frame, call.pos, "keras.Model").value, effects=("io",)
-    ),
     "keras.models.clone_model": Spec(lambda call: call.arg(0)),
 }
 

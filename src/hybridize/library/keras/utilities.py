@@ -230,7 +230,6 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.utils.load_img": Spec(lambda call: unknown("an image").value, effects=("io",)),
     "keras.utils.save_img": Spec(lambda call: NONE.value, effects=("io",)),
     "keras.utils.array_to_img": _opaque("an image"),
-    "keras.utils.get_custom_objects": _opaque("custom objects"),
     "keras.utils.disable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
     "keras.utils.enable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),
     "keras.config.disable_interactive_logging": Spec(lambda call: NONE.value, effects=("state",)),

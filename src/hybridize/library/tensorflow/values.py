@@ -35,9 +35,8 @@ _SCALARS: Final = {"float": "float", "int": "int", "uint": "int", "bool": "bool"
 
 
 def receiver(call: Call) -> Tensor:
-    """The tensor whose method is called."""
-    assert isinstance(call.receiver, Tensor)
-    return call.receiver
+    """The tensor whose method is called; any tensor for an object of a class that derives from one."""
+    return call.receiver if isinstance(call.receiver, Tensor) else tensor(DENSE)
 
 
 def _shape(call: Call) -> Value:

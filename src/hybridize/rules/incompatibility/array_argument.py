@@ -10,6 +10,7 @@ from hybridize.domain.objects import Container, Lib, Tensor, Tup, Value
 from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.library.types import is_instance
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.denoted import denoted
 from hybridize.rules.generic import choices, is_dispatched
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
 from hybridize.rules.values import argument
@@ -17,7 +18,7 @@ from hybridize.rules.views import FrameView, position_of
 from hybridize.source.syntax import walk
 
 #: What arrays have and tensors have not.
-_ATTRIBUTES: Final = frozenset(
+ATTRIBUTES: Final = frozenset(
     "T all any argmax argmin argpartition argsort astype base byteswap choose clip compress conj conjugate copy ctypes "
     "cumprod cumsum data diagonal dot dump dumps fill flags flat flatten getfield imag item itemsize mT max mean min "
     "nbytes newbyteorder nonzero partition prod ptp put ravel real repeat reshape resize round searchsorted setfield "
@@ -78,15 +79,15 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`isinstance(array, np.ndarray)`, or a function that is chosen by that."""
     names = view.names(instr[2])
     if "builtins.isinstance" in names:
-        kinds = _kinds(view.value(argument(instr, 1)))
+        kinds = kinds_of(view.value(argument(instr, 1)))
     elif "tf.is_tensor" in names:
         kinds = ["tf.Tensor"]
     else:
         for slot, value in choices(view, instr):
-            yield from _asked(view, instr, slot, _kinds(value))
+            yield from _asked(view, instr, slot, kinds_of(value))
         return
     found = list(_asked(view, instr, argument(instr, 0), kinds))
-    if found and not _only_converts(view, instr):  # the syntax is asked last: it may have to be parsed again
+    if found and not only_converts(view, instr):  # the syntax is asked last: it may have to be parsed again
         yield from found
 
 
@@ -96,18 +97,19 @@ def _asked(view: FrameView, instr: Instr, slot: int, kinds: list[str]) -> Iterat
     if not needs or not kinds:
         return
     arrays = [o for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY]
-    if any(_eager(o, kinds) != _traced(kinds) for o in arrays):
+    if any(_eager(o, kinds) != answers_for_tensors(kinds) for o in arrays):
         yield Hit(instr[-1], "asks for the class of an array that becomes a tensor", needs, outcome=Outcome.DIFFERS)
 
 
-def _kinds(value: Value) -> list[str]:
+def kinds_of(value: Value) -> list[str]:
+    """The names of the classes that are asked for; none where some of them are not known."""
     found: list[str] = []
     for obj in value:
         if isinstance(obj, Lib):
             found.append(obj.name)
         elif isinstance(obj, Tup):
             for part in obj.items:
-                found += _kinds(part)
+                found += kinds_of(part)
         else:
             return []
     return found
@@ -123,14 +125,15 @@ def _eager(array: Tensor, kinds: list[str]) -> bool:
     return False
 
 
-def _traced(kinds: list[str]) -> bool:
+def answers_for_tensors(kinds: list[str]) -> bool:
+    """Whether a tensor is surely of some of the classes."""
     tensor = next((o for o in _DENSE), None)
     return tensor is not None and any(
         is_instance(tensor, kind)[0] and not is_instance(tensor, kind)[1] for kind in kinds
     )
 
 
-def _only_converts(view: FrameView, instr: Instr) -> bool:
+def only_converts(view: FrameView, instr: Instr) -> bool:
     """Whether the test only decides to make a tensor of the array, with the dtype that it has."""
     node = view.node
     for each in walk(node) if node is not None else ():
@@ -160,6 +163,9 @@ def _converts(view: FrameView, node: ast.expr | None) -> bool:
             given = {o.dtype for o in view.value(argument(made, 0, "value")) if isinstance(o, Tensor)}
             result = {o.dtype for o in view.value(made[1]) if isinstance(o, Tensor)}
             return None in result or None in given or not result - given
+        if made[0] == Op.CALL and made[-1] == position_of(node) and not view.value(made[2]):  # control never gets there
+            keeps = len(node.args) == 1 and all(keyword.arg == "name" for keyword in node.keywords)
+            return keeps and not _CONVERTING.isdisjoint(denoted(view.frame.module, node.func))
     return False
 
 
@@ -177,7 +183,7 @@ methods (`a.mean()`, `a.reshape(-1)`, `a.T`, `a.size`), item assignment and inde
 and `isinstance(a, np.ndarray)` takes the other way. Use TensorFlow's functions, or convert the argument at the
 call. Shapes, dtypes, slices and operators are the same for both.""",
     triggers={
-        Op.ATTR: attributes(attribute, _ATTRIBUTES),
+        Op.ATTR: attributes(attribute, ATTRIBUTES),
         Op.ITEM: item,
         Op.SET_ITEM: store,
         Op.CALL: Where(call, names=_ASKING.__contains__, values=is_dispatched),

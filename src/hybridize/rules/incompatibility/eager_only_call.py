@@ -70,7 +70,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
     """What library models note as eager-only whatever it is given: Keras' loops, `get_weights` and the like."""
     for effect in view.frame.effects.values():
         if effect.kind == "eager_only" and not isinstance(effect.target, Tensor):
-            mild = view.project.versions.keras >= 3 and effect.detail.endswith(_SOMETIMES)
+            mild = not view.project.versions.may_have_keras(2) and effect.detail.endswith(_SOMETIMES)
             level = Level.WARNING if mild else None
             yield Hit(effect.position, f"uses `{effect.detail}`, which works only eagerly", OPERATION, level=level)
 

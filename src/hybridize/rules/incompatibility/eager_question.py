@@ -91,7 +91,7 @@ def _named(view: FrameView, instr: Instr) -> Iterator[Hit]:
         elif name == "builtins.dir" and _looks_up(view, instr[1]):
             yield from _hit(view, instr, argument(instr, 0), "asks a tensor for what only eager ones have")
         elif name == "builtins.type" and len(instr[3]) == 1:
-            if _tells(view, instr[1], instr[3][0][0]):
+            if tells(view, instr[1], instr[3][0][0]):
                 yield from _hit(view, instr, instr[3][0][0], _CLASSES)
             yield from _number(view, instr)
         elif name == "builtins.isinstance" and uses(view, instr[1]):
@@ -186,7 +186,7 @@ def _is_variable(view: FrameView, slot: int) -> bool:
     return any(isinstance(o, Tensor) and o.kind == VARIABLE for o in view.value(slot))
 
 
-def _tells(view: FrameView, slot: int, tensor: int) -> bool:
+def tells(view: FrameView, slot: int, tensor: int) -> bool:
     """Whether something depends on a class: comparing it with a class that no tensor has gives the same answer."""
     arrays = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(tensor))
     for use in uses(view, slot):
@@ -238,7 +238,7 @@ def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
     if name != _CLASS:
         if any(not _places(view, use) for use in uses(view, instr[1])):
             yield from _hit(view, instr, instr[2], "asks for the device of a tensor, which is not known while tracing")
-    elif _tells(view, instr[1], instr[2]):
+    elif tells(view, instr[1], instr[2]):
         yield from _hit(view, instr, instr[2], _CLASSES)
 
 

@@ -26,7 +26,7 @@ _STATIC: Final = frozenset(
 _NUMBERS: Final = frozenset({"builtins.round", "builtins.chr", "builtins.divmod", "builtins.hash"})
 
 
-def _on_host(name: str) -> bool:
+def on_host(name: str) -> bool:
     """Whether a function computes on the host."""
     root = name.partition(".")[0]
     computes = root in _ROOTS and name not in _STATIC and not name.startswith("np.testing.TestCase.")
@@ -36,7 +36,7 @@ def _on_host(name: str) -> bool:
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A host function is given a tensor that tracing makes symbolic, or a number that was made from one."""
     for name in view.names(instr[2]):
-        if not _on_host(name):
+        if not on_host(name):
             continue
         needs = _numbers(view, instr) if name in _NUMBERS else _any(view, instr, name)
         if needs:
@@ -78,7 +78,7 @@ for numbers made with `int(t)` or `float(t)`, which AutoGraph turns into operati
 (`tf.math`, `tf.experimental.numpy`), or `tf.numpy_function`. Host functions on Python numbers, on static shapes and
 on arrays that existed before are computed once, while tracing, and are fine.""",
     fix=None,
-    triggers={Op.CALL: Where(call, names=_on_host)},
+    triggers={Op.CALL: Where(call, names=on_host)},
     bad=(
         Example(
             """\

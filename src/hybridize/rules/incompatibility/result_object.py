@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.results import OBJECT, REBUILT, Part, iterator, parts_of, returns
+from hybridize.rules.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
 from hybridize.rules.views import FunctionView
 
 
@@ -24,6 +24,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 if part.what == OBJECT and instr[-1] not in seen:
                     seen.add(instr[-1])
                     yield Hit(instr[-1], _message(part))
+                if part.what == REMADE and instr[-1] not in seen:
+                    seen.add(instr[-1])
+                    yield Hit(instr[-1], f"returns {part.said}", outcome=Outcome.DIFFERS)
 
 
 def _message(part: Part) -> str:
@@ -40,9 +43,10 @@ RULE = Rule(
     summary="Returns something that is neither a tensor nor can become one.",
     details="""A traced function returns tensors, `None`, and lists, tuples, dicts and named tuples of them. An
 object of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator
-raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). A dictionary is sorted by
-its keys and made anew: texts beside numbers as keys raise, and so does a `Counter`. Return the tensors and build the
-object outside. Datasets, ragged and sparse tensors are fine.""",
+raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the tensors and
+build the object outside. A class of one's own that derives from list or tuple comes back as a plain one, one that
+derives from dict without its fields. A dictionary is sorted by its keys and made anew: texts beside numbers as keys
+raise, and so does a `Counter`. Datasets, ragged and sparse tensors are fine.""",
     root=scan,
     bare=True,
     bad=(
@@ -88,6 +92,35 @@ def target(xs):
 r1 = list(target([tf.constant([1.0])]))
 """,
             line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Rows(list):
+    def total(self):
+        return sum(self)
+def target(x):
+    return Rows([x, x * 2])
+r1 = target(tf.constant(1.0)).total()
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Result(dict):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+def target(x):
+    found = Result("a")
+    found["x"] = x * 2
+    return found
+r1 = target(tf.constant(1.0))["x"]
+""",
+            line=9,
             outcome=Outcome.RAISES,
         ),
         Example(

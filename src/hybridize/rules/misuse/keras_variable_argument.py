@@ -26,7 +26,7 @@ _STEPS: Final = 8
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Calls that pass variables of a Keras object, where the function assigns to them or a graph calls it."""
-    if function.project.versions.keras < 3:
+    if not function.project.versions.may_have_keras(3):
         return
     changes = any(_assigns(frame) for frame in function.frames)
     hybrid = function.project.solution.world.hybrids

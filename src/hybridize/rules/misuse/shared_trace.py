@@ -11,13 +11,16 @@ from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Code, Op
 from hybridize.program.operands import operands
-from hybridize.rules.misuse.unhashable import dataclass_options
+from hybridize.rules.comparing import compared
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.receivers import argument_classes, receiver_classes
 from hybridize.rules.views import FunctionView
 
 _DEPTH: Final = 3
+#: So many seen objects stand for all.
+_SEVERAL: Final = 2
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -25,70 +28,64 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for i, param in enumerate(function.code.params):
         given = (o for frame in function.frames for o in held(frame.args[i], _DEPTH, parts))
         objects = {o for o in given if isinstance(o, Inst)}
-        for cls in sorted({o.cls for o in objects}, key=lambda c: c.name):
-            same = [o for o in objects if o.cls is cls]
+        others = receiver_classes(function) if i == 0 else argument_classes(function, i)
+        for cls in sorted({o.cls for o in objects} | set(others), key=lambda c: (c.name, c.code.position)):
             seen = compared(cls)
-            if seen is None or len(same) < 2 or all(map(_is_temporary, same)):
-                continue  # of an object that is gone the trace is looked up no more
+            if seen is None:
+                continue
+            same = [o for o in objects if o.cls is cls]
             fields, where = seen
-            unseen = sorted(n for n in _read(function, i, frozenset(same)) - fields if not _is_one(n, same))
+            if len(same) >= _SEVERAL:
+                if all(map(_is_temporary, same)):
+                    continue  # of an object that is gone the trace is looked up no more
+                unseen = sorted(n for n in _read(function, i, frozenset(same)) - fields if not _is_one(n, same))
+            else:  # whoever makes more of them gives them what he likes
+                unseen = sorted(_chosen(cls, _asked(function.code, i, cls, _DEPTH) - fields))
             if unseen:
                 said = f"two `{cls.name}` that compare equal share a trace, but `{unseen[0]}` of `{param.name}` is read"
                 here = Evidence(said, function.code.path, function.code.line)
                 yield Hit(function.code.position, said, evidence=(here, where))
 
 
-def compared(cls: Class) -> tuple[set[str], Evidence] | None:
-    """The fields that a class's own `__eq__` and `__hash__` look at, and where."""
-    for base in cls.mro:
-        if not isinstance(base, Class):
-            return None
-        equals, hashing = base.fields.get("__eq__"), base.fields.get("__hash__")
-        if equals is None or not equals.value:
-            options = dataclass_options(base)
-            if options is None or not options.get("eq", True):
-                continue
-            if not (options.get("frozen") or options.get("unsafe_hash")):
-                return None
-            where = Evidence("equality is that of a data class", base.code.path, base.code.line)
-            return _compared_fields(base), where
-        if hashing is None or not all(isinstance(o, Func) for o in (*hashing.value, *equals.value)):
-            return None
-        fields: set[str] = set()
-        line = base.code.line
-        for func in equals.value:
-            if isinstance(func, Func):
-                line = func.code.line
-                fields |= {i[3] for i in index_of(func.code).flat if i[0] == Op.ATTR}
-                if any(i[0] == Op.COMPARE and i[2] in ("is", "is not") for i in index_of(func.code).flat):
-                    return None
-        return fields, Evidence("equality is decided here", base.code.path, line)
-    return None
+def _chosen(cls: Class, names: set[str]) -> set[str]:
+    """Those of some names that are fields which the methods of a class write with what they are given."""
+    found: set[str] = set()
+    for base in cls.line:
+        for cell in base.fields.values():
+            for obj in cell.value:
+                if not isinstance(obj, Func) or not obj.code.params:
+                    continue
+                index, own = index_of(obj.code), obj.code.params[0].slot
+                for instr in index.of(Op.SET_ATTR):
+                    if index.original(instr[2]) == own and not _is_constant(obj, index.original(instr[4])):
+                        found.add(instr[3])
+    return names & found
+
+
+def _is_constant(method: Func, slot: int) -> bool:
+    """Whether a slot is a constant of the text."""
+    template = method.code.template
+    return bool(0 <= slot < len(template) and template[slot])
+
+
+def _asked(code: Code, parameter: int, cls: Class, depth: int) -> set[str]:
+    """The attributes of a parameter that the text of a function reads; of its methods that it calls, what they read."""
+    index = index_of(code)
+    slot = code.params[parameter].slot
+    found = {instr[3] for instr in index.of(Op.ATTR) if index.original(instr[2]) == slot}
+    for name in sorted(found) if depth else ():
+        cell = next((c.fields[name] for c in cls.line if name in c.fields and c.fields[name].value), None)
+        for obj in cell.value if cell is not None else ():
+            method = next((o for o in (obj, *getattr(obj, "inner", ())) if isinstance(o, Func)), None)
+            if method is not None and method.code.params and method.code is not code:
+                found |= _asked(method.code, 0, cls, depth - 1)
+    return found
 
 
 def _is_one(name: str, same: list[Inst]) -> bool:
     """Whether a field is one constant in all objects."""
     values = {cell.value for o in same for cell in (o.fields.get(name),) if cell is not None and cell.value}
     return len(values) == 1 and all(len(v) == 1 and isinstance(next(iter(v)), Lit) for v in values)
-
-
-def _compared_fields(cls: Class) -> set[str]:
-    """The fields by which a data class compares: those without `field(compare=False)`, its own and inherited ones."""
-    found: set[str] = set()
-    for base in cls.mro:
-        if isinstance(base, Class) and dataclass_options(base) is not None:
-            index = index_of(base.code)
-            stores = {i[2]: index.source(i[3]) for i in index.of(Op.SET_NAME)}
-            left_out = {name for name, made in stores.items() if made is not None and _is_left_out(base, made)}
-            found |= {name for name in base.code.fields if name not in left_out}
-    return found
-
-
-def _is_left_out(cls: Class, made: Instr) -> bool:
-    """Whether a field is made with `compare=False`."""
-    given = dict(made[4]) if made[0] == Op.CALL else {}
-    value = cls.code.template[given["compare"]] or () if "compare" in given else ()
-    return any(isinstance(o, Lit) and o.const is False for o in value)
 
 
 def _is_temporary(obj: Inst) -> bool:

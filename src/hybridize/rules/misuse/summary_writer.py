@@ -12,7 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
-from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, ProjectView
 from hybridize.source.syntax import walk
 
@@ -29,15 +29,15 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
         yield Hit(instr[-1], "writes to the summary writer that was in force when the function was traced")
 
 
-def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, tuple[Evidence, ...]]]:
+def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
     """The summaries of functions that are called under more than one writer, and set none themselves."""
     places = list(_every(project))
     set_by = project.extents.without_bodies(project.extents.set_of(place.frame for place in places))
-    answers: list[dict[Hit, tuple[Evidence, ...]]] = []
+    answers: list[dict[Hit, Confirmed]] = []
     for doubt in doubts:
         sets = set_by & project.extents.of_all(doubt.function.frames)
         shown = () if sets else _writers(project, doubt, places)
-        answers.append(dict.fromkeys(doubt.hits, shown) if shown else {})
+        answers.append(dict.fromkeys(doubt.hits, Confirmed(shown)) if shown else {})
     return answers
 
 

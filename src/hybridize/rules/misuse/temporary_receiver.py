@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Class, Func, Inst, Lib, Lit, Obj, Value, Wrapper
-from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
-from hybridize.rules.misuse.unhashable import _is_property
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.parts import Uses
+from hybridize.rules.receivers import receives
 from hybridize.rules.views import FunctionView, ProjectView
 
 _DEPTH: Final = 2
@@ -28,7 +28,7 @@ _Asked: TypeAlias = "dict[str, list[tuple[Frame, int, int]]]"
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Methods asked of objects that nothing holds, to be called at once (`C(...).method(x)`) or later."""
-    if function.facts.kind is not FunctionKind.METHOD or _is_property(function):
+    if not receives(function):
         return
     asked = function.project.shared("asked of temporary objects", lambda: _asked(function.project))
     seen: set[tuple[str, int]] = set()

@@ -11,6 +11,7 @@ from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.rules.lifetimes import short_lived
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -19,6 +20,7 @@ from hybridize.rules.views import FunctionView
 def scan(function: FunctionView) -> Iterator[Hit]:
     """At a call site that runs often, an argument is a lambda or an object that the same iteration makes."""
     if not function.is_hybrid:
+        yield from _would_retrace(function)
         return
     found: dict[tuple[str, int], tuple[str, bool]] = {}
     many: dict[tuple[str, int], bool] = {}  # with whether it is the receiver
@@ -51,6 +53,14 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for (path, pos), (what, often) in sorted(found.items()):
         if (path, pos) not in shared and (often or several):
             yield Hit(pos, f"{what} is made for this call: every call traces anew", path=path)
+
+
+def _would_retrace(function: FunctionView) -> Iterator[Hit]:
+    """An eager function that gets another object at (nearly) each call would be traced as often."""
+    found = short_lived(function)
+    if found is not None:
+        what, (path, pos), evidence = found
+        yield Hit(pos, f"gets {what} at nearly every call: each would trace anew", path=path, evidence=evidence)
 
 
 def _receiver(function: FunctionView, caller: Frame, call: Instr) -> int:
@@ -117,11 +127,27 @@ RULE = Rule(
     summary="A function or object is made for each call of a hybrid function, which traces for each.",
     details="""Functions and objects are told apart by identity: a lambda or an instance that is made at the call
 site is a new Python value each time, and each gets a trace of its own. So is a bound method (`model.loss`) wherever it
-is read. Make it once, before the loop.""",
+is read. Make it once, before the loop. An eager function, or a method of short-lived objects, is left eager where
+nearly each of its calls would be traced so.""",
     level=Level.WARNING,
-    blocks=frozenset(),
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Layer:
+    def __init__(self, k):
+        self.k = k
+    def target(self, x):
+        return x * self.k
+layers = [Layer(2) for _ in range(10)]
+for layer in layers:
+    r = layer.target(tf.constant(2))
+""",
+            target="Layer.target",
+            line=9,
+            outcome=Outcome.RETRACES,
+        ),
         Example(
             """\
 import tensorflow as tf

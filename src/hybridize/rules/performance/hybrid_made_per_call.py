@@ -12,6 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.hybridized import places
+from hybridize.rules.lifetimes import made_for_calls
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.values import uses
@@ -26,6 +27,9 @@ _EXPORTS: Final = ("tf.saved_model.save", "keras.Model.save", "keras.Sequential.
 def scan(function: FunctionView) -> Iterator[Hit]:
     """`tf.function` is applied in a loop, or in a function that runs often and does not keep the result."""
     if not function.is_hybrid:
+        made = made_for_calls(function)
+        if made is not None:
+            yield Hit(function.code.position, "is made anew for each call: each would be traced", evidence=made)
         return
     for where, pos in places(function):
         frames = [f for f in function.project.solution.frames.get(where, ()) if not f.gone]
@@ -138,9 +142,22 @@ RULE = Rule(
 inside a loop or inside a function that is called again starts without any: each call pays for a trace. Make it
 once: at module level, in `__init__`, or keep it where it was made.""",
     level=Level.WARNING,
-    blocks=frozenset(),
     root=scan,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+def run(batch):
+    def target(z):
+        return z * 2
+    return target(batch)
+for i in range(10):
+    r = run(tf.ones(3))
+""",
+            target="run.target",
+            line=3,
+            outcome=Outcome.RETRACES,
+        ),
         Example(
             """\
 import tensorflow as tf

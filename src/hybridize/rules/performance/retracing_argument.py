@@ -17,9 +17,9 @@ from hybridize.rules.writes import writes_of
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The fact that decides P3, seen from the caller's side."""
     facts = function.facts
-    if function.is_hybrid and facts.retraces.value is not Ternary.YES:
+    if facts.retraces.value is not Ternary.YES:
         changed = list(_changed(function))
-        yield from changed or _new(function)
+        yield from changed or (_new(function) if function.is_hybrid else ())
     if function.is_hybrid and facts.retraces.value is Ternary.YES:
         cause = facts.retraces.evidence[-1] if facts.retraces.evidence else None
         path, line = (cause.path, cause.line) if cause is not None else (facts.path, facts.line)
@@ -76,7 +76,6 @@ RULE = Rule(
 costs some hundred times an eager call. Pass a tensor (`tf.constant(step)`), or loop with `tf.range`.
 `reduce_retracing` helps for shapes, not for Python values.""",
     level=Level.WARNING,
-    blocks=frozenset(),
     root=scan,
     bad=(
         Example(

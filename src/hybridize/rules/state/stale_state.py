@@ -9,7 +9,7 @@ from hybridize.domain.objects import Cell, Container
 from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.rules.model import Category, Doubt, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule
 from hybridize.rules.parts import Part
 from hybridize.rules.reads import scan
 from hybridize.rules.staleness import counts, extent_of, stale
@@ -22,19 +22,20 @@ from hybridize.rules.writes import (
 _SHOWN: Final = 3
 
 
-def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, tuple[Evidence, ...]]]:
+def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
     """The hits whose place some run of the program writes between two calls of the function."""
     known = writes_of(project)
     changed = stale(project, [(each.function, _places(project, each)) for each in doubts])
-    answers: list[dict[Hit, tuple[Evidence, ...]]] = []
+    answers: list[dict[Hit, Confirmed]] = []
     for doubt, places in zip(doubts, changed, strict=True):
-        found: dict[Hit, tuple[Evidence, ...]] = {}
+        found: dict[Hit, Confirmed] = {}
         extent = extent_of(doubt.function) if places else 0
         for hit in doubt.hits:
             if hit.subject in places:
                 writers = [at for at in known.at(_place(hit)) if counts(project, extent, at[0], _place(hit))]
                 shown = sorted({(frame.code.path, position >> 16) for frame, position in writers})
-                found[hit] = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])
+                evidence = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])
+                found[hit] = Confirmed(evidence, places[_place(hit)])
         answers.append(found)
     return answers
 

@@ -34,7 +34,7 @@ _STEPS: Final = 400
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The function is (part of) the `call` of a layer without `build`, and uses weights that are built there."""
-    if function.project.versions.keras < 3:
+    if not function.project.versions.may_have_keras(3):
         return
     for frame in function.frames:
         builder = _builder_around(function.project, frame)

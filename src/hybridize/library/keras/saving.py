@@ -1,0 +1,56 @@
+"""What Keras writes to files by its name, and finds by it again: functions registered, or given with a file."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.objects import Func, Value, Wrapper, lib, unknown
+from hybridize.library.spec import Call, Rule, Spec
+
+#: The effect of naming an object for files. Of a container all that is in it.
+SAVED: Final = "saved"
+
+
+def _registered(call: Call) -> Value:
+    """What `register_keras_serializable(...)` gives, called on a function or class."""
+    for obj in call.arg(0):
+        if isinstance(obj, (Func, Wrapper)):
+            call.effect(SAVED, "keras.saving.register_keras_serializable", obj)
+    return call.arg(0)
+
+
+def _given(index: int, rule: Rule) -> Rule:
+    """A rule for what takes `custom_objects` at a position."""
+
+    def named(call: Call) -> Value:
+        for obj in call.arg(index, "custom_objects"):
+            call.effect(SAVED, call.name, obj)
+        return rule(call)
+
+    return named
+
+
+def _custom_objects(call: Call) -> Value:
+    """The dictionary that names functions and classes for all files."""
+    made = call.new("dict", "custom objects")
+    call.engine.lose_exactness(made)
+    call.engine.write(call.frame, made.rest_cell(), unknown("a custom object").value, call.pos)
+    call.effect(SAVED, call.name, made)
+    return made.value
+
+
+def _model(call: Call) -> Value:
+    return call.engine.library_instance(call.frame, call.pos, "keras.Model").value
+
+
+FUNCTIONS: Final[dict[str, Spec]] = {
+    "keras.utils.register_keras_serializable": Spec(
+        lambda call: lib("keras.utils.registered").value, parameters=("package", "name")
+    ),
+    "keras.utils.registered": Spec(_registered),  # what the decorator above gives
+    "keras.utils.get_custom_objects": Spec(_custom_objects),
+    "keras.utils.custom_object_scope": Spec(_given(0, lambda call: unknown("a scope of custom objects").value)),
+    "keras.models.load_model": Spec(_given(1, _model), effects=("io",)),
+    "keras.models.model_from_json": Spec(_given(1, _model)),
+    "keras.models.model_from_config": Spec(_given(1, _model)),
+}

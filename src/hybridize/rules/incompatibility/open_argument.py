@@ -1,0 +1,295 @@
+"""HY358: what is done with an argument of unknown kind, where an array among the arguments would break it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Tensor, Unknown, Value
+from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.facts.symbolic import OPERATION, parameter_bit
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr, Op
+from hybridize.rules.control import control
+from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, answers_for_tensors, kinds_of, only_converts
+from hybridize.rules.incompatibility.eager_question import tells
+from hybridize.rules.incompatibility.host_function import on_host
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
+from hybridize.rules.results import returns
+from hybridize.rules.values import argument, arguments, uses
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
+
+#: Values that come from others, whole or in part, by these operations alone.
+_MOVES: Final = frozenset({Op.COPY, Op.REFINE, Op.PHI})
+_DERIVES: Final[Mapping[Op, Callable[[Instr], list[int]]]] = {
+    Op.COPY: lambda i: [i[2]],
+    Op.REFINE: lambda i: [i[2]],
+    Op.PHI: lambda i: [slot for _, slot in i[2]],
+    Op.BINARY: lambda i: [i[3], i[4]],
+    Op.INPLACE: lambda i: [i[3], i[4]],
+    Op.UNARY: lambda i: [i[3]],
+    Op.ITEM: lambda i: [i[2]],
+    Op.ITER: lambda i: [i[2]],
+    Op.UNPACK: lambda i: [i[2]],
+    Op.LIST: lambda i: [slot for slot, _ in i[2]],
+    Op.TUPLE: lambda i: [slot for slot, _ in i[2]],
+}
+_FAR: Final = 24
+#: Built-in functions that go through what they are given in Python.
+_ITERATE: Final = frozenset(
+    f"builtins.{name}" for name in "list tuple set frozenset sorted zip enumerate map filter reversed dict".split()
+)
+_ITERATE_ONE: Final = frozenset(f"builtins.{name}" for name in "sum min max any all".split())
+_QUESTIONS: Final = frozenset({"builtins.isinstance", "tf.is_tensor"})
+_LOOKS: Final = frozenset({"builtins.hasattr", "builtins.getattr"})
+_EAGER: Final = frozenset({"numpy", "_numpy"})
+#: Packages outside of the index that compute with TensorFlow, as their names begin.
+_FOR_TENSORFLOW: Final = ("tensorflow", "tf_", "tf2", "tfp", "tfa", "keras", "einops", "horovod", "typing", "abc")
+_MAY_BE_ARRAY: Final = "an argument of unknown kind, which may be an array"
+
+
+def _may_be(value: Value) -> bool:
+    """Whether a value may be what nobody knows, or a tensor where a caller that nobody knows may pass an array."""
+    return any(isinstance(o, Unknown) or (isinstance(o, Tensor) and o.kind not in (NDARRAY, SYMBOLIC)) for o in value)
+
+
+def _derived(view: FrameView, slot: int, *, whole: bool = False) -> int:
+    """The parameters that a slot's value comes from by operators, items and names (`whole`: by names alone)."""
+    known: dict[tuple[int, bool], int] = view.project.shared(("derived", view.frame), dict)
+    if (slot, whole) not in known:
+        known[slot, whole] = _bits(view, slot, whole=whole)
+    return known[slot, whole]
+
+
+def _bits(view: FrameView, slot: int, *, whole: bool) -> int:
+    if slot < 0 or not _may_be(view.value(slot)):
+        return 0
+    index = index_of(view.code)
+    places = {param.slot: i for i, param in enumerate(view.code.params) if param.kind not in ("varargs", "kwargs")}
+    found, todo, seen = 0, [slot], set[int]()
+    while todo and len(seen) < _FAR:
+        each = todo.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if each in places:
+            found |= parameter_bit(places[each])
+            continue
+        made = index.definitions.get(each)
+        if made is not None and made[0] in (_MOVES if whole else _DERIVES) and _may_be(view.value(each)):
+            todo += _DERIVES[made[0]](made)
+    return found
+
+
+def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A call that an array would break once it is a tensor."""
+    names = view.names(instr[2])
+    for name in names:
+        if on_host(name):
+            yield from _given(view, instr, f"gives {_MAY_BE_ARRAY}, to `{name}`")
+        elif name in _ITERATE or (name in _ITERATE_ONE and len(instr[3]) == 1):
+            yield from _iterated(view, instr, name)
+        elif name in _QUESTIONS:
+            yield from _class(view, instr, name)
+        elif name == "builtins.type" and len(instr[3]) == 1 and tells(view, instr[1], instr[3][0][0]):
+            yield from _asked(view, instr, "asks for the class of")
+        elif name in _LOOKS and _looks(view, instr):
+            yield from _asked(view, instr, "looks for what only eager tensors have in")
+        else:
+            continue
+        return
+    if _is_foreign(view, instr):
+        yield from _given(view, instr, f"gives {_MAY_BE_ARRAY}, to code that is not known")
+
+
+def _given(view: FrameView, instr: Instr, said: str) -> Iterator[Hit]:
+    needs = 0
+    for slot in arguments(instr):
+        needs |= _derived(view, slot)
+    if needs:
+        yield Hit(instr[-1], f"{said}: tracing makes a tensor of it", needs)
+
+
+def _iterated(view: FrameView, instr: Instr, name: str) -> Iterator[Hit]:
+    needs = 0
+    for slot in arguments(instr):
+        needs |= _derived(view, slot, whole=True)
+    if needs:
+        said = f"goes through {_MAY_BE_ARRAY}, with `{name.removeprefix('builtins.')}`"
+        yield Hit(instr[-1], f"{said}: Python cannot go through a tensor of a graph", needs)
+
+
+def _class(view: FrameView, instr: Instr, name: str) -> Iterator[Hit]:
+    """A question for classes that arrays have and tensors have not, or the other way round."""
+    kinds = kinds_of(view.value(argument(instr, 1))) if name != "tf.is_tensor" else ["tf.Tensor"]
+    arrays = any(kind.startswith("np.") for kind in kinds)
+    needs = _derived(view, argument(instr, 0), whole=True)
+    if not needs or arrays is answers_for_tensors(kinds) or not uses(view, instr[1]) or only_converts(view, instr):
+        return
+    yield Hit(instr[-1], f"asks for the class of {_MAY_BE_ARRAY} and becomes a tensor", needs, outcome=Outcome.DIFFERS)
+
+
+def _asked(view: FrameView, instr: Instr, said: str) -> Iterator[Hit]:
+    needs = _derived(view, argument(instr, 0), whole=True)
+    if needs and uses(view, instr[1]):
+        yield Hit(instr[-1], f"{said} {_MAY_BE_ARRAY} or an eager tensor", needs, outcome=Outcome.DIFFERS)
+
+
+def _looks(view: FrameView, instr: Instr) -> bool:
+    return any(isinstance(o, Lit) and o.const in _EAGER | ATTRIBUTES for o in view.value(argument(instr, 1)))
+
+
+def _is_foreign(view: FrameView, call: Instr) -> bool:
+    """Whether a call goes to a library that nothing is known about and that does not speak of TensorFlow."""
+    called = [e for e in view.frame.effects.values() if e.kind == "foreign_call" and e.position == call[-1]]
+    return any(not effect.detail.startswith(_FOR_TENSORFLOW) for effect in called)
+
+
+def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`x.mean()`, `x.T`, `x.numpy()` of what may be an array, or an eager tensor."""
+    if not any(isinstance(o, Unknown) for o in view.value(instr[2])) and instr[3] not in _EAGER:
+        return
+    needs = _derived(view, instr[2], whole=True)
+    if needs:
+        yield Hit(instr[-1], f"uses `.{instr[3]}` of {_MAY_BE_ARRAY}: the tensor made of it has none", needs)
+
+
+def loop(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """A comprehension over what may be an array."""
+    if not instr[2].is_for:
+        return
+    needs = _derived(view, instr[2].iterable, whole=True)
+    if not needs or not any(isinstance(o, Unknown) for o in view.value(instr[2].iterable)):
+        return
+    flow = control(view)
+    site = next((s for s in flow.structure.loops if s.instr is instr), None)
+    if site is not None and flow.is_comprehension(site):
+        yield Hit(instr[-1], f"a comprehension goes through {_MAY_BE_ARRAY} and becomes a tensor", needs)
+
+
+def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`a, b = x` of what may be an array."""
+    needs = _derived(view, instr[2], whole=True)
+    if needs and any(isinstance(o, Unknown) for o in view.value(instr[2])):
+        yield Hit(instr[-1], f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph", needs)
+
+
+def result(function: FunctionView) -> Iterator[Hit]:
+    """An argument of unknown kind that comes back: an object cannot, a number or array does as a tensor."""
+    if function.code.is_generator or function.is_hybrid:
+        return
+    seen: set[int] = set()
+    for view in function.views():
+        for instr in returns(view.frame, view):
+            made = view.definition(instr[2])
+            shown = [slot for slot, _ in made[2]] if made is not None and made[0] in (Op.TUPLE, Op.LIST) else []
+            for slot in (instr[2], *shown):
+                needs = _derived(view, slot, whole=True) & ~OPERATION
+                unknown = any(isinstance(o, Unknown) for o in view.value(slot))
+                if needs and unknown and instr[-1] not in seen and function.opens(view.frame, needs):
+                    seen.add(instr[-1])
+                    said = "returns an argument of unknown kind: a number or array comes back as a tensor"
+                    yield Hit(instr[-1], f"{said}, an object raises")
+
+
+_CALLED: Final = _QUESTIONS | _LOOKS | _ITERATE | _ITERATE_ONE | {"builtins.type"}
+
+
+def _called(_: ProjectView, value: Value) -> bool:
+    """Whether a call may go to a library that is not known."""
+    return any(isinstance(o, (Lib, LibInst)) for o in value) and not any(
+        isinstance(o, (Func, Bound, Inst)) for o in value
+    )
+
+
+RULE = Rule(
+    code="HY358",
+    name="open-argument",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Does with an argument of unknown kind what fails or differs where that is an array.",
+    details="""What nobody is seen to pass may be a tensor, an array, a number, a list or an object. Arrays and NumPy
+scalars become tensors of the graph: NumPy, `math` and libraries that are not known cannot compute with them, Python
+cannot go through them (`zip`, `enumerate`, `list`, comprehensions, `a, b = x`), `isinstance(x, np.ndarray)` and
+`tf.is_tensor(x)` answer differently, and what is returned as it came is another thing. Say what the argument is: a
+type hint (`tf.Tensor`, `float`), a call that passes it, or `tf.convert_to_tensor(x)` before all else.""",
+    level=None,
+    triggers={
+        Op.CALL: Where(call, names=lambda name: on_host(name) or name in _CALLED, values=_called),
+        Op.ATTR: attributes(attribute, ATTRIBUTES | _EAGER),
+        Op.LOOP: loop,
+        Op.UNPACK: unpack,
+    },
+    root=result,
+    opens=True,
+    bad=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x: tf.Tensor, scale):
+    return tf.tanh(x) * np.mean(scale)
+r1 = eval("target")(tf.constant(2.0), np.ones(2, np.float32))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x: tf.Tensor, scale):
+    return tf.tanh(x) * (2.0 if isinstance(scale, np.ndarray) else 3.0)
+r1 = eval("target")(tf.constant(2.0), np.ones(2, np.float32))
+""",
+            line=4,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x: tf.Tensor, scales):
+    return tf.stack([tf.tanh(x) * scale for scale in scales])
+r1 = eval("target")(tf.constant(2.0), np.ones(2, np.float32))
+""",
+            line=4,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class State:
+    pass
+def target(x: tf.Tensor, state):
+    return tf.tanh(x), state
+r1 = eval("target")(tf.constant(2.0), State())[0]
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x: tf.Tensor, scale: float):
+    return tf.tanh(x) * np.float32(np.sqrt(scale))
+r1 = eval("target")(tf.constant(2.0), 4.0)
+"""
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x: tf.Tensor, scale):
+    if not tf.is_tensor(scale):
+        scale = tf.convert_to_tensor(scale)
+    return tf.tanh(x) * scale[0] * scale.shape[0]
+r1 = eval("target")(tf.constant(2.0), np.ones(2, np.float32))
+"""
+        ),
+    ),
+    reference="semantics.md R8, R9, R10",
+)

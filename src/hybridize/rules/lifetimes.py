@@ -1,0 +1,251 @@
+"""How many objects of a kind a program makes for the calls of a function that get them: each new one is a trace.
+
+Tests show what is accepted, not that an object is new each time: what they alone make or call counts as nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from hybridize.domain.nesting import held
+from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Wrapper
+from hybridize.domain.tensors import SYMBOLIC
+from hybridize.facts.causes import argument_slot
+from hybridize.facts.guards import parts
+from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.work import Counts
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import given_position
+from hybridize.library.costs import ITERATIONS
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
+from hybridize.records import dataclass, field
+from hybridize.rules.comparing import compared
+from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.source import is_test_path
+
+#: So many calls pay for a trace.
+PAYS: Final = 8.0
+#: So many traces are no reason against a graph.
+FEW: Final = 3.0
+_MOST: Final = 1e9
+_CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator"})
+_BY_OTHERS: Final = frozenset({"callback", "host"})
+_UNTOLD: Final = frozenset({"class", "build", "root"})
+_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__"})
+_DEPTH: Final = 3
+#: Library objects that are told apart by identity.
+_LIBRARY: Final = ("keras.layers.", "keras.Model", "keras.Sequential", "keras.optimizers.", "keras.losses.")
+#: Library classes whose objects arrive in parts, or as tensors.
+_TAKEN_APART: Final = frozenset(
+    "builtins.list builtins.dict builtins.tuple builtins.str builtins.int builtins.float typing.NamedTuple "
+    "tf.experimental.ExtensionType enum.Enum".split()
+)
+
+#: Where objects are made: the code, the position in it.
+_Site: TypeAlias = "tuple[Code, int]"
+
+
+#: How often each frame runs.
+_Often: TypeAlias = "dict[Frame, float]"
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The calls that pass objects, with what each counts for, and where these are made, with the frames that do."""
+
+    calls: dict[tuple[Frame, int], float] = field(default_factory=dict)
+    made: dict[_Site, set[int]] = field(default_factory=dict)
+    objects: set[Obj] = field(default_factory=set)
+
+
+class Lifetimes:
+    """How often each frame of a program runs: in runs of its modules, and in those of what others call."""
+
+    def __init__(self, project: ProjectView) -> None:
+        self.project = project
+        self.counts = Counts()
+        bodies = list(project.solution.world.module_frames.values())
+        self.roots: dict[Frame, None] = {}  # what others call: nobody in the program, or only tests
+        for body in bodies:
+            # A test runner calls at a place of its own.
+            self.roots.update((c, None) for at, c in body.roots if at != given_position(c.code) and not _tests(c))
+        for frame in (f for frames in project.solution.frames.values() for f in frames if _tests(f)):
+            self.roots.update((c, None) for (_, c), how in frame.calls.items() if how in _CALLS and not _tests(c))
+        order = list(reversed(project.extents.components))
+        self.closed = self._spread(dict.fromkeys(bodies, 1.0), order)
+        self.open = self._spread(dict.fromkeys(self.roots, 1.0), order)
+
+    def _spread(self, often: _Often, order: list[list[Frame]]) -> _Often:
+        """How often frames run where some do as often as given; callers come first in the order."""
+        for component in order:
+            members = set(component)
+            for frame in sorted(component, key=lambda f: f.uid):
+                mine = 0.0 if _tests(frame) else often.get(frame, 0.0)
+                if mine:
+                    self._calls(frame, mine, members, often)
+        return often
+
+    def _calls(self, frame: Frame, mine: float, members: set[Frame], often: _Often) -> None:
+        # Turns of a loop that are followed one by one are frames of their own, called from one place.
+        turns = Counter((pos, callee.code) for pos, callee in frame.calls)
+        for (pos, callee), how in frame.calls.items():
+            if how not in _UNTOLD and callee not in members:
+                weight = mine * self.counts.runs(frame, pos) * (ITERATIONS if how in _BY_OTHERS else 1)
+                often[callee] = min(often.get(callee, 0.0) + weight / turns[pos, callee.code], _MOST)
+
+    def is_short(self, tally: _Tally) -> bool:
+        """Whether so many objects are made for the calls that no trace pays."""
+        calls, made = self._ratio(tally, self.closed)
+        if made > FEW and calls < PAYS * made:
+            return True
+        if calls >= PAYS * max(made, 1.0):
+            return False
+        calls, made = self._ratio(tally, self.open)
+        return bool(calls) and calls < PAYS * made and self._is_short_in_runs(tally)
+
+    def _is_short_in_runs(self, tally: _Tally) -> bool:
+        """Whether every run of what others call makes the objects itself, for few calls, and gives them to nobody."""
+        extents = self.project.extents
+        callers = extents.set_of(caller for caller, _ in tally.calls if not _tests(caller))
+        found = False
+        for root in self.roots:
+            some = extents.of(root)
+            if not some & callers:
+                continue
+            if root.code.name in _CONSTRUCTORS or any(o in tally.objects for o in held(root.ret, _DEPTH, parts)):
+                return False
+            order = list(reversed(list(extents.parts(some))))
+            calls, made = self._ratio(tally, self._spread({root: 1.0}, order))
+            if calls >= PAYS * made:
+                return False
+            found = True
+        return found
+
+    def _ratio(self, tally: _Tally, often: _Often) -> tuple[float, float]:
+        """How many calls there are, and how many objects are made for them."""
+        calls = sum(self._runs(caller, pos, often) * count for (caller, pos), count in tally.calls.items())
+        made = 0.0
+        for (code, pos), uids in tally.made.items():
+            frames = self.project.solution.frames.get(code, ())
+            made += sum(self._runs(f, pos, often) for f in [f for f in frames if f.uid in uids] or frames)
+        return calls, made
+
+    def _runs(self, frame: Frame, pos: int, often: _Often) -> float:
+        return min(often.get(frame, 0.0) * self.counts.runs(frame, pos), _MOST) if not _tests(frame) else 0.0
+
+
+def _tests(frame: Frame) -> bool:
+    return is_test_path(frame.code.path)
+
+
+def lifetimes(project: ProjectView) -> Lifetimes:
+    """Those of a program, made when first asked for."""
+    return project.shared("lifetimes", lambda: Lifetimes(project))
+
+
+def short_lived(function: FunctionView) -> tuple[str, tuple[str, int], tuple[Evidence, ...]] | None:
+    """Why (nearly) each call of a function gets an object, function or receiver that no call before has had."""
+    first = 1 if function.facts.kind is FunctionKind.CLASSMETHOD else 0
+    for index in range(first, len(function.code.params)):
+        tally = _tally(function, index)
+        if tally is not None and tally.made and lifetimes(function.project).is_short(tally):
+            caller, pos = next(iter(tally.calls))
+            code, at = next(iter(tally.made))
+            where = Evidence("is made here, again and again", code.path, at >> 16)
+            evidence = (Evidence("is called here", caller.code.path, pos >> 16), where)
+            return _said(tally.objects), (caller.code.path, pos), evidence
+    return None
+
+
+def _tally(function: FunctionView, index: int) -> _Tally | None:
+    """The calls of a function that pass something which is told apart by identity for one of its parameters.
+
+    None where one belongs to a functional model, which keeps what it calls.
+    """
+    tally = _Tally()
+    hybrids = function.project.solution.world.hybrids
+    for caller, pos, frame, how in function.callers():
+        if how not in _CALLS | _BY_OTHERS or caller.code in hybrids:
+            continue
+        args = frame.incoming.get((caller, pos), frame.args)
+        if any(isinstance(o, Tensor) and o.kind == SYMBOLIC for value in args for o in value):
+            return None
+        objects = [o for o in args[index] if _is_by_identity(o)]
+        sites = dict(_sites(function, caller, pos, index, objects))
+        if sites:
+            tally.calls[caller, pos] = ITERATIONS if how in _BY_OTHERS else 1
+            tally.objects.update(objects)
+        for site, uids in sites.items():
+            tally.made.setdefault(site, set()).update(uids)
+    return tally
+
+
+def _sites(
+    function: FunctionView, caller: Frame, pos: int, index: int, objects: list[Obj]
+) -> Iterator[tuple[_Site, set[int]]]:
+    """Where objects are made; those that a call reads or makes for itself, at the call."""
+    found: dict[_Site, set[int]] = {}
+    for obj in objects:
+        if isinstance(obj, (Inst, LibInst, Func)):
+            code, at = obj.site
+            if isinstance(code, Code) and code.kind != "class":
+                found.setdefault((code, at), set()).add(obj.frame)
+        else:
+            is_bound = function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
+            slot = argument_slot(caller, pos, index, function.code.params[index].name, bound=is_bound)
+            made = index_of(caller.code).source(slot) if slot >= 0 else None
+            if made is not None and made[0] in (Op.ATTR, Op.CALL):
+                found.setdefault((caller.code, made[-1]), set()).add(caller.uid)
+    yield from found.items()
+
+
+def _is_by_identity(obj: Obj) -> bool:
+    match obj:
+        case Inst(cls=cls):
+            names = {base.name for base in cls.mro if isinstance(base, Lib)}
+            return not names & _TAKEN_APART and not cls.derives_container and compared(cls) is None
+        case LibInst(cls=name):
+            return name.startswith(_LIBRARY)
+        case Wrapper(kind="partial"):
+            return True
+        case Bound(func=Func()) | Func():
+            return True
+    return False
+
+
+def _said(objects: set[Obj]) -> str:
+    obj = min(objects, key=repr)
+    match obj:
+        case Inst(cls=cls):
+            return f"a new `{cls.name}`"
+        case LibInst(cls=name):
+            return f"a new `{name}`"
+        case Wrapper():
+            return "a new `partial`"
+        case Bound():
+            return "a bound method, which is new wherever it is read"
+    return "a new function"
+
+
+def made_for_calls(function: FunctionView) -> tuple[Evidence, ...] | None:
+    """Where a nested function is made (nearly) as often as it is called: each time it would be traced."""
+    parent = function.code.parent
+    if function.facts.kind is not FunctionKind.NESTED or parent is None:
+        return None
+    tally = _Tally(objects={frame.func for frame in function.frames if frame.func is not None})
+    for obj in tally.objects:
+        if isinstance(obj, Func):
+            tally.made.setdefault((parent, obj.site[1]), set())
+    for caller, pos, _, how in function.callers():
+        if how == "graph":
+            return None
+        if how in _CALLS | _BY_OTHERS:
+            tally.calls[caller, pos] = ITERATIONS if how in _BY_OTHERS else 1
+    if not tally.calls or not lifetimes(function.project).is_short(tally):
+        return None
+    caller, pos = next(iter(tally.calls))
+    where = Evidence(f"is made anew at each call of `{parent.name}`", function.code.path, function.code.line)
+    return where, Evidence("is called here", caller.code.path, pos >> 16)

@@ -1,0 +1,79 @@
+"""Who may write state between the calls of a function that nothing calls: told by callers and first values."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import FunctionReport
+
+BASE = """\
+import tensorflow as tf
+
+class Base:
+    def __init__(self, rate):
+        self.rate = rate
+        self.model = None
+        self.parts = []
+
+class Net(Base):
+{methods}
+    def step(self, x: tf.Tensor):
+        return tf.sin(x) * {read} + tf.cos(x)
+
+Net(0.5)
+"""
+
+
+def step(methods: str, read: str, folder: Path, *, speculate: bool = True) -> FunctionReport:
+    text = BASE.format(methods=textwrap.indent(textwrap.dedent(methods), "    "), read=read)
+    (folder / "program.py").write_text(text)
+    report = analyze([folder], Config(all_safe=True, speculate=speculate), repairs=False)
+    return next(f for f in report.functions if f.facts.qualname == "Net.step")
+
+
+@pytest.mark.parametrize("name", ["change_rate", "_change_rate", "address", "set_rate", "reset", "load", "_x"])
+def test_the_name_of_a_writer_says_nothing(name: str, tmp_path: Path) -> None:
+    found = step(f"def {name}(self, rate): self.rate = rate", "self.rate", tmp_path)
+    assert "HY602" in {s.code for s in found.statuses}
+
+
+def test_what_only_constructors_run_is_set_up(tmp_path: Path) -> None:
+    helper = """\
+    def __init__(self, rate):
+        super().__init__(rate)
+        self._fill(rate)
+
+    def _fill(self, rate):
+        self.rate = 2 * rate
+    """
+    assert step(helper, "self.rate", tmp_path).decision.precondition == "P1"
+
+
+@pytest.mark.parametrize(
+    ("methods", "read"),
+    [
+        ("def change(self, model): self.model = model", "(0.0 if self.model is None else 1.0)"),
+        ("def change(self, part): self.parts.append(part)", "len(self.parts)"),
+    ],
+)
+def test_a_first_value_is_assumed_to_come_first(methods: str, read: str, tmp_path: Path) -> None:
+    found = step(methods, read, tmp_path)
+    assert found.decision.precondition == "P1"
+    assert "assumed that `Net.change` runs before it, and not again" in [e.message for e in found.facts.assumptions]
+    sure = step(methods, read, tmp_path, speculate=False)
+    assert "HY602" in {s.code for s in sure.statuses}
+
+
+def test_of_two_writers_each_changes_what_the_other_wrote(tmp_path: Path) -> None:
+    methods = """\
+    def slower(self): self.model = 1
+
+    def faster(self): self.model = 2
+    """
+    found = step(methods, "(0.0 if self.model is None else 1.0)", tmp_path)
+    assert "HY602" in {s.code for s in found.statuses}
