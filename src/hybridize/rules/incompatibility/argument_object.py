@@ -35,19 +35,25 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 
 def _by_value(function: FunctionView, frame: Frame, value: Value) -> Iterator[tuple[str, tuple[str, int] | None]]:
-    found = list(_within(function.project, value, _DEPTH))
+    found = _within(function.project, value, _DEPTH)
     if found:
         places = sorted({(caller.code.path, pos >> 16) for caller, pos, at, _ in function.callers() if at is frame})
         for said in found:
             yield said, places[0] if places else None
 
 
-def _within(project: ProjectView, value: Value, depth: int) -> Iterator[str]:
-    yield from untraced(project, value)
-    for obj in value if depth else ():
-        if isinstance(obj, (Container, Tup)):
-            for item in parts(obj):
-                yield from _within(project, item, depth - 1)
+def _within(project: ProjectView, value: Value, depth: int) -> tuple[str, ...]:
+    """What is to be said of a value and what it holds; each value is asked once."""
+    known: dict[tuple[Value, int], tuple[str, ...]] = project.shared("untraced", dict)
+    found = known.get((value, depth))
+    if found is None:
+        said = dict.fromkeys(untraced(project, value))
+        for obj in value if depth else ():
+            if isinstance(obj, (Container, Tup)):
+                for item in parts(obj):
+                    said.update(dict.fromkeys(_within(project, item, depth - 1)))
+        found = known[value, depth] = tuple(said)
+    return found
 
 
 def _by_caller(function: FunctionView, frame: Frame, index: int) -> Iterator[tuple[str, tuple[str, int] | None]]:
