@@ -54,8 +54,9 @@ class Confidences:
 
     def of(self, code: Code, facts: FunctionFacts) -> Grounds:
         """What the conversion of a function rests on."""
-        if facts.assumptions:
-            return Grounds(Confidence.ASSUMED, facts.assumptions)
+        assumed = tuple(each for each in facts.assumptions if each not in facts.vouched)
+        if assumed:
+            return Grounds(Confidence.ASSUMED, assumed)
         guessed = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source is Source.SPECULATION]
         if guessed:
             return Grounds(Confidence.ASSUMED, guessed[0].evidence)

@@ -69,7 +69,7 @@ class Collector:
             booleans=options.boolean_literals,
         )
         tensor = parameters.tensor_fact()
-        effects, assumed, harmful = self.effects.facts(frames, options.speculate)
+        effects, assumed, vouched, harmful = self.effects.facts(frames, options.speculate)
         if not frames:
             effects = type(effects)(Ternary.UNKNOWN, (Evidence("no call was analyzed", code.path, code.line),))
         primitive = parameters.primitive_fact()
@@ -100,7 +100,8 @@ class Collector:
             updates_variables=self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO),
             tracing_effects=harmful if frames and harmful != effects else None,
             hazards=hazards(code) + (self._dependants(code, frames) if made_hybrid else ()),
-            assumptions=tuple(parameters.assumptions + assumed) if tensor.value is Ternary.YES else (),
+            assumptions=tuple(parameters.assumptions + assumed + vouched) if tensor.value is Ternary.YES else (),
+            vouched=tuple(vouched),
         )
 
     def _is_layer(self, inst: Inst) -> bool:

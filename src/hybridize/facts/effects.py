@@ -381,16 +381,16 @@ class SideEffects:
         """Whether a function has Python side effects, and the assumptions that the answer rests on."""
         return _judged(self._outer(frames), speculate)
 
-    def facts(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence], Fact]:
-        """The same, and whether it has any but state that is set up once, which tracing does too, or put back."""
+    def facts(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence], list[Evidence], Fact]:
+        """The same, what a comment vouches for, and whether there is more than what tracing does once or puts back."""
         reasons = self._outer(frames)
         found, assumed = _judged(reasons, speculate)
         lasting = [reason for reason in reasons if reason.once not in (SET_UP, RESTORED, VOUCHED)]
         if len(lasting) == len(reasons):
-            return found, assumed, found
+            return found, assumed, [], found
         said = [last_evidence_of(reason) for reason in sorted(reasons, key=order) if reason.once == VOUCHED]
-        assumed += [Evidence(f"harmless, as a comment says: {each.message}", each.path, each.line) for each in said]
-        return found, assumed, _judged(lasting, speculate)[0]
+        vouched = [Evidence(f"harmless, as a comment says: {each.message}", each.path, each.line) for each in said]
+        return found, assumed, vouched, _judged(lasting, speculate)[0]
 
     def _outer(self, frames: list[Frame]) -> list[Reason]:
         """The effects of a function's frames but those of a constructor on its own object."""
