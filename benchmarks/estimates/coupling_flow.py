@@ -39,7 +39,7 @@ optimizer = tf.keras.optimizers.Adam(1e-3)
 def train(batch):
     with tf.GradientTape() as tape:
         loss = -tf.reduce_mean(flow.log_prob(batch))
-    variables = flow.trainable_variables
+    variables = [v for layer in flow.layers for v in layer.net.trainable_variables]
     optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
     return loss
 

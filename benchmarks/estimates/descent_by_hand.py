@@ -43,7 +43,7 @@ def average_weights(decay):
 
 
 def newton_step(x, a, b):
-    with tf.GradientTape() as outer:
+    with tf.GradientTape(persistent=True) as outer:
         outer.watch(x)
         with tf.GradientTape() as inner:
             inner.watch(x)

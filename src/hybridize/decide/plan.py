@@ -58,7 +58,7 @@ class Basis:
         """That of a solved program; `order` are the components of its call graph, callees first."""
         counts = Counts()
         frequency = Frequency(solution, order, counts)
-        benefits = Benefits(set(solution.world.hybrids), counts)
+        benefits = Benefits(set(solution.world.hybrids), counts, solution.frames)
         removals = Removals(solution.frames, frequency, benefits, roles)
         return cls(
             solution.frames, frequency, benefits, _static(solution), roles, Confidences(solution, roles), removals
@@ -126,7 +126,7 @@ class _Chooser:
         share = self.share(code)
         if report.decision.action is Action.CONVERT_TO_HYBRID:
             work = self.basis.benefits.work(self.basis.frames.get(code, []))
-            benefit = work.benefit if work is not None else None
+            benefit = work.cautious if work is not None else None
             grounds = self.confidences.of(code, report.facts)
             decision = replace(report.decision, benefit=benefit, confidence=grounds.level, grounds=grounds.evidence)
             reason = None if self.all_safe else self._against(code, report.facts, share, work)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
-from hybridize.domain.objects import Bound, Lib, LibInst, Tensor, Value
-from hybridize.domain.tensors import UNRESOLVED, arrived
+from hybridize.domain.objects import LibInst
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.computation import opaque_call
+from hybridize.facts.operations import Operation, operations, own, symbolic
 from hybridize.facts.origins import runs_at_once
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.library.keras import sizes
+from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass, replace
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
 SKIPPED: Final = frozenset({"build", "class", "callback", "host", "construction"})
-#: What a dim of unknown size counts as, a tensor of unknown shape, and one that a convolution gives.
-_DIM: Final = 32
-_ELEMENTS: Final = 1000.0
-_IMAGES: Final = 1e5
 _MOST: Final = 1e9
+#: What rests on guessed sizes may take so many times as long.
+_GUESS: Final = 3.0
+#: Models that are made by others and come whole (`keras.applications`): dispatches, operations, multiplications, weights.
+_READY: Final = (3000.0, 800.0, 4e9, 1e7, 150.0)
+_READY_NAMES: Final = "keras.applications."
+#: Models are looked into so deeply: models of models, helpers that call layers.
+_DEPTH: Final = 8
 #: Turns of an unrolled loop of unknown length: guesses multiply where loops nest, and must not speak against a graph.
 _FEW: Final = 3
 
@@ -36,6 +41,11 @@ class Often:
     nodes: float
 
 
+_ONE: Final = Often(1.0, 1.0, 1.0)
+#: What a tape sees of the call of a graph.
+_TAPED_CALL: Final = 10.0
+
+
 @dataclass(slots=True)
 class Work:
     """One call: dispatches of an eager one, operations of a graph, elements written, multiplications of contractions.
@@ -43,6 +53,8 @@ class Work:
     `variables` are those that are trained. `nodes` are the operations of the graph as it stands: a loop over Python
     values is unrolled, one over tensors is traced once. `updates` are how often that graph applies gradients.
     `unknown` says that something is called of which it is not known what it does: the figures are then the least.
+    `taped` are the operations of which a tape knows each (those of a graph are one), `weights` the elements of the
+    variables as far as they are known, `guessed` the microseconds that rest on sizes that are not.
     """
 
     dispatches: float = 0.0
@@ -53,6 +65,9 @@ class Work:
     nodes: float = 0.0
     updates: float = 0.0
     unknown: bool = False
+    taped: float = 0.0
+    weights: float = 0.0
+    guessed: float = 0.0
 
     def add(self, other: Work, often: Often, share: float = 1.0) -> None:
         """Adds work that is done so often; the variables are the same each time.
@@ -64,7 +79,10 @@ class Work:
         self.operations = min(self.operations + times * other.operations, _MOST)
         self.elements += times * other.elements
         self.flops += times * other.flops
+        self.taped = min(self.taped + times * other.taped, _MOST)
+        self.guessed += times * other.guessed
         self.variables += share * other.variables
+        self.weights += share * other.weights
         self.nodes = min(self.nodes + share * often.nodes * other.nodes, _MOST)
         self.updates = min(self.updates + share * often.copies * other.updates, _MOST)
         self.unknown = self.unknown or other.unknown
@@ -89,14 +107,22 @@ class Work:
         """The eager time divided by the graph's."""
         return self.eager / self.graph
 
+    @property
+    def cautious(self) -> float:
+        """What may be expected at least: where sizes are not known they may be larger, and leave less to gain."""
+        more = (_GUESS - 1) * self.guessed
+        return min(self.benefit, (self.eager + more) / (self.graph + more))
+
 
 class Benefits:
     """The work of frames, computed when first asked for. Calls of `hybrid` functions cost what a graph's call does."""
 
-    def __init__(self, hybrid: set[Code], counts: Counts) -> None:
+    def __init__(self, hybrid: set[Code], counts: Counts, frames: Mapping[Code, list[Frame]] | None = None) -> None:
         self.hybrid = hybrid
         self.counts = counts
+        self.frames = frames or {}
         self._work: dict[Frame, Work] = {}
+        self._models: dict[LibInst, Work] = {}
 
     def work(self, frames: list[Frame]) -> Work | None:
         """The work of a function: that of the context that does most; None where it was never run."""
@@ -117,17 +143,18 @@ class Benefits:
     def _summed(self, frame: Frame) -> Work:
         """Own operations and those of callees; calls within a recursion count once."""
         total = Work(unknown=opaque_call(frame) is not None)
-        gradients = updates = 0.0
+        gradients = 0.0
+        applied: list[tuple[float, str]] = []
         for pos in frame.ops:
             often = self._often(frame, pos, self.counts.runs(frame, pos))
             for instr in self.counts.places(frame.code).instructions.get(pos, ()):
-                for name in _names(frame, instr):
-                    if costs.differentiates(name):
-                        gradients = 1.0
-                    if costs.applies(name):
-                        updates += often.times
+                for operation in operations(frame, instr):
+                    if costs.differentiates(operation.name):
+                        gradients += often.times
+                    if costs.applies(operation.name):
+                        applied.append((often.times, operation.owner))
                         total.updates += often.copies
-                    total.add(_own(frame, instr, name), often)
+                    total.add(self._done_by(operation), often, operation.share)
         alternatives = self._alternatives(frame)
         for (pos, callee), how in frame.calls.items():
             times = self._times(frame, pos, how)
@@ -135,19 +162,78 @@ class Benefits:
             if times and inner is not None:
                 total.add(self._as_called(callee, inner), self._often(frame, pos, times), 1 / alternatives[pos, how])
         if gradients:
-            times = costs.GRADIENT
-            total = replace(
-                total,
-                dispatches=times * total.dispatches,
-                operations=times * total.operations,
-                elements=times * total.elements,
-                flops=times * total.flops,
-                nodes=times * total.nodes,
-            )
+            total = _differentiated(total, gradients)
         trained = max(total.variables, 2.0)
-        total.dispatches += updates * (costs.APPLY + costs.APPLY_VARIABLE * trained)
-        total.operations += updates * costs.GRAPH_APPLY_VARIABLE * trained
+        for times, optimizer in applied:
+            total.dispatches += times * (costs.APPLY + costs.apply_variable(optimizer) * trained)
+            total.operations += times * costs.GRAPH_APPLY_VARIABLE * trained
+            total.elements += times * costs.APPLY_WRITES * total.weights
         return total
+
+    def _done_by(self, operation: Operation) -> Work:
+        """What an operation does: its own work, and that of the layers of a model that the library runs."""
+        done = Work(
+            operation.dispatches,
+            operation.operations,
+            operation.elements,
+            operation.flops,
+            operation.variables,
+            operation.nodes,
+            taped=operation.operations,
+            weights=operation.weights,
+            guessed=costs.computing_time(operation.elements, operation.flops) if operation.guessed else 0.0,
+        )
+        if operation.model is not None:
+            done.add(self._model(operation.model, 0), _ONE)
+        return done
+
+    def _model(self, model: LibInst, depth: int) -> Work:
+        """The work of a call of a model of the library: that of its layers, as far as they are known."""
+        found = self._models.get(model)
+        if found is None:
+            self._models[model] = Work()  # a model that holds itself
+            found = self._models[model] = self._model_work(model, depth)
+        return found
+
+    def _model_work(self, model: LibInst, depth: int) -> Work:
+        total = Work()
+        made_at, position = model.site
+        builders = [f for f in self.frames.get(made_at, ()) if f.uid == model.frame]
+        if any(f.ops.get(position, "").startswith(_READY_NAMES) for f in builders):
+            dispatches, count, flops, weights, variables = _READY
+            return Work(dispatches, count, 0.0, flops, variables, count, taped=count, weights=weights)
+        for layer, share in sizes.inside(model):
+            self._add_layer(total, layer, share, depth)
+        if not total.operations and "$outputs" in model.fields:
+            for builder in builders:
+                self._add_symbolic(total, builder, _ONE, set())
+        if not total.operations:  # layers that are not known
+            dispatches, count = costs.UNKNOWN_MODEL
+            total = Work(dispatches, count, 0.0, 0.0, 6.0, count, taped=count)
+        return total
+
+    def _add_layer(self, total: Work, layer: LibInst, share: float, depth: int) -> None:
+        if not sizes.is_layer(layer):
+            if depth < _DEPTH:
+                total.add(self._model(layer, depth + 1), _ONE, share)
+            return
+        total.add(self._done_by(own(Operation(layer.cls, layer), None, None)), Often(share, share, share))
+
+    def _add_symbolic(self, total: Work, frame: Frame, often: Often, seen: set[Frame]) -> None:
+        """Adds what a function calls on symbolic tensors of Keras: the model that it makes does that at each call."""
+        if frame in seen or len(seen) > _DEPTH * _DEPTH:
+            return
+        seen.add(frame)
+        for pos in frame.ops:
+            times = often.times * self.counts.runs(frame, pos)
+            for instr in self.counts.places(frame.code).instructions.get(pos, ()):
+                if symbolic(frame, instr):
+                    for operation in operations(frame, instr):
+                        total.add(self._done_by(operation), Often(times, times, times), operation.share)
+        for (pos, callee), how in frame.calls.items():
+            if how not in SKIPPED:
+                times = often.times * self.counts.runs(frame, pos)
+                self._add_symbolic(total, callee, Often(times, times, times), seen)
 
     def _often(self, frame: Frame, pos: int, times: float) -> Often:
         return Often(times, self.counts.copies(frame, pos), self.counts.copies(frame, pos, _FEW))
@@ -176,79 +262,21 @@ class Benefits:
     def _as_called(self, callee: Frame, inner: Work) -> Work:
         if callee.code not in self.hybrid:
             return inner
-        called = inner.graph / costs.EAGER_OPERATION
-        return Work(called, inner.operations, 0.0, 0.0, inner.variables, inner.nodes, inner.updates, inner.unknown)
+        # One dispatch that takes long; what it computes is the same in a graph around it.
+        called = (costs.GRAPH_CALL + costs.GRAPH_OPERATION * inner.operations) / costs.EAGER_OPERATION
+        return replace(inner, dispatches=called, taped=_TAPED_CALL)
 
 
-def _names(frame: Frame, instr: Instr) -> list[str]:
-    """The library operations that an instruction runs on tensors."""
-    if instr[0] == Op.CALL:
-        return _called(frame, instr)
-    value = frame.vals[instr[1]] if instr[1] >= 0 else None
-    is_tensor = any(isinstance(o, Tensor) and o.kind != "ndarray" for o in value or ())
-    if not is_tensor:
-        return []
-    return ["tf.getitem"] if instr[0] == Op.ITEM else [f"tf.math.{instr[2]}"]
-
-
-def _called(frame: Frame, instr: Instr) -> list[str]:
-    noted = frame.ops[instr[-1]]
-    for obj in frame.vals[instr[2]] or ():
-        if isinstance(obj, Lib):
-            return [obj.name] if obj.name.startswith(("tf.", "keras.")) else []
-        if isinstance(obj, LibInst):
-            return ["keras.Sequential" if obj.cls == "keras.Model" else obj.cls]
-        if isinstance(obj, Bound) and isinstance(obj.func, str):
-            name = obj.func.rpartition(":")[2]
-            if noted.endswith(f".{name}"):
-                return [noted]
-            # Several calls of one chain share a position, which notes only the last.
-            return [_METHODS.get(name, f"tf.{name}")] if name in _METHODS or isinstance(obj.receiver, Tensor) else []
-    return [noted] if noted.startswith("keras.") else []
-
-
-_METHODS: Final = {
-    "gradient": "tf.GradientTape.gradient",
-    "apply_gradients": "keras.optimizers.Optimizer.apply_gradients",
-    "minimize": "keras.optimizers.Optimizer.minimize",
-}
-
-
-def _own(frame: Frame, instr: Instr, name: str) -> Work:
-    result = frame.vals[instr[1]] if instr[1] >= 0 else None
-    factor = costs.contraction(name)
-    written = _elements(result, _IMAGES if factor > 1 else _ELEMENTS)
-    count = costs.operations(name)
-    given = frame.vals[instr[3][0][0]] if instr[0] == Op.CALL and instr[3] else None
-    if instr[0] == Op.BINARY:
-        given = frame.vals[instr[3]]
-    dispatches, nodes = costs.dispatches(name), count
-    if costs.per_step(name):
-        steps = _dim(given, 1, costs.STEPS)
-        count += steps * costs.per_step(name)
-        nodes += 2 * costs.per_step(name)  # one step, in a loop
-        dispatches += steps * costs.step_dispatches(name)
-    flops = factor * written * _dim(given, -1, _DIM) if factor else 0.0
-    return Work(dispatches, count, written, flops, costs.variables(name), nodes)
-
-
-def _elements(value: Value | None, unknown: float) -> float:
-    for obj in value or ():
-        if isinstance(obj, Tensor):
-            shape = arrived(obj.shape)
-            if shape is None or UNRESOLVED in shape:
-                return unknown
-            count = 1.0
-            for dim in shape:
-                count *= dim if dim >= 0 else _DIM
-            return count
-    return 0.0
-
-
-def _dim(value: Value | None, axis: int, default: int) -> int:
-    for obj in value or ():
-        if isinstance(obj, Tensor):
-            shape = arrived(obj.shape)
-            if shape is not None and -len(shape) <= axis < len(shape) and shape[axis] >= 0:
-                return shape[axis]
-    return default
+def _differentiated(work: Work, gradients: float) -> Work:
+    """The work with so many walks back over it: what a tape records is done again, its Python code is not."""
+    times = costs.GRADIENT
+    return replace(
+        work,
+        dispatches=min(work.dispatches + costs.TAPE * gradients + costs.BACKWARD * work.taped, _MOST),
+        operations=times * work.operations,
+        elements=times * work.elements,
+        flops=times * work.flops,
+        nodes=times * work.nodes,
+        taped=times * work.taped,
+        guessed=times * work.guessed,
+    )

@@ -11,6 +11,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from hybridize.library.cost_table import COSTS
+
 EAGER_CALL: Final = 30.0
 EAGER_OPERATION: Final = 16.0
 GRAPH_CALL: Final = 200.0
@@ -18,126 +20,43 @@ GRAPH_OPERATION: Final = 2.0
 #: For each element that an operation writes; graphs reuse buffers and fuse from the second operation on.
 ELEMENT: Final = 3.1e-4
 FUSED: Final = 0.55
-#: For each multiplication and addition of a contraction (matrix products, convolutions): between the small products of
-#: the figures and the training steps measured there.
-FLOP: Final = 4e-6
+#: For each multiplication and addition of a contraction (matrix products, convolutions), on one core.
+FLOP: Final = 1.3e-5
 #: The same of a graph that XLA has compiled.
 COMPILED_CALL: Final = 170.0
 COMPILED_OPERATION: Final = 0.5
-COMPILED_FLOP: Final = 1e-5
+COMPILED_FLOP: Final = 1.7e-5
 
-#: What an optimizer does once and for each variable: eagerly (between gradient descent and Adam), and in a graph.
-APPLY: Final = 20.0
-APPLY_VARIABLE: Final = 35.0
-GRAPH_APPLY_VARIABLE: Final = 8.0
+#: What an optimizer does once and for each variable, eagerly and in a graph: between gradient descent (17) and Adam (70)
+#: where the class is not known. It writes each element of the weights a few times.
+APPLY: Final = 40.0
+APPLY_VARIABLE: Final = 45.0
+GRAPH_APPLY_VARIABLE: Final = 17.0
+APPLY_WRITES: Final = 6.0
+_APPLY_VARIABLES: Final = {"SGD": 17.0, "Adam": 70.0, "AdamW": 75.0, "Nadam": 75.0, "Adamax": 60.0}
 #: The first call of a graph: once, and for each operation; an update of a variable is several.
 TRACE: Final = 15_000.0
 TRACE_OPERATION: Final = 400.0
 TRACE_VARIABLE: Final = 30.0
-#: Forward and backward, in units of forward.
+#: Forward and backward, in units of forward: of the operations of a graph, their elements and multiplications.
 GRADIENT: Final = 3.0
+#: What recording and walking back cost eagerly: once, and for each operation of the forward pass. Python code of layers
+#: does not run again.
+TAPE: Final = 15.0
+BACKWARD: Final = 3.3
+#: Dispatches of the call of a model of the library, besides its layers; dispatches and operations where they are not known.
+MODEL_CALL: Final = 15.0
+UNKNOWN_MODEL: Final = (60.0, 30.0)
 #: How often a loop runs whose length is not known; one over a dataset.
 ITERATIONS: Final = 10
 BATCHES: Final = 100
 #: The steps of a sequence of unknown length, and the operations of a recurrent cell.
 STEPS: Final = 20
 
-#: Where a call is worth much more eagerly than the operations that it runs.
-_DISPATCHES: Final[dict[str, float]] = {
-    "keras.Model": 8,
-    "keras.Sequential": 40,
-    "keras.layers.Layer": 4,
-    "keras.layers.Dense": 10,
-    "keras.layers.EinsumDense": 12,
-    "keras.layers.Embedding": 10,
-    "keras.layers.BatchNormalization": 50,
-    "keras.layers.LayerNormalization": 40,
-    "keras.layers.GroupNormalization": 40,
-    "keras.layers.MultiHeadAttention": 80,
-    "keras.layers.Dropout": 30,
-    "keras.layers.Conv2DTranspose": 30,
-    "keras.losses.": 28,
-    "keras.metrics.Mean": 20,
-    "keras.metrics.AUC": 80,
-    "keras.metrics.": 35,
-    "keras.layers.Conv": 12,
-    "keras.layers.SeparableConv": 20,
-    "keras.layers.DepthwiseConv": 15,
-    "keras.layers.": 6,
-    "tf.getitem": 5,
-    "tf.gather": 5,
-    "tf.reshape": 3,
-    "tf.one_hot": 5,
-    "tf.nn.moments": 12,
-    "tf.nn.conv": 6,
-    "tf.nn.sparse_softmax_cross_entropy_with_logits": 7,
-    "tf.nn.softmax_cross_entropy_with_logits": 7,
-    "tf.random.": 6,
-    "tf.random.Generator.": 25,
-}
-#: The longest beginning of a name counts.
-_BEGINNINGS: Final = sorted(
-    (name for name in _DISPATCHES if name.endswith((".", "Conv", "conv"))), key=len, reverse=True
-)
 #: A recurrent cell takes so many times the dispatches of its operations for each step.
-_RECURRENT_DISPATCHES: Final = 3.5
-_OPERATIONS: Final[dict[str, float]] = {
-    "keras.Model": 8,
-    "keras.Sequential": 30,
-    "keras.layers.Layer": 3,
-    "keras.layers.Dense": 4,
-    "keras.layers.EinsumDense": 5,
-    "keras.layers.Embedding": 2,
-    "keras.layers.BatchNormalization": 6,
-    "keras.layers.LayerNormalization": 8,
-    "keras.layers.GroupNormalization": 12,
-    "keras.layers.MultiHeadAttention": 30,
-    "keras.layers.Attention": 10,
-    "keras.layers.AdditiveAttention": 12,
-    "keras.layers.Activation": 2,
-    "keras.layers.Dropout": 3,
-    "keras.layers.SeparableConv2D": 7,
-    "tf.while_loop": 20,
-    "tf.map_fn": 20,
-    "tf.scan": 20,
-    "tf.foldl": 20,
-    "tf.foldr": 20,
-    "tf.vectorized_map": 20,
-    "tf.cond": 3,
-    "tf.einsum": 4,
-    "tf.tensordot": 5,
-    "tf.where": 2,
-    "tf.clip_by_global_norm": 20,
-    "tf.clip_by_value": 2,
-    "tf.nn.moments": 6,
-    "tf.nn.batch_normalization": 5,
-    "tf.nn.dropout": 6,
-    "tf.nn.nce_loss": 30,
-    "tf.nn.sampled_softmax_loss": 30,
-    "tf.nn.ctc_loss": 30,
-    "tf.nn.l2_normalize": 5,
-    "tf.math.l2_normalize": 5,
-    "tf.math.reduce_logsumexp": 8,
-    "tf.math.reduce_std": 6,
-    "tf.math.reduce_variance": 5,
-    "tf.one_hot": 1,
-    "tf.image.resize": 3,
-    "tf.random.normal": 3,
-    "tf.random.uniform": 3,
-    "tf.signal.stft": 10,
-}
-_PREFIXES: Final = (
-    ("keras.layers.Conv", 5.0),
-    ("keras.layers.DepthwiseConv", 5.0),
-    ("keras.layers.", 3.0),
-    ("keras.losses.", 6.0),
-    ("keras.metrics.", 6.0),
-    ("keras.initializers.", 2.0),
-    ("keras.optimizers.", 2.0),
-    ("tf.TensorSpec", 0.0),
-    ("tf.GradientTape", 0.0),
-    ("tf.io.", 1.0),
-)
+_RECURRENT_DISPATCHES: Final = 5.0
+#: How entries end that stand for all names that begin with them.
+_OPEN: Final = (".", "Conv", "conv", "Separable", "Depthwise", "Random", "Dropout", "Tape", "Spec")
 _NOTHING: Final = frozenset(
     "keras.backend.name_scope keras.backend.dtype tf.compat.dimension_value tf.group tf.dtypes.as_dtype "
     "keras.utils.standardize_dtype tf.name_scope tf.compat.v1.get_collection".split()
@@ -167,24 +86,32 @@ _LAYERS_WITH_WEIGHTS: Final = ("Dense", "Conv", "BatchNorm", "LayerNorm", "LSTM"
 
 
 @cache
-def operations(name: str) -> float:
-    """How many operations a call of this canonical name is worth."""
-    found = _OPERATIONS.get(name)
-    if found is not None:
-        return found
-    if name in _NOTHING or name.endswith((".serialize", ".deserialize", ".get_config")):
-        return 0.0
-    return next((weight for prefix, weight in _PREFIXES if name.startswith(prefix)), 1.0)
+def _table() -> dict[str, tuple[float, float]]:
+    rows = (line.split() for line in COSTS.splitlines())
+    return {name: (float(eager), float(graph)) for name, eager, graph in rows}
 
 
 @cache
+def _cost(name: str) -> tuple[float, float]:
+    """Dispatches and operations of a call: its own entry, else the longest beginning of its name that has one."""
+    table = _table()
+    found = table.get(name)
+    if found is not None:
+        return found
+    if name in _NOTHING or name.endswith((".serialize", ".deserialize", ".get_config")):
+        return 0.0, 0.0
+    beginnings = (name[:end] for end in range(len(name) - 1, len("tf."), -1))
+    return next((table[start] for start in beginnings if start.endswith(_OPEN) and start in table), (1.0, 1.0))
+
+
+def operations(name: str) -> float:
+    """How many operations a call of this canonical name is worth."""
+    return _cost(name)[1]
+
+
 def dispatches(name: str) -> float:
     """How many small operations an eager call of this canonical name takes as long as."""
-    found = _DISPATCHES.get(name)
-    if found is None:
-        beginning = next((start for start in _BEGINNINGS if name.startswith(start)), None)
-        found = _DISPATCHES[beginning] if beginning is not None else 0.0
-    return max(found, operations(name)) if operations(name) else 0.0
+    return _cost(name)[0]
 
 
 @cache
@@ -206,6 +133,35 @@ def variables(name: str) -> int:
         return found
     layer = name.removeprefix("keras.layers.")
     return 2 if layer is not name and layer.startswith(_LAYERS_WITH_WEIGHTS) else 0
+
+
+@cache
+def apply_variable(optimizer: str) -> float:
+    """The dispatches for each variable of an optimizer's eager step, by its class."""
+    return _APPLY_VARIABLES.get(optimizer.rpartition(".")[2], APPLY_VARIABLE)
+
+
+#: How much of n**3 a factorization of an n by n matrix multiplies.
+_CUBIC: Final = {
+    "tf.linalg.cholesky": 0.5,
+    "tf.linalg.inv": 2.0,
+    "tf.linalg.solve": 1.0,
+    "tf.linalg.det": 0.7,
+    "tf.linalg.logdet": 0.7,
+    "tf.linalg.slogdet": 0.7,
+    "tf.linalg.qr": 3.0,
+    "tf.linalg.eigh": 15.0,
+    "tf.linalg.svd": 30.0,
+    "tf.linalg.expm": 20.0,
+    "tf.linalg.cholesky_solve": 2.0,
+    "tf.linalg.triangular_solve": 1.0,
+}
+
+
+@cache
+def cubic(name: str) -> float:
+    """How many multiplications a call is worth for each element of its first argument and column of it."""
+    return _CUBIC.get(name, 0.0)
 
 
 @cache
@@ -255,6 +211,11 @@ def graph_time(count: float, elements: float, flops: float) -> float:
     """Microseconds of one call as a graph of so many operations, once it is traced."""
     fused = FUSED + (1 - FUSED) / max(count, 1.0)
     return GRAPH_CALL + GRAPH_OPERATION * count + ELEMENT * fused * elements + FLOP * flops
+
+
+def computing_time(elements: float, flops: float) -> float:
+    """Microseconds that so much takes in itself, without any dispatch."""
+    return ELEMENT * elements + FLOP * flops
 
 
 def compiled_time(count: float, elements: float, flops: float) -> float:

@@ -1,0 +1,176 @@
+"""The library operations that an instruction runs on tensors, and how much each computes."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Final
+
+from hybridize.domain.objects import Bound, Lib, LibInst, Obj, Tensor, Value
+from hybridize.domain.tensors import SYMBOLIC, Shape, arrived
+from hybridize.flow.frames import Frame
+from hybridize.library import costs
+from hybridize.library.keras import sizes
+from hybridize.program.ir import Instr, Op
+from hybridize.records import dataclass, replace
+
+#: What a tensor of unknown shape counts as, and one that a convolution gives.
+_ELEMENTS: Final = 1000.0
+_IMAGES: Final = 3e5
+_FEATURES: Final = 32
+_KERNEL: Final = 9.0
+_SYMBOLIC_KINDS: Final = frozenset({SYMBOLIC})
+_METHODS: Final = {
+    "gradient": "tf.GradientTape.gradient",
+    "apply_gradients": "keras.optimizers.Optimizer.apply_gradients",
+    "minimize": "keras.optimizers.Optimizer.minimize",
+}
+_MODEL: Final = "keras.Sequential"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call: `layer` is the library's object that is called, `owner` the class of the one whose method is.
+
+    `share` is how likely it is this one of several. `model` is a model of the library, whose layers come on top;
+    `guessed` says that elements and multiplications rest on sizes that are not known.
+    """
+
+    name: str
+    layer: LibInst | None = None
+    owner: str = ""
+    share: float = 1.0
+    dispatches: float = 0.0
+    operations: float = 0.0
+    nodes: float = 0.0
+    elements: float = 0.0
+    flops: float = 0.0
+    variables: float = 0.0
+    weights: float = 0.0
+    guessed: bool = False
+    model: LibInst | None = None
+
+
+def operations(frame: Frame, instr: Instr) -> list[Operation]:
+    """The operations that an instruction of a function runs."""
+    result = frame.vals[instr[1]] if instr[1] >= 0 else None
+    arguments = _arguments(frame, instr)
+    return [own(found, result, arguments[0] if arguments else None, arguments) for found in _named(frame, instr)]
+
+
+def symbolic(frame: Frame, instr: Instr) -> bool:
+    """Whether an instruction gives symbolic tensors of Keras: a part of a functional model."""
+    value = frame.vals[instr[1]] if instr[1] >= 0 else None
+    return any(isinstance(o, Tensor) and o.kind in _SYMBOLIC_KINDS for o in value or ())
+
+
+def _named(frame: Frame, instr: Instr) -> list[Operation]:
+    if instr[0] == Op.CALL:
+        return _called(frame, instr)
+    value = frame.vals[instr[1]] if instr[1] >= 0 else None
+    is_tensor = any(isinstance(o, Tensor) and o.kind != "ndarray" for o in value or ())
+    if not is_tensor:
+        return []
+    return [Operation("tf.getitem" if instr[0] == Op.ITEM else f"tf.math.{instr[2]}")]
+
+
+def _called(frame: Frame, instr: Instr) -> list[Operation]:
+    noted = frame.ops[instr[-1]]
+    value = frame.vals[instr[2]] or ()
+    layers = [o for o in value if isinstance(o, LibInst)]
+    for obj in value:
+        if isinstance(obj, Lib):
+            return [Operation(obj.name)] if obj.name.startswith(("tf.", "keras.")) else []
+        if isinstance(obj, LibInst):
+            return [Operation(_class(o), o, share=1 / len(layers)) for o in layers]
+        if isinstance(obj, Bound) and isinstance(obj.func, str):
+            owner = obj.receiver.cls if isinstance(obj.receiver, LibInst) else ""
+            name = obj.func.rpartition(":")[2]
+            if noted.endswith(f".{name}"):
+                return [Operation(noted, owner=owner)]
+            # Several calls of one chain share a position, which notes only the last.
+            named = name in _METHODS or isinstance(obj.receiver, Tensor)
+            return [Operation(_METHODS.get(name, f"tf.{name}"), owner=owner)] if named else []
+    return [Operation(noted)] if noted.startswith("keras.") else []
+
+
+def _class(obj: Obj) -> str:
+    assert isinstance(obj, LibInst)
+    return _MODEL if obj.cls == "keras.Model" else obj.cls
+
+
+def _arguments(frame: Frame, instr: Instr) -> list[Value | None]:
+    """The values that an operation gets, by position."""
+    if instr[0] == Op.CALL:
+        return [frame.vals[slot] for slot, starred in instr[3] if not starred]
+    return [frame.vals[slot] for slot in instr[3:-1]] if instr[0] == Op.BINARY else []
+
+
+def own(
+    operation: Operation, result: Value | None, given: Value | None, arguments: list[Value | None] | None = None
+) -> Operation:
+    """The operation with what it costs, by its result and its first argument."""
+    name = operation.name
+    count = nodes = costs.operations(name)
+    dispatches = costs.dispatches(name)
+    if costs.per_step(name):
+        shape = _shape(given)
+        steps = shape[1] if shape is not None and len(shape) > 1 and shape[1] >= 0 else costs.STEPS
+        count += steps * costs.per_step(name)
+        nodes += 2 * costs.per_step(name)  # one step, in a loop
+        dispatches += steps * costs.step_dispatches(name)
+    costed = replace(operation, dispatches=dispatches, operations=count, nodes=nodes, variables=costs.variables(name))
+    if operation.layer is not None and name == _MODEL:
+        # Its layers are what costs.
+        return replace(costed, dispatches=costs.MODEL_CALL, operations=0.0, nodes=0.0, variables=0.0, model=operation.layer)
+    if operation.layer is not None and sizes.is_layer(operation.layer):
+        return _layer(costed, operation.layer, given)
+    return _sized(costed, result, given, arguments or [])
+
+
+def _layer(costed: Operation, layer: LibInst, given: Value | None) -> Operation:
+    size = sizes.size_of(layer, _shape(given))
+    inner = [sizes.size_of(each) for each, _ in sizes.inside(layer) if sizes.is_layer(each)]
+    written = size.written + sum(each.written for each in inner)
+    flops = size.flops + sum(each.flops for each in inner)
+    weights = size.weights + sum(each.weights for each in inner)
+    return replace(costed, elements=written, flops=flops, weights=weights, guessed=size.guessed)
+
+
+def _sized(
+    costed: Operation, result: Value | None, given: Value | None, arguments: list[Value | None]
+) -> Operation:
+    name = costed.name
+    convolves = costs.contraction(name) > 1
+    shape = _shape(result)
+    known = shape is not None and all(dim >= 0 for dim in shape)
+    if convolves and shape is None:
+        written = _IMAGES
+    elif shape is None:
+        written = _ELEMENTS if _is_tensor(result) else 0.0
+    else:
+        written = float(prod(sizes.filled(shape, 0)))
+    flops = 0.0
+    if convolves:
+        kernel = _shape(arguments[1]) if len(arguments) > 1 else None
+        flops = written * (prod(kernel[:-1]) if kernel and min(kernel) >= 0 else _KERNEL * _last(given))
+    elif costs.contraction(name):
+        flops = written * _last(given)
+    elif costs.cubic(name):
+        matrix = sizes.filled(_shape(given), 2)
+        flops = costs.cubic(name) * prod(matrix) * matrix[-1]
+    return replace(costed, elements=written, flops=flops, guessed=not known and written > 0)
+
+
+def _is_tensor(value: Value | None) -> bool:
+    return any(isinstance(o, Tensor) for o in value or ())
+
+
+def _shape(value: Value | None) -> Shape:
+    """The shape of the first tensor in a value, as it arrives."""
+    return next((arrived(o.shape) for o in value or () if isinstance(o, Tensor)), None)
+
+
+def _last(value: Value | None) -> int:
+    """The size of the last dim of a tensor."""
+    shape = _shape(value)
+    return shape[-1] if shape and shape[-1] >= 0 else _FEATURES

@@ -1,0 +1,232 @@
+"""How much Keras layers compute: elements written, multiplications and weights, by their settings and what they are
+called with. What is not known is filled with a small size, and said to be a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Final
+
+from hybridize.domain.objects import Container, LibInst, Lit, Obj, Tensor, Tup, Value
+from hybridize.domain.tensors import Shape, arrived
+from hybridize.library.keras.models import BUILT
+from hybridize.records import dataclass
+
+#: What an unknown dim counts as: the first (examples), the last (channels, features), one between (a side of an image,
+#: the steps of a sequence).
+EXAMPLES: Final = 16
+FEATURES: Final = 32
+SIDE: Final = 32
+STEPS: Final = 20
+#: The dims of what layers get where not even their number is known.
+_RANKS: Final = {"1D": 3, "2D": 4, "3D": 5}
+_GATES: Final = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1, "ConvLSTM2D": 4}
+_PREFIX: Final = "keras.layers."
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One call of a layer: elements written, multiplications, elements of its weights; whether sizes are `guessed`."""
+
+    written: float
+    flops: float = 0.0
+    weights: float = 0.0
+    guessed: bool = False
+
+
+Dims = tuple[int, ...]
+
+
+class _Layer:
+    """A layer's constant settings, and the dims of its input without unknown ones."""
+
+    __slots__ = ("guessed", "input", "name", "obj")
+
+    def __init__(self, obj: LibInst, given: Shape) -> None:
+        self.obj = obj
+        self.name = obj.cls.removeprefix(_PREFIX)
+        shape = given if given is not None else _built(obj)
+        self.guessed = shape is None or any(dim < 0 for dim in shape)
+        self.input = filled(shape, next((n for end, n in _RANKS.items() if self.name.endswith(end)), 2))
+
+    def number(self, name: str, default: int) -> int:
+        """An int among the settings."""
+        numbers = self._numbers(name)
+        return numbers[0] if numbers else default
+
+    def window(self, name: str, default: int) -> Dims:
+        """One number for each spatial dim."""
+        rank = max(len(self.input) - 2, 0)
+        numbers = self._numbers(name) or (default,)
+        return numbers if len(numbers) == rank else numbers[:1] * rank
+
+    def _numbers(self, name: str) -> Dims:
+        cell = self.obj.fields.get(name)
+        for obj in cell.value if cell is not None else ():
+            if isinstance(obj, Lit) and isinstance(obj.const, int):
+                return (obj.const,)
+            if isinstance(obj, (Tup, Container)):
+                parts = obj.items if isinstance(obj, Tup) else [c.value for c in obj.fields.values()]
+                found = [o.const for part in parts for o in part if isinstance(o, Lit) and isinstance(o.const, int)]
+                if found:
+                    return tuple(found)
+        return ()
+
+
+def filled(shape: Shape, rank: int) -> Dims:
+    """The dims with sizes in the place of unknown ones; `rank` dims where their number is not known."""
+    if shape is None:
+        shape = (-1,) * rank
+    last = len(shape) - 1
+    side = SIDE if len(shape) > 3 else STEPS
+    return tuple(
+        dim if dim >= 0 else EXAMPLES if i == 0 else FEATURES if i == last else side for i, dim in enumerate(shape)
+    )
+
+
+def _built(obj: LibInst) -> Shape:
+    cell = obj.fields.get(BUILT)
+    shapes = {arrived(o.shape) for o in (cell.value if cell is not None else ()) if isinstance(o, Tensor)}
+    return shapes.pop() if len(shapes) == 1 else None
+
+
+def _strided(it: _Layer) -> float:
+    """The positions that a window is laid on: examples times those of each spatial dim."""
+    steps = zip(it.input[1:-1], it.window("strides", 1), strict=True)
+    return it.input[0] * prod(-(-dim // max(stride, 1)) for dim, stride in steps)
+
+
+def _dense(it: _Layer) -> Size:
+    units = it.number("units", FEATURES)
+    weights = it.input[-1] * units
+    positions = prod(it.input[:-1])
+    return Size(positions * units, positions * weights, weights + units)
+
+
+def _conv(it: _Layer) -> Size:
+    filters = it.number("filters", FEATURES)
+    weights = prod(it.window("kernel_size", 3)) * it.input[-1] * filters / it.number("groups", 1)
+    positions = _strided(it)
+    return Size(positions * filters, positions * weights, weights + filters)
+
+
+def _transposed(it: _Layer) -> Size:
+    filters = it.number("filters", FEATURES)
+    weights = prod(it.window("kernel_size", 3)) * it.input[-1] * filters
+    positions = it.input[0] * prod(it.input[1:-1])
+    return Size(positions * prod(it.window("strides", 1)) * filters, positions * weights, weights + filters)
+
+
+def _depthwise(it: _Layer) -> Size:
+    channels = it.input[-1] * it.number("depth_multiplier", 1)
+    weights = prod(it.window("kernel_size", 3)) * channels
+    return Size(_strided(it) * channels, _strided(it) * weights, weights + channels)
+
+
+def _separable(it: _Layer) -> Size:
+    first, filters = _depthwise(it), it.number("filters", FEATURES)
+    mixing = it.input[-1] * it.number("depth_multiplier", 1) * filters
+    positions = _strided(it)
+    return Size(first.written + positions * filters, first.flops + positions * mixing, first.weights + mixing)
+
+
+def _pooling(it: _Layer) -> Size:
+    windows = it.window("strides", it.number("pool_size", 2))
+    return Size(prod(it.input) / max(prod(windows), 1))
+
+
+def _global(it: _Layer) -> Size:
+    return Size(it.input[0] * it.input[-1])
+
+
+def _embedding(it: _Layer) -> Size:
+    size = it.number("output_dim", FEATURES)
+    return Size(prod(it.input) * size, 0.0, it.number("input_dim", 1000) * size)
+
+
+def _recurrent(it: _Layer) -> Size:
+    units = it.number("units", FEATURES)
+    weights = (it.input[-1] + units) * units * _GATES.get(it.name, 1)
+    steps = it.input[0] * it.input[1] if len(it.input) > 2 else EXAMPLES * STEPS
+    # Each step writes its gates and its state.
+    return Size(steps * units * (2 * _GATES.get(it.name, 1) + 2), steps * weights, weights)
+
+
+def _attention(it: _Layer) -> Size:
+    wide = it.number("num_heads", 1) * it.number("key_dim", FEATURES)
+    examples, length = (it.input[0], it.input[1]) if len(it.input) > 2 else (EXAMPLES, STEPS)
+    weights = 4 * it.input[-1] * wide
+    scores = examples * length * length
+    written = 4 * examples * length * wide + 3 * scores * it.number("num_heads", 1)
+    return Size(written, examples * length * weights + 2 * scores * wide, weights)
+
+
+def _normalization(it: _Layer) -> Size:
+    return Size(3 * prod(it.input), 0.0, 4 * it.input[-1])
+
+
+def _same(it: _Layer) -> Size:
+    return Size(prod(it.input))
+
+
+#: The first that a layer's class begins with.
+_RULES: Final[tuple[tuple[str, Callable[[_Layer], Size]], ...]] = (
+    ("Dense", _dense),
+    ("EinsumDense", _dense),
+    ("ConvLSTM", _recurrent),
+    ("Conv1DTranspose", _transposed),
+    ("Conv2DTranspose", _transposed),
+    ("Conv3DTranspose", _transposed),
+    ("Conv", _conv),
+    ("DepthwiseConv", _depthwise),
+    ("SeparableConv", _separable),
+    ("MaxPool", _pooling),
+    ("AveragePool", _pooling),
+    ("Global", _global),
+    ("Embedding", _embedding),
+    ("LSTM", _recurrent),
+    ("GRU", _recurrent),
+    ("SimpleRNN", _recurrent),
+    ("MultiHeadAttention", _attention),
+    ("BatchNormalization", _normalization),
+    ("LayerNormalization", _normalization),
+    ("GroupNormalization", _normalization),
+)
+
+
+def size_of(layer: LibInst, given: Shape = None) -> Size:
+    """The size of a call with a tensor of this shape; of the shapes that were seen where it is not known."""
+    it = _Layer(layer, given)
+    rule = next((rule for start, rule in _RULES if it.name.startswith(start)), _same)
+    found = rule(it)
+    return Size(found.written, found.flops, found.weights, it.guessed)
+
+
+def is_layer(obj: Obj) -> bool:
+    """Whether an object is a layer of the library, and no model."""
+    return isinstance(obj, LibInst) and obj.cls.startswith(_PREFIX)
+
+
+def inside(model: LibInst) -> Iterator[tuple[LibInst, float]]:
+    """The layers that a `Sequential` or a wrapper runs, each with how often."""
+    for name in ("$layers", "layer", "forward_layer", "backward_layer"):
+        cell = model.fields.get(name)
+        for obj in cell.value if cell is not None else ():
+            yield from _held(obj, 1.0)
+
+
+#: So often a layer counts of which several are made at one place, in a list whose length is not known.
+_SEVERAL: Final = 3.0
+
+
+def _held(obj: Obj, share: float) -> Iterator[tuple[LibInst, float]]:
+    if isinstance(obj, LibInst):
+        yield obj, share
+    elif isinstance(obj, (Container, Tup)):
+        parts: list[Value] = list(obj.items) if isinstance(obj, Tup) else [c.value for c in obj.fields.values()]
+        for part in parts:
+            for each in part:
+                yield from _held(each, share / max(len(part), 1))
+        rest = obj.rest.value if isinstance(obj, Container) and obj.rest is not None else ()
+        for each in rest:
+            yield from _held(each, share * _SEVERAL)
