@@ -22,7 +22,9 @@ from hybridize.records import dataclass, replace
 SKIPPED: Final = frozenset({"build", "class", "callback", "host", "construction"})
 _MOST: Final = 1e9
 #: What rests on guessed sizes may take so many times as long.
-_GUESS: Final = 3.0
+_GUESS: Final = 2.0
+#: What is called and not known computes, for all we know, this share of what is known; that gains nothing.
+_UNKNOWN: Final = 0.3
 #: Models that are made by others and come whole (`keras.applications`): dispatches, operations, multiplications, weights.
 _READY: Final = (3000.0, 800.0, 4e9, 1e7, 150.0)
 _READY_NAMES: Final = "keras.applications."
@@ -109,8 +111,8 @@ class Work:
 
     @property
     def cautious(self) -> float:
-        """What may be expected at least: where sizes are not known they may be larger, and leave less to gain."""
-        more = (_GUESS - 1) * self.guessed
+        """What may be expected at least: sizes and calls that are not known may take longer, and leave less to gain."""
+        more = (_GUESS - 1) * self.guessed + (_UNKNOWN * self.eager if self.unknown else 0.0)
         return min(self.benefit, (self.eager + more) / (self.graph + more))
 
 

@@ -9,7 +9,7 @@ from hybridize.domain.objects import Container, Lib, Lit, Stream, Tensor, Tup
 from hybridize.domain.tensors import arrived
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
-from hybridize.library.costs import BATCHES, ITERATIONS
+from hybridize.library.costs import BATCHES, HELD, ITERATIONS
 from hybridize.program.index import index_of
 from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
 
@@ -129,7 +129,10 @@ class Counts:
 
     def _trip(self, frame: Frame, loop: Loop) -> float:
         trip = self._known_trip(frame, loop)
-        return ITERATIONS if trip is None else trip
+        if trip is not None:
+            return trip
+        held = frame.vals[loop.iterable] or () if loop.is_for and loop.iterable >= 0 else ()
+        return HELD if any(isinstance(o, Container) for o in held) else ITERATIONS
 
     def _known_trip(self, frame: Frame, loop: Loop) -> float | None:
         """How often a loop runs; None where that is not known."""

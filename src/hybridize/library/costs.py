@@ -16,7 +16,7 @@ from hybridize.library.cost_table import COSTS
 EAGER_CALL: Final = 30.0
 EAGER_OPERATION: Final = 16.0
 GRAPH_CALL: Final = 200.0
-GRAPH_OPERATION: Final = 2.0
+GRAPH_OPERATION: Final = 1.5
 #: For each element that an operation writes; graphs reuse buffers and fuse from the second operation on.
 ELEMENT: Final = 3.1e-4
 FUSED: Final = 0.55
@@ -35,8 +35,8 @@ GRAPH_APPLY_VARIABLE: Final = 17.0
 APPLY_WRITES: Final = 6.0
 _APPLY_VARIABLES: Final = {"SGD": 17.0, "Adam": 70.0, "AdamW": 75.0, "Nadam": 75.0, "Adamax": 60.0}
 #: The first call of a graph: once, and for each operation; an update of a variable is several.
-TRACE: Final = 15_000.0
-TRACE_OPERATION: Final = 400.0
+TRACE: Final = 20_000.0
+TRACE_OPERATION: Final = 700.0
 TRACE_VARIABLE: Final = 30.0
 #: Forward and backward, in units of forward: of the operations of a graph, their elements and multiplications.
 GRADIENT: Final = 3.0
@@ -47,8 +47,9 @@ BACKWARD: Final = 3.3
 #: Dispatches of the call of a model of the library, besides its layers; dispatches and operations where they are not known.
 MODEL_CALL: Final = 15.0
 UNKNOWN_MODEL: Final = (60.0, 30.0)
-#: How often a loop runs whose length is not known; one over a dataset.
+#: How often a loop runs whose length is not known; one over a list (of layers, mostly); one over a dataset.
 ITERATIONS: Final = 10
+HELD: Final = 4
 BATCHES: Final = 100
 #: The steps of a sequence of unknown length, and the operations of a recurrent cell.
 STEPS: Final = 20

@@ -12,12 +12,15 @@ from hybridize.domain.tensors import Shape, arrived
 from hybridize.library.keras.models import BUILT
 from hybridize.records import dataclass
 
-#: What an unknown dim counts as: the first (examples), the last (channels, features), one between (a side of an image,
-#: the steps of a sequence).
+#: What an unknown dim counts as: the first (examples, of images fewer), the last (channels, features), one between (the
+#: steps of a sequence; a side of an image, which shrinks as channels grow: their product stays about the same).
 EXAMPLES: Final = 16
+IMAGES: Final = 8
 FEATURES: Final = 32
-SIDE: Final = 32
 STEPS: Final = 20
+_SIDE_TIMES_CHANNELS: Final = 512
+_LEAST_SIDE: Final = 4
+_MOST_SIDE: Final = 32
 #: The dims of what layers get where not even their number is known.
 _RANKS: Final = {"1D": 3, "2D": 4, "3D": 5}
 _GATES: Final = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1, "ConvLSTM2D": 4}
@@ -47,7 +50,9 @@ class _Layer:
         self.name = obj.cls.removeprefix(_PREFIX)
         shape = given if given is not None else _built(obj)
         self.guessed = shape is None or any(dim < 0 for dim in shape)
-        self.input = filled(shape, next((n for end, n in _RANKS.items() if self.name.endswith(end)), 2))
+        self.input: Dims = ()
+        rank = next((n for end, n in _RANKS.items() if end in self.name), 2)
+        self.input = filled(shape, rank, self.number("filters", 0))
 
     def number(self, name: str, default: int) -> int:
         """An int among the settings."""
@@ -73,14 +78,19 @@ class _Layer:
         return ()
 
 
-def filled(shape: Shape, rank: int) -> Dims:
-    """The dims with sizes in the place of unknown ones; `rank` dims where their number is not known."""
+def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:
+    """The dims with sizes in the place of unknown ones; `rank` dims where their number is not known.
+
+    `wide` are the channels that a layer makes of its input's.
+    """
     if shape is None:
         shape = (-1,) * rank
     last = len(shape) - 1
-    side = SIDE if len(shape) > 3 else STEPS
+    channels = max(shape[-1] if shape and shape[-1] >= 0 else FEATURES, wide)
+    side = max(_LEAST_SIDE, min(_MOST_SIDE, _SIDE_TIMES_CHANNELS // max(channels, 1))) if last > 2 else STEPS
+    examples = IMAGES if last > 2 else EXAMPLES
     return tuple(
-        dim if dim >= 0 else EXAMPLES if i == 0 else FEATURES if i == last else side for i, dim in enumerate(shape)
+        dim if dim >= 0 else examples if i == 0 else FEATURES if i == last else side for i, dim in enumerate(shape)
     )
 
 
