@@ -106,7 +106,9 @@ def cpu(function: Callable[[], Any]) -> float:
 def relative(function: Callable[[], Any], unit: Callable[[], Any], rounds: int = ROUNDS) -> float:
     """How many times as long a call takes as the unit."""
     function()
-    return statistics.median(cpu(function) / max(statistics.median(cpu(unit) for _ in range(5)), 1e-9) for _ in range(rounds))
+    return statistics.median(
+        cpu(function) / max(statistics.median(cpu(unit) for _ in range(5)), 1e-9) for _ in range(rounds)
+    )
 
 
 def prepared(text: str, names: dict[str, Any]) -> Callable[[], Any]:
@@ -186,7 +188,10 @@ def main() -> int:
             pairs = [(names["a"], v) for v in variables]
             apply = lambda o=optimizer, p=pairs: o.apply_gradients(p)  # noqa: E731
             apply()
-            print(f"{relative(apply, unit, 15):7.1f} {operations(apply):6}          {name} of {size} variables", flush=True)
+            print(
+                f"{relative(apply, unit, 15):7.1f} {operations(apply):6}          {name} of {size} variables",
+                flush=True,
+            )
     return 0
 
 

@@ -121,7 +121,9 @@ def own(
     costed = replace(operation, dispatches=dispatches, operations=count, nodes=nodes, variables=costs.variables(name))
     if operation.layer is not None and name == _MODEL:
         # Its layers are what costs.
-        return replace(costed, dispatches=costs.MODEL_CALL, operations=0.0, nodes=0.0, variables=0.0, model=operation.layer)
+        return replace(
+            costed, dispatches=costs.MODEL_CALL, operations=0.0, nodes=0.0, variables=0.0, model=operation.layer
+        )
     if operation.layer is not None and sizes.is_layer(operation.layer):
         return _layer(costed, operation.layer, given)
     return _sized(costed, result, given, arguments or [])
@@ -136,9 +138,7 @@ def _layer(costed: Operation, layer: LibInst, given: Value | None) -> Operation:
     return replace(costed, elements=written, flops=flops, weights=weights, guessed=size.guessed)
 
 
-def _sized(
-    costed: Operation, result: Value | None, given: Value | None, arguments: list[Value | None]
-) -> Operation:
+def _sized(costed: Operation, result: Value | None, given: Value | None, arguments: list[Value | None]) -> Operation:
     name = costed.name
     convolves = costs.contraction(name) > 1
     shape = _shape(result)

@@ -1,4 +1,4 @@
-"""What single calls cost beside `a + b`: dispatches of an eager one, operations of a graph; what is not here is one each.
+"""What single calls cost beside `a + b`: dispatches of an eager one, operations of a graph; of all others one each.
 
 Measured by `benchmarks/measure_costs.py` under TensorFlow 2.15 and 2.21; of Keras, which differs by two (2 is the
 faster), the geometric mean. A name that ends in a dot, or that is no whole word, stands for all that begin with it.

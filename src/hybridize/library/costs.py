@@ -1,9 +1,9 @@
-"""What calls cost, in microseconds: the figures of semantics.md ("Cost-model numbers") as a model that reproduces them.
+"""What calls cost, in microseconds: figures of single calls as a model of whole functions.
 
 Eagerly every operation is dispatched from Python; in a graph only the call is, and its operations cost little more than
 what they compute. The unit of `dispatches` is one small dispatched operation (`a + b`): a Keras layer is many, because
 the Python code of its `__call__` counts as well. `operations` are those of the graph. They were measured by single
-calls beside that of `a + b`, in one process, with Keras 2.15 (the figures here) and Keras 3.15 (about twice as many).
+calls beside that of `a + b`, in one process (cost_table.py).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ COMPILED_CALL: Final = 170.0
 COMPILED_OPERATION: Final = 0.5
 COMPILED_FLOP: Final = 1.7e-5
 
-#: What an optimizer does once and for each variable, eagerly and in a graph: between gradient descent (17) and Adam (70)
-#: where the class is not known. It writes each element of the weights a few times.
+#: What an optimizer does once and for each variable, eagerly and in a graph: between gradient descent and Adam where the
+#: class is not known. It writes each element of the weights a few times.
 APPLY: Final = 40.0
 APPLY_VARIABLE: Final = 45.0
 GRAPH_APPLY_VARIABLE: Final = 17.0
@@ -44,7 +44,7 @@ GRADIENT: Final = 3.0
 #: does not run again.
 TAPE: Final = 15.0
 BACKWARD: Final = 3.3
-#: Dispatches of the call of a model of the library, besides its layers; dispatches and operations where they are not known.
+#: Dispatches of the call of a model of the library, besides its layers; with the operations, where they are not known.
 MODEL_CALL: Final = 15.0
 UNKNOWN_MODEL: Final = (60.0, 30.0)
 #: How often a loop runs whose length is not known; one over a list (of layers, mostly); one over a dataset.
