@@ -32,6 +32,6 @@ def train_batch(tokens, tags):
 if __name__ == "__main__":
     tokens = tf.random.uniform([320, 30], maxval=5000, dtype=tf.int32)
     tags = tf.random.uniform([320, 30], maxval=17, dtype=tf.int32)
-    for epoch in range(10):
+    for _ in range(10):
         for x, y in tf.data.Dataset.from_tensor_slices((tokens, tags)).batch(32):
             train_batch(x, y)

@@ -1,4 +1,4 @@
-"""Metrics written with TensorFlow. Timed: confusion, f1_score, mean_iou, psnr, top_k_accuracy, auc_like, correlation."""
+"""Metrics of models. Timed: confusion, f1_score, mean_iou, psnr, top_k_accuracy, auc_like, correlation."""
 
 import tensorflow as tf
 

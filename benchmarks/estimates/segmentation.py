@@ -32,7 +32,7 @@ class UNet(tf.keras.Model):
         self.out = tf.keras.layers.Conv2D(1, 1, activation="sigmoid")
         self.pool = tf.keras.layers.MaxPool2D()
 
-    def call(self, inputs):
+    def call(self, inputs, training=False):
         a = self.down1(inputs)
         b = self.down2(self.pool(a))
         c = self.bottom(self.pool(b))
