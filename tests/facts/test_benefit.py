@@ -1,0 +1,84 @@
+"""The expected benefit: what layers compute, what is inside of models, and how careful guesses are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.facts.benefit import Work
+
+STEP = """
+optimizer = tf.keras.optimizers.SGD(0.1)
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(x) - y) ** 2)
+    grads = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(grads, model.trainable_variables))
+"""
+
+
+def benefit(source: str, tmp_path: Path, name: str = "step") -> float:
+    """The benefit of a function of a program."""
+    (tmp_path / "program.py").write_text("import tensorflow as tf\nK = tf.keras.layers\n" + source)
+    report = analyze([tmp_path], Config(all_safe=True))
+    (found,) = [f.decision.benefit for f in report.functions if f.facts.qualname == name]
+    assert found is not None
+    return found
+
+
+def convolutions(side: str, examples: int = 8) -> str:
+    model = f"model = tf.keras.Sequential([K.Conv2D(64, 3), K.Conv2D(64, 3), K.Conv2D(1, 1)])\n{STEP}"
+    shape = f"[{examples}, {side}, {side}, 3]"
+    return f"{model}for i in range(100):\n    step(tf.ones({shape}), tf.ones([1]))\n"
+
+
+def test_where_convolutions_dominate_little_is_gained(tmp_path: Path) -> None:
+    small = benefit(convolutions("8"), tmp_path)
+    large = benefit(convolutions("256"), tmp_path)
+    assert small > 4
+    assert 1 < large < 1.2
+
+
+def test_images_of_unknown_size_promise_little(tmp_path: Path) -> None:
+    model = f"model = tf.keras.Sequential([K.Conv2D(64, 3), K.Conv2D(64, 3), K.Conv2D(1, 1)])\n{STEP}"
+    assert 1.5 < benefit(model.replace("x, y)", "x: tf.Tensor, y: tf.Tensor)", 1), tmp_path) < 4
+
+
+def test_the_layers_of_a_functional_model_count_where_it_is_called(tmp_path: Path) -> None:
+    model = """
+def make():
+    inputs = tf.keras.Input((128, 128, 3))
+    x = K.Conv2D(64, 3)(inputs)
+    return tf.keras.Model(inputs, K.Conv2D(64, 3)(x))
+model = make()
+"""
+    calls = "for i in range(100):\n    step(tf.ones([8, 128, 128, 3]), tf.ones([1]))\n"
+    assert benefit(model + STEP + calls, tmp_path) < 1.5
+
+
+def test_a_graph_that_is_called_keeps_what_it_computes(tmp_path: Path) -> None:
+    source = """
+w = tf.Variable(tf.ones([2048, 2048]))
+@tf.function
+def inner(x):
+    return tf.matmul(tf.matmul(x, w), w)
+def outer(x):
+    return inner(x) + 1.0
+for i in range(100):
+    outer(tf.ones([2048, 2048]))
+"""
+    assert benefit(source, tmp_path, "outer") == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_guess_is_shown_with_care() -> None:
+    known = Work(dispatches=100, operations=100, elements=1e6)
+    guessed = Work(dispatches=100, operations=100, elements=1e6, guessed=1000.0)
+    unknown = Work(dispatches=100, operations=100, elements=1e6, unknown=True)
+    assert known.cautious == known.benefit
+    assert 1 < guessed.cautious < known.benefit
+    assert 1 < unknown.cautious < known.benefit
+    # Nor is a loss made less by what is not known.
+    assert Work(dispatches=1, operations=1, guessed=1e6).cautious < 1
