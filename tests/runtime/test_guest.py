@@ -283,6 +283,16 @@ def differences(one: object, two: object) -> list[tuple[str, float | None]]:
     return [(d.path + d.place, d.error) for d in COMPARISON.compare("r", describe(one), describe(two))]
 
 
+def test_the_largest_difference_within_the_tolerances_is_kept() -> None:
+    comparison = Comparison(np, {"float32": 1e-5, "default": 1e-9, "python": 1e-6})
+    a = np.array([1.0, 100.0, np.nan], "float32")
+    for change in (1e-4, 5e-4):
+        assert not list(comparison.compare("r", *map(DESCRIBER.describe, (a, a + np.float32(change)))))
+    relative, absolute = comparison.taken()
+    assert (relative, absolute) == (pytest.approx(5e-6, rel=0.1), pytest.approx(5e-4, rel=0.1))
+    assert comparison.taken() == (0.0, 0.0)
+
+
 def test_values_within_the_tolerance_of_their_dtype_are_the_same() -> None:
     a = np.array([1.0, 100.0], "float32")
     assert differences(a, a + np.array([1e-4, 0], "float32")) == []  # of the scale of the array

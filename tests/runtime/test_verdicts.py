@@ -50,6 +50,12 @@ def test_the_last_word_of_every_process_counts_and_the_worst_verdict(tmp_path: A
     assert g.objection == "not verified: not reached"
 
 
+def test_how_far_equal_numbers_are_apart_is_told(tmp_path: Any) -> None:
+    events = (told(1, largest=[2e-7, 4e-6]), told(1, pid=2, largest=[1e-7, 9e-6]))
+    _, g = judge(functions(tmp_path), Ended(0, 1.0, "exit", events))
+    assert (g.kind, g.largest) == ("equal", (2e-7, 4e-6))
+
+
 def test_kinds(tmp_path: Any) -> None:
     both = functions(tmp_path)
 

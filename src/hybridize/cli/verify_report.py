@@ -90,6 +90,9 @@ def _details(verdict: Verdict, shown: int) -> Iterator[str]:
         yield f"it calls {', '.join(f'`{name}`' for name in verdict.through)}, which may be the only cause"
     if verdict.kind == "random":
         yield one_line(f"random: {verdict.level}")
+    if verdict.kind == "equal" and verdict.largest[0]:
+        relative, absolute = verdict.largest
+        yield f"within the tolerance: differs by up to {relative:.2g} of the scale ({absolute:.2g})"
     if verdict.rounding:
         yield f"rounding: relative errors up to {verdict.rounding:.2g}, as the last digits of its inputs cause"
     if verdict.traces > 1 and (verdict.kind == "retraces" or verdict.causes):
@@ -193,6 +196,9 @@ def _function(verdict: Verdict) -> dict[str, Any]:
         "together": list(verdict.together),
         "random": verdict.level or None,
         "rounding": verdict.rounding or None,
+        "largest_difference": {"relative": verdict.largest[0], "absolute": verdict.largest[1]}
+        if verdict.largest[0]
+        else None,
         "not_compared": dict(verdict.skipped),
         "eager_seconds": verdict.eager_seconds,
         "graph_seconds": verdict.graph_seconds,

@@ -94,8 +94,8 @@ class Gains:
 
     def against(self, code: Code, work: Work) -> str | None:
         """Why the calls that are seen do not win back what tracing costs, in words; None where they do."""
-        if work.benefit < MARGIN and not work.updates:
-            return f"about {work.benefit:.1f} times faster as a graph: no more than the estimate may be wrong by"
+        if work.cautious < MARGIN and not work.updates:
+            return f"perhaps {work.cautious:.1f} times faster as a graph: no more than the estimate may be wrong by"
         if self.pays(code, work):
             return None
         often = self._often.get(code, 0.0)

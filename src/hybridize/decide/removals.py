@@ -46,6 +46,8 @@ from hybridize.source import Roles
 
 #: Eager operations may take so many times what the estimate says (Keras 3 against Keras 2, a slow machine).
 _DOUBT: Final = 2.0
+#: A graph that gains so much is said to gain, and not only to hold a loop that nobody can count.
+_CLEAR: Final = 1.5
 #: So large may be the tensors that an unknown caller passes, in elements.
 _LARGE: Final = 1e6
 _OPERATORS: Final = (Op.BINARY, Op.INPLACE, Op.UNARY)
@@ -97,11 +99,11 @@ class Removals:
             return status_of(facts, "graph-may-pay", f"{hidden.message}: what its graph is worth is unknown", (hidden,))
         retraces = report.decision.precondition == "P3"
         best = max(works, key=lambda work: work.benefit)
+        endless = None if all_safe else self._endless(frames)
+        if endless is not None and (best.benefit <= _CLEAR or retraces):
+            return status_of(facts, "graph-may-pay", f"{endless.message}: the graph may be much faster", (endless,))
         if best.benefit > 1 and not retraces:
             return status_of(facts, "graph-may-pay", f"{_counted(best)}: eager they take {_times(best)} as long")
-        endless = None if all_safe else self._endless(frames)
-        if endless is not None:
-            return status_of(facts, "graph-may-pay", f"{endless.message}: the graph may be much faster", (endless,))
         public = not all_safe and self._public.has(code)
         if public and any(_changes(frame.ret) for frame in frames):
             message = "other programs may call it, and use the tensors that its graph makes of what it returns"

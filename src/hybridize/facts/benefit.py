@@ -25,7 +25,7 @@ _MOST: Final = 1e9
 _GUESS: Final = 2.0
 #: What is called and not known computes, for all we know, this share of what is known; that gains nothing.
 _UNKNOWN: Final = 0.3
-#: Models of others that come whole (`keras.applications`): dispatches, operations, multiplications, weights.
+#: Models of others that come whole: dispatches, operations, multiplications, elements of weights, variables.
 _READY: Final = (3000.0, 800.0, 4e9, 1e7, 150.0)
 _READY_NAMES: Final = "keras.applications."
 #: Models are looked into so deeply: models of models, helpers that call layers.

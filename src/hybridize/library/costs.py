@@ -27,8 +27,8 @@ COMPILED_CALL: Final = 170.0
 COMPILED_OPERATION: Final = 0.5
 COMPILED_FLOP: Final = 1.7e-5
 
-#: What an optimizer does once and for each variable, eagerly and in a graph: between plain descent and Adam where the
-#: class is not known. It writes each element of the weights a few times.
+#: What an optimizer does once and for each variable, eagerly and in a graph: between gradient descent and Adam where
+#: the class is not known. It writes each element of the weights a few times.
 APPLY: Final = 40.0
 APPLY_VARIABLE: Final = 45.0
 GRAPH_APPLY_VARIABLE: Final = 17.0

@@ -84,6 +84,7 @@ class Verdict:
         through: ids of functions that it calls and that do something else themselves.
         skipped: why calls were not compared, with their numbers.
         rounding: the largest relative error that rounding explains.
+        largest: the largest difference within the tolerances, relative to the tensor's scale and absolute.
         eager_seconds, graph_seconds: median of calls in steady state; `trace_seconds`: the first one.
         rules: (code, name, message) of the findings that explain it.
         provisional: those of `through` may be the only cause: it was not seen without them for long enough.
@@ -107,6 +108,7 @@ class Verdict:
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     rounding: float = 0.0
+    largest: tuple[float, float] = (0.0, 0.0)
     eager_seconds: float | None = None
     graph_seconds: float | None = None
     trace_seconds: float = 0.0
@@ -223,6 +225,7 @@ def _verdict(
         skipped=skipped,
         notes=tuple(worst["notes"]),
         rounding=worst["rounding"],
+        largest=max(((e["largest"][0], e["largest"][1]) for e in events if "largest" in e), default=(0.0, 0.0)),
         eager_seconds=worst["eager_seconds"],
         graph_seconds=worst["graph_seconds"],
         trace_seconds=worst["trace_seconds"],

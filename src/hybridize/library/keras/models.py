@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -30,6 +30,7 @@ from hybridize.library.keras.settings import (
     settings_of_receiver,
     weight_dtype,
 )
+from hybridize.library.keras.sizes import BUILT
 from hybridize.library.operands import Impossible, Unsure, expand
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
@@ -40,9 +41,6 @@ LayerShape: TypeAlias = "Callable[[LayerCall], Shape]"
 LayerValue: TypeAlias = "Callable[[LayerCall], Value]"
 
 WeightRule: TypeAlias = "Callable[[LayerCall], Weights]"
-
-#: The fields under which an instance keeps what it was called with, and constructor arguments of unknown name.
-BUILT: Final = "$built"
 
 
 def layer(

@@ -9,9 +9,10 @@ from typing import Final
 
 from hybridize.domain.objects import Container, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.domain.tensors import Shape, arrived
-from hybridize.library.keras.models import BUILT
 from hybridize.records import dataclass
 
+#: The field under which an instance keeps what it was called with.
+BUILT: Final = "$built"
 #: What an unknown dim counts as: the first (examples, of images fewer), the last (channels, features), one between (the
 #: steps of a sequence; a side of an image, which shrinks as channels grow: their product stays about the same).
 EXAMPLES: Final = 16

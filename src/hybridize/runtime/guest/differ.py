@@ -8,6 +8,7 @@ from typing import Any
 from .values import ARRAYS, MISSING, Described, shown
 
 LIMIT = 30  # differences that are kept
+_LEAST_SCALE = 1e-3  # smaller numbers are compared as if they stood beside one of this size
 
 
 class Difference:
@@ -37,11 +38,20 @@ class Comparison:
     Args:
         numpy: the imported module.
         tolerances: relative ones by dtype; `python` and `default` for Python numbers and for other dtypes.
+
+    Attributes:
+        largest: the largest difference of arrays within the tolerances so far, relative to their scale and absolute.
     """
 
     def __init__(self, numpy: Any, tolerances: dict[str, float]) -> None:
         self._np = numpy
         self._tolerances = tolerances
+        self.largest = (0.0, 0.0)
+
+    def taken(self) -> tuple[float, float]:
+        """The largest difference so far, and begins anew."""
+        found, self.largest = self.largest, (0.0, 0.0)
+        return found
 
     def tolerance(self, dtype: str) -> float:
         """The relative tolerance of a dtype."""
@@ -99,6 +109,10 @@ class Comparison:
         if error is None or error > self.tolerance(eager[1]):
             text = self._at(eager, graph)
             yield Difference(where, text[1], text[2], error, self.tolerance(eager[1]), text[0])
+        elif error > self.largest[0]:
+            sizes = self._np.abs(self._np.asarray(eager[3]).astype("complex128"))
+            scale = float(sizes[self._np.isfinite(sizes)].max(initial=0.0))
+            self.largest = (error, error * max(scale, _LEAST_SCALE))
 
     def deviation(self, eager: Any, graph: Any) -> float | None:
         """The largest difference relative to the arrays' scale, 0 where they are equal, None for no numbers."""
@@ -118,7 +132,7 @@ class Comparison:
         if not bool(np.all(finite | same)):
             return float("inf")
         a, b = np.abs(np.where(finite, a, 0)), np.abs(np.where(finite, a - b, 0))
-        scale = max(float(a.max(initial=0.0)), 1e-3)
+        scale = max(float(a.max(initial=0.0)), _LEAST_SCALE)
         return float(b.max(initial=0.0)) / scale
 
     def _at(self, eager: Described, graph: Described) -> tuple[str, str, str]:

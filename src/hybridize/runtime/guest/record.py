@@ -53,6 +53,7 @@ class Record:
         self.graph_times: list[float] = []
         self.first_graph = 0.0
         self.rounding = 0.0
+        self.largest = (0.0, 0.0)
 
     @property
     def bad(self) -> bool:
@@ -160,6 +161,7 @@ class Record:
             **self._sides({"eager_seconds": _median(self.eager_times), "graph_seconds": _median(self.graph_times)}),
             "trace_seconds": self.first_graph,
             "rounding": self.rounding,
+            "largest": self.largest,
         }
 
 
