@@ -47,6 +47,7 @@ class Confidences:
         self.frames: Mapping[Code, Sequence[Frame]] = solution.frames
         self.roles = roles
         self.public = Public(roles)
+        self.contracts = scanner.project.contracts
         self.tensorflow = {mod.path for mod in solution.world.modules.values() if _has_tensorflow(mod)}
         for module in solution.program.modules.values():
             if module.text is not None and "tensorflow" in module.text.text:
@@ -64,7 +65,7 @@ class Confidences:
             neutral = "its file does not use TensorFlow by name: Keras may run it on another backend"
             return Grounds(Confidence.ASSUMED, (Evidence(neutral, code.path, code.line),))
         frames = list(self.frames.get(code, ()))
-        unproven = self.scanner.project.contracts.unproven(code, frames)
+        unproven = self.contracts.unproven(code, frames)
         if unproven is not None:
             return Grounds(Confidence.ASSUMED, (unproven,))
         grounds = self._of_calls(code, facts)

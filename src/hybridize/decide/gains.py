@@ -12,6 +12,7 @@ from math import inf, isinf
 from typing import Final
 
 from hybridize.facts.benefit import Work
+from hybridize.facts.contracts import Contracts
 from hybridize.facts.frequency import BY_OTHERS, Call, Frequency
 from hybridize.library.costs import ITERATIONS
 from hybridize.program.ir import Code
@@ -26,8 +27,9 @@ _STEPS: Final = 200.0
 class Gains:
     """How often functions are seen to be called; `visit` is told of each after all of its callers."""
 
-    def __init__(self, frequency: Frequency, roles: Roles) -> None:
+    def __init__(self, frequency: Frequency, contracts: Contracts, roles: Roles) -> None:
         self.frequency = frequency
+        self.contracts = contracts
         self.roles = roles
         self._often: dict[Code, float] = {}
         self._called: dict[Code, bool] = {}
@@ -53,8 +55,10 @@ class Gains:
             else:
                 count += times
         count += elsewhere
-        # What nothing calls is called by somebody elsewhere: once, for more would be a guess.
-        self._often[code] = count if called else float(not self.roles.is_test(code.path))
+        if not called and not self.roles.is_test(code.path):
+            # Somebody elsewhere calls it: once, for more would be a guess; a library that calls it back runs graphs.
+            count = 0.0 if self.contracts.override(code) is not None else 1.0
+        self._often[code] = count
         self._called[code] = called
 
     def _times(self, call: Call) -> float:

@@ -12,7 +12,7 @@ from typing import Final
 
 from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.documentation import status_of
-from hybridize.decide.gains import Gains
+from hybridize.decide.gains import MARGIN, Gains
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.decide.removals import Removals
 from hybridize.facts.benefit import Benefits, Work
@@ -117,7 +117,7 @@ class _Chooser:
         self.basis = basis
         self.wanted = wanted
         self.all_safe = wanted.all_safe
-        self.gains = Gains(basis.frequency, basis.roles)
+        self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.roles)
         self.confidences = basis.confidences
         self.graphs: dict[Code, float] = {}
         #: Whether something that can be converted is called in loops of unknown length.
@@ -239,7 +239,7 @@ class _Chooser:
         if work is None:
             return status_of(facts, "no-gain-seen", "no call of it was analyzed: what it would gain is not known")
         # A small program that shows something in a few calls says nothing of how often it is called elsewhere.
-        shown = not self.busy and role is Role.PROGRAM and self.gains.is_called(code)
+        shown = not self.busy and role is Role.PROGRAM and self.gains.is_called(code) and work.cautious >= MARGIN
         unseen = None if shown else self.gains.against(code, work)
         return None if unseen is None else status_of(facts, "no-gain-seen", unseen)
 

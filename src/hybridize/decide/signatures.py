@@ -22,9 +22,9 @@ from hybridize.rules.views import ProjectView
 from hybridize.source import is_test_path
 from hybridize.source.syntax import walk
 
-#: Arguments that speak of shapes already.
 #: The first release that takes `reduce_retracing`.
 _RELAXES: Final = (2, 9)
+#: Arguments that speak of shapes already.
 _CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
 _RAISES: Final = frozenset({"assertRaises", "assertRaisesRegex", "raises", "assertRaisesWithPredicateMatch"})
 #: Shapes are generalized at the second trace: only from the third on is anything won.
@@ -96,13 +96,18 @@ class Signatures:
             said = "a size that the signature leaves open is read when the function is traced"
             statuses.append(status_of(facts, "no-input-signature", said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
-        relaxes = varies and converts and traces > _FEW_TRACES and self.project.versions.oldest >= _RELAXES
+        retraced = varies and converts and traces > _FEW_TRACES
+        relaxes = retraced and self.project.versions.oldest >= _RELAXES
         listed = grown is not None and grown.message == APPENDED  # a longer list is another structure
         if relaxes and not listed and self.reads.conflict(frames, any_rank=signature.ranks_differ) is None:
             return _with(report, "reduce_retracing", "True")
         if relaxes and grown is not None and not self.all_safe:
             said = f"every call is traced anew: {grown.message}"
             kept = status_of(facts, "not-worth-it", said, (grown,))
+            return replace(report, decision=replace(decision, action=Action.KEEP), statuses=(*report.statuses, kept))
+        if retraced and not relaxes and not self.all_safe:
+            said = "each new shape is traced anew, and not all releases in question take `reduce_retracing`"
+            kept = status_of(facts, "not-worth-it", said)
             return replace(report, decision=replace(decision, action=Action.KEEP), statuses=(*report.statuses, kept))
         return report
 
