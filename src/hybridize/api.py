@@ -206,6 +206,8 @@ def _functions(
     if repairs:
         steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
         bundles = _bundles(scanner.project, [broken[i] for i in sorted(broken)], steps)
+        # What tests are written for may be the very thing that a repair would mend.
+        bundles = [each for each in bundles if config.all_safe or not roles.is_test(each.path)]
         found = _with_fixes(found, bundles)
     return functions, _distinct(found), bundles
 

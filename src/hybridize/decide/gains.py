@@ -14,7 +14,7 @@ from typing import Final
 from hybridize.facts.benefit import Work
 from hybridize.facts.contracts import Contracts
 from hybridize.facts.frequency import BY_OTHERS, Call, Frequency
-from hybridize.library.costs import ITERATIONS
+from hybridize.library.costs import BATCHES
 from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
 
@@ -62,13 +62,18 @@ class Gains:
         self._called[code] = called
 
     def _times(self, call: Call) -> float:
-        """How often a function is called in one call of its caller.
+        """How often a function is called in one call of its caller, at least.
 
-        Loops of unknown length are those over epochs and batches in a program, but over layers and dims in a library.
+        Loops of unknown length are those over epochs and batches in a program, but over layers and dims in a library:
+        there only one over a dataset is known to be long.
         """
-        if self.roles.of(call.caller.path) is Role.LIBRARY:
-            return max(call.expected, ITERATIONS) if call.how in BY_OTHERS else call.expected
-        return inf if call.how in BY_OTHERS else call.most or 1.0
+        if self.roles.of(call.caller.path) is not Role.LIBRARY:
+            return inf if call.how in BY_OTHERS else call.most or 1.0
+        if call.how in BY_OTHERS:
+            return 1.0
+        return (
+            float(BATCHES) if isinf(call.most) and call.expected >= BATCHES else 1.0 if isinf(call.most) else call.most
+        )
 
     def calls(self, code: Code, work: Work) -> float:
         """How often eager code calls a function, at least; inf in loops of unknown length."""

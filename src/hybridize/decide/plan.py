@@ -12,7 +12,7 @@ from typing import Final
 
 from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.documentation import status_of
-from hybridize.decide.gains import MARGIN, Gains
+from hybridize.decide.gains import Gains
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.decide.removals import Removals
 from hybridize.facts.benefit import Benefits, Work
@@ -151,6 +151,13 @@ class _Chooser:
             message = f"{said[0].message}: as a graph that gains without tensors as arguments"
             kept = status_of(report.facts, "updates-variables", message, said)
             report = replace(report, decision=Decision(Action.KEEP), statuses=(*report.statuses, kept))
+        elif report.decision.action is Action.CONVERT_TO_EAGER and self._is_tested(code):
+            tested = "belongs to the tests: its decorator may be what they test"
+            report = replace(
+                report,
+                decision=replace(report.decision, action=Action.KEEP),
+                statuses=(*report.statuses, status_of(report.facts, "part-of-tests", tested)),
+            )
         elif report.decision.action is Action.CONVERT_TO_EAGER:
             report = self.basis.removals.visit(code, report, all_safe=self.all_safe)
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
@@ -230,6 +237,9 @@ class _Chooser:
             return status_of(facts, "not-worth-it", message)
         return None
 
+    def _is_tested(self, code: Code) -> bool:
+        return not self.all_safe and self.basis.roles.is_test(code.path)
+
     def _no_gain(self, code: Code, facts: FunctionFacts, work: Work | None) -> Status | None:
         """Why nothing shows that a conversion pays."""
         role = self.basis.roles.of(code.path)
@@ -239,7 +249,7 @@ class _Chooser:
         if work is None:
             return status_of(facts, "no-gain-seen", "no call of it was analyzed: what it would gain is not known")
         # A small program that shows something in a few calls says nothing of how often it is called elsewhere.
-        shown = not self.busy and role is Role.PROGRAM and self.gains.is_called(code) and work.cautious >= MARGIN
+        shown = not self.busy and role is Role.PROGRAM and self.gains.is_called(code)
         unseen = None if shown else self.gains.against(code, work)
         return None if unseen is None else status_of(facts, "no-gain-seen", unseen)
 
