@@ -80,9 +80,9 @@ class Gains:
         often = self._often.get(code, 0.0)
         return max(often, _STEPS) if work.updates and often else often
 
-    def is_called(self, code: Code) -> bool:
-        """Whether eager code that is no test is seen to call a function."""
-        return self._called.get(code, False) and self._often.get(code, 0.0) > 0
+    def is_called(self, code: Code, *, again: bool) -> bool:
+        """Whether eager code that is no test is seen to call a function, and more than once if asked so."""
+        return self._called.get(code, False) and self._often.get(code, 0.0) > (1 if again else 0)
 
     def pays(self, code: Code, work: Work) -> bool:
         """Whether the calls that are seen win back what tracing costs."""

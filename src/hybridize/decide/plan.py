@@ -249,7 +249,9 @@ class _Chooser:
         if work is None:
             return status_of(facts, "no-gain-seen", "no call of it was analyzed: what it would gain is not known")
         # A small program that shows something in a few calls says nothing of how often it is called elsewhere.
-        shown = not self.busy and role is Role.PROGRAM and self.gains.is_called(code)
+        # What Keras calls back it runs as part of its own graphs: one call that shows it says nothing.
+        called_back = self.basis.confidences.contracts.override(code) is not None
+        shown = not self.busy and role is Role.PROGRAM and self.gains.is_called(code, again=called_back)
         unseen = None if shown else self.gains.against(code, work)
         return None if unseen is None else status_of(facts, "no-gain-seen", unseen)
 
