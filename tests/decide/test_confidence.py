@@ -166,3 +166,17 @@ def test_files_without_tensorflow_are_left_to_any_backend(tmp_path: Path) -> Non
         """
     score = functions(tmp_path, {"run.py": layer})["score"]
     assert (score.decision.confidence, codes(score)) == ("assumed", ["HY027"])
+
+
+def test_even_who_asks_for_all_gets_no_graph_of_what_may_give_anything(tmp_path: Path) -> None:
+    source = f"""\
+import tensorflow as tf
+import unheard_of
+def load(x):
+    {CHAIN}
+    return unheard_of.find(x)
+for _ in range(100):
+    print(load(tf.ones(3)))
+"""
+    load = functions(tmp_path, {"run.py": source}, all_safe=True)["load"]
+    assert not is_converted(load)

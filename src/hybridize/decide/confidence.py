@@ -12,13 +12,12 @@ from typing import Final
 from hybridize.decide.model import Confidence
 from hybridize.domain.objects import Lib, Mod, Unknown, Value
 from hybridize.facts.model import Evidence, FunctionFacts, Source, Ternary
-from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.rules.contract import open_contract
 from hybridize.rules.scan import Scanner
-from hybridize.source import Roles
+from hybridize.source import Role, Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,8 @@ class Grounds:
     evidence: tuple[Evidence, ...]
 
 
+#: Dtypes of arrays that are those of tensors beside them.
+_NARROW: Final = frozenset({"float32", "bool", "string", "uint8"})
 #: The levels from the surest to the least sure.
 LEVELS: Final = (Confidence.SEEN, Confidence.DECLARED, Confidence.ASSUMED)
 
@@ -46,7 +47,6 @@ class Confidences:
         self.scanner = scanner
         self.frames: Mapping[Code, Sequence[Frame]] = solution.frames
         self.roles = roles
-        self.public = Public(roles)
         self.contracts = scanner.project.contracts
         self.tensorflow = {mod.path for mod in solution.world.modules.values() if _has_tensorflow(mod)}
         for module in solution.program.modules.values():
@@ -69,8 +69,8 @@ class Confidences:
         if unproven is not None:
             return Grounds(Confidence.ASSUMED, (unproven,))
         grounds = self._of_calls(code, facts)
-        if grounds.level is Confidence.SEEN and self.public.has(code):
-            told = open_contract(self.scanner.view(code, frames, facts))
+        if grounds.level is Confidence.SEEN and self.roles.of(code.path) is Role.LIBRARY:
+            told = open_contract(self.scanner.view(code, frames, facts)) or _arrays(code, facts)
             if told is not None:
                 return Grounds(Confidence.DECLARED, (told,))
         return grounds
@@ -107,6 +107,15 @@ class Confidences:
             return Grounds(Confidence.DECLARED, (Evidence("type hints alone say what it receives", *here),))
         said = "only code that nothing calls itself is seen to call it" if tested else "nothing is seen to call it"
         return Grounds(Confidence.ASSUMED, (Evidence(said, *here),))
+
+
+def _arrays(code: Code, facts: FunctionFacts) -> Evidence | None:
+    """An argument that may be an array of wide numbers: eagerly those give way to the dtype of what they meet."""
+    for param in facts.parameters:
+        if any(type_.kind == "ndarray" and type_.dtype not in _NARROW for type_ in param.tensor_types):
+            said = f"`{param.name}` may be an array whose dtype gives way eagerly, and not in a graph"
+            return Evidence(said, code.path, code.line)
+    return None
 
 
 def _has_tensorflow(module: Mod) -> bool:

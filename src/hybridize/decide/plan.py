@@ -15,6 +15,7 @@ from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import Gains
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.decide.removals import Removals
+from hybridize.domain.objects import Container, Tensor, Tup, Unknown
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.frequency import Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Ternary
@@ -132,7 +133,9 @@ class _Chooser:
             grounds = self.confidences.of(code, report.facts)
             decision = replace(report.decision, benefit=benefit, confidence=grounds.level, grounds=grounds.evidence)
             reason = None if self.all_safe else self._against(code, report.facts, share, work)
-            if reason is None and not self.all_safe:
+            if reason is None and self.all_safe:
+                reason = self._unknown_result(code, report.facts)
+            elif reason is None:
                 reason = self._no_gain(code, report.facts, work)
                 if reason is None:
                     reason = self._too_unsure(code, report.facts, decision)
@@ -236,6 +239,14 @@ class _Chooser:
             message = f"called {often}: tracing it takes longer than that saves"
             return status_of(facts, "not-worth-it", message)
         return None
+
+    def _unknown_result(self, code: Code, facts: FunctionFacts) -> Status | None:
+        """Of a function that gives something of which nobody knows that it is a tensor: graphs give nothing else."""
+        results = [obj for frame in self.basis.frames.get(code, ()) for obj in frame.ret]
+        unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
+        if unknown is None or any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
+            return None
+        return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
 
     def _is_tested(self, code: Code) -> bool:
         return not self.all_safe and self.basis.roles.is_test(code.path)

@@ -18,6 +18,7 @@ from hybridize.domain.objects import (
     NONE,
     Bound,
     Container,
+    Func,
     Lib,
     LibInst,
     Lit,
@@ -26,6 +27,7 @@ from hybridize.domain.objects import (
     Tup,
     Unknown,
     Value,
+    Wrapper,
 )
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.benefit import SKIPPED, Benefits, Work
@@ -42,7 +44,7 @@ from hybridize.library import costs, registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass, replace
-from hybridize.source import Roles
+from hybridize.source import Role, Roles
 
 #: Eager operations may take so many times what the estimate says (Keras 3 against Keras 2, a slow machine).
 _DOUBT: Final = 2.0
@@ -51,6 +53,8 @@ _CLEAR: Final = 1.5
 #: So large may be the tensors that an unknown caller passes, in elements.
 _LARGE: Final = 1e6
 _OPERATORS: Final = (Op.BINARY, Op.INPLACE, Op.UNARY)
+#: What reads a value that may be the same at each call, however many there are of it in all.
+_KEPT: Final = frozenset({Op.ATTR, Op.GLOBAL, Op.CELL})
 #: Libraries whose operations the estimate counts, or that compute none.
 _ESTIMATED: Final = frozenset({"tf", "keras", "np", "builtins"})
 _BOUND: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
@@ -102,7 +106,12 @@ class Removals:
         endless = None if all_safe else self._endless(frames)
         if endless is not None and (best.benefit <= _CLEAR or retraces):
             return status_of(facts, "graph-may-pay", f"{endless.message}: the graph may be much faster", (endless,))
-        if best.benefit > 1 and not retraces:
+        handed = self._handed(code)
+        if handed is not None:
+            return status_of(facts, "graph-may-pay", handed.message, (handed,))
+        # Who calls a library with which values is not seen: there the graph's own worth decides.
+        elsewhere = not all_safe and self.roles.of(code.path) is Role.LIBRARY
+        if best.benefit > 1 and (elsewhere or not retraces):
             return status_of(facts, "graph-may-pay", f"{_counted(best)}: eager they take {_times(best)} as long")
         public = not all_safe and self._public.has(code)
         if public and any(_changes(frame.ret) for frame in frames):
@@ -117,6 +126,18 @@ class Removals:
         return status_of(
             facts, "graph-may-pay", _why(best, public=public, retraces=retraces, certain=calls is not None)
         )
+
+    def _handed(self, code: Code) -> Evidence | None:
+        """A call that is given the function itself: who gets it may ask it for its graph."""
+        for frames in self.frames.values():
+            for frame in frames:
+                for instr in index_of(frame.code).of(Op.CALL):
+                    slots = [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
+                    held_by = (obj for slot in slots for obj in frame.vals[slot] or () if not isinstance(obj, Func))
+                    if any(_is_made_of(obj, code) for obj in held_by):  # a function itself is what decorators get
+                        said = "is given to other code, which may ask for its graph"
+                        return Evidence(said, frame.code.path, instr[-1] >> 16)
+        return None
 
     def _hidden(self, frames: list[Frame]) -> Evidence | None:
         """Work that the estimate cannot see: a call of something unknown, or operators on unknown values."""
@@ -194,7 +215,9 @@ class Removals:
         param = facts.parameters[index]
         slot = argument_slot(caller, pos, index, param.name, bound=facts.kind in _BOUND)
         made = index_of(caller.code).source(slot) if slot >= 0 else None
-        return self.benefits.counts.between(caller, made[-1], pos) if made is not None else inf
+        if made is None or made[0] in _KEPT or (made[0] == Op.CALL and not _counts_up(caller, made)):
+            return inf
+        return self.benefits.counts.between(caller, made[-1], pos)
 
     def _distinct(self, code: Code, calls: list[tuple[Frame, int, list[Value]]]) -> _Calls | None:
         """The same of calls that pass different constants, if it is known how many they are."""
@@ -255,6 +278,20 @@ def _changes(result: Value) -> bool:
         not (o is NONE or isinstance(o, kept) or (isinstance(o, Tensor) and o.kind != NDARRAY))
         for o in held(result, 3, parts)
     )
+
+
+def _counts_up(frame: Frame, call: Instr) -> bool:
+    """Whether a call of Python's own gives a new value each time; what other functions give may be a tensor."""
+    return any(isinstance(o, Lib) and registry.root_of(o.name) == "builtins" for o in frame.vals[call[2]] or ())
+
+
+def _is_made_of(obj: Obj, code: Code) -> bool:
+    """Whether something is a function, as it is, bound or wrapped."""
+    if isinstance(obj, Bound):
+        return isinstance(obj.func, Func) and obj.func.code is code
+    if isinstance(obj, Wrapper):
+        return any(_is_made_of(inner, code) for inner in obj.inner)
+    return isinstance(obj, Func) and obj.code is code
 
 
 def _unseen(frame: Frame, instr: Instr) -> str:

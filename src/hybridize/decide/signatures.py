@@ -19,7 +19,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.rules.views import ProjectView
-from hybridize.source import is_test_path
+from hybridize.source import Role, is_test_path
 from hybridize.source.syntax import walk
 
 #: The first release that takes `reduce_retracing`.
@@ -87,7 +87,9 @@ class Signatures:
         if not self.asked and not varies:
             return report
         conflict = None
-        if not signature.problems:
+        # What a library's callers elsewhere pass, no signature knows.
+        elsewhere = not self.asked and self.project.roles.of(code.path) is Role.LIBRARY
+        if not signature.problems and not elsewhere:
             conflict = self._conflict(frames, signature, any(site.is_keras for site in sites))
             if conflict is None:
                 return _with(report, "input_signature", signature.source)

@@ -47,7 +47,7 @@ _ARRAY: Final = tensor(NDARRAY).value
 _OPERATION_ROOTS: Final = frozenset({"tf", "keras"})
 #: Modules inside Keras that projects import all the same, and whose every function computes.
 _OPERATIONS: Final = ("keras.src.backend.math.", "keras.src.backend.numpy.", "keras.src.backend.nn.")
-#: Name parts of TensorFlow modules whose functions give no tensors.
+#: Beginnings of names of TensorFlow and Keras whose functions give no tensors.
 _NO_TENSORS: Final = (
     "tf.config",
     "tf.distribute",
@@ -74,6 +74,15 @@ _NO_TENSORS: Final = (
     "tf.compat.v1.get_default",
     "tf.compat.v1.summary",
     "np.testing",
+    "keras.config",
+    "keras.datasets",
+    "keras.distribution",
+    "keras.export",
+    "keras.models",
+    "keras.saving",
+    "keras.utils.deserialize",
+    "keras.utils.get",
+    "keras.utils.serialize",
 )
 
 

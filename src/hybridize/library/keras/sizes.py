@@ -116,7 +116,7 @@ def _dense(it: _Layer) -> Size:
 
 def _conv(it: _Layer) -> Size:
     filters = it.number("filters", FEATURES)
-    weights = prod(it.window("kernel_size", 3)) * it.input[-1] * filters / it.number("groups", 1)
+    weights = prod(it.window("kernel_size", 3)) * it.input[-1] * filters / max(it.number("groups", 1), 1)
     positions = _strided(it)
     return Size(positions * filters, positions * weights, weights + filters)
 
@@ -209,7 +209,10 @@ def size_of(layer: LibInst, given: Shape = None) -> Size:
     """The size of a call with a tensor of this shape; of the shapes that were seen where it is not known."""
     it = _Layer(layer, given)
     rule = next((rule for start, rule in _RULES if it.name.startswith(start)), _same)
-    found = rule(it)
+    try:
+        found = rule(it)
+    except ArithmeticError:  # settings that Keras itself refuses: they must not end a run
+        found = _same(it)
     return Size(found.written, found.flops, found.weights, it.guessed)
 
 

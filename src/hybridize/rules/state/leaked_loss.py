@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from hybridize.domain.objects import Inst, LibInst
+from hybridize.domain.objects import Inst, LibInst, Lit, Prim, Value
 from hybridize.facts.model import Evidence
-from hybridize.facts.symbolic import holds_tensor
+from hybridize.facts.symbolic import OPERATION, holds_tensor
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
@@ -30,7 +30,8 @@ def _is_adding(name: str) -> bool:
 def adds(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A layer is given a loss that tracing makes symbolic."""
     if any(map(_is_adding, view.names(instr[2]))):
-        needs = view.symbolic(argument(instr, 0, "losses") if instr[3] else argument(instr, 0, "loss"))
+        given = argument(instr, 0, "losses") if instr[3] else argument(instr, 0, "loss")
+        needs = view.symbolic(given) or (OPERATION if _is_number(view.value(given)) else 0)
         if needs:
             message = "adds a loss to a layer inside the layer's own graph: nobody outside can read it"
             yield Hit(instr[-1], message, needs)
@@ -58,11 +59,17 @@ def read_outside(function: FunctionView) -> Iterator[Hit]:
 
 
 def _added(view: FrameView) -> list[Instr]:
-    """The places where a frame gives a layer a loss that is computed of tensors."""
+    """The places where a frame gives a layer a loss that is a tensor, or that Keras makes one of."""
     if not index_of(view.code).attributes.get("add_loss"):
         return []
     calls = [i for i in index_of(view.code).of(Op.CALL) if any(map(_is_adding, view.names(i[2])))]
-    return [i for i in calls if i[3] and holds_tensor(view.value(i[3][0][0]))]
+    given = [(i, view.value(i[3][0][0])) for i in calls if i[3]]
+    return [i for i, value in given if holds_tensor(value) or _is_number(value)]
+
+
+def _is_number(value: Value) -> bool:
+    """Whether Keras makes a tensor of what it is given: in the graph that is traced."""
+    return any(isinstance(o, (Lit, Prim)) and o.kind in ("int", "float") for o in value)
 
 
 def _readers(project: ProjectView) -> list[tuple[Frame, Instr]]:
@@ -107,6 +114,25 @@ in the same trace. Losses of `kernel_regularizer` are computed where they are re
     passes=stays_inside,
     root=read_outside,
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+class Constant(tf.keras.layers.Layer):
+    def call(self, x):
+        self.add_loss(10.0)
+        return x * 2.0
+layer = Constant()
+def target(x):
+    return layer(x)
+layer(tf.ones((1, 2)))
+def step(x):
+    y = target(x)
+    return y, sum(layer.losses)
+r1 = step(tf.ones((1, 2)))
+""",
+            line=7,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf
