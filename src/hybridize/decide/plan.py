@@ -134,7 +134,7 @@ class _Chooser:
             decision = replace(report.decision, benefit=benefit, confidence=grounds.level, grounds=grounds.evidence)
             reason = None if self.all_safe else self._against(code, report.facts, share, work)
             if reason is None and self.all_safe:
-                reason = self._unknown_result(code, report.facts)
+                reason = self._open_even_so(code, report.facts)
             elif reason is None:
                 reason = self._no_gain(code, report.facts, work)
                 if reason is None:
@@ -240,9 +240,16 @@ class _Chooser:
             return status_of(facts, "not-worth-it", message)
         return None
 
-    def _unknown_result(self, code: Code, facts: FunctionFacts) -> Status | None:
-        """Of a function that gives something of which nobody knows that it is a tensor: graphs give nothing else."""
-        results = [obj for frame in self.basis.frames.get(code, ()) for obj in frame.ret]
+    def _open_even_so(self, code: Code, facts: FunctionFacts) -> Status | None:
+        """What is not made a graph even if all that is safe is asked for: nobody vouches that one may stand there.
+
+        A library's contract does not say so, or what the function gives may be no tensor: graphs give nothing else.
+        """
+        frames = self.basis.frames.get(code, [])
+        unproven = self.basis.confidences.contracts.unproven(code, frames)
+        if unproven is not None:
+            return status_of(facts, "unsure", unproven.message, (unproven,))
+        results = [obj for frame in frames for obj in frame.ret]
         unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
         if unknown is None or any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
             return None
