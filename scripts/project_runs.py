@@ -1,0 +1,364 @@
+"""Runs a project's tests, applies `fix` to a copy of it, and compares."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from project_corpus import Home, Project, fresh_copy, test_files
+
+PLUGIN = Path(__file__).parent / "project_plugin"
+MODES: Mapping[str, Sequence[str]] = {
+    "default": (),
+    "all-safe": ("--all-safe",),
+    "unsafe-fixes": ("--unsafe-fixes",),
+}
+BAD = ("failed", "crashed")
+_BATCH = 25  # test files per process: a crash loses the rest of one
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """All in seconds."""
+
+    budget: float = 30.0  # of CPU for the tests of the first run: no further test is begun then
+    test: float = 120.0
+    run: float = 600.0
+    fix: float = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one test ended."""
+
+    outcome: str  # passed, failed, skipped, xfailed, crashed
+    seconds: float = 0.0
+    cpu: float = 0.0
+    message: str = ""
+    places: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """How all tests ended (by node id, in the order in which they ran), and the tree's modules that were imported."""
+
+    tests: Mapping[str, Outcome]
+    modules: Sequence[str]
+    seconds: float
+    timed_out: bool = False
+
+    def bad(self) -> set[str]:
+        """The tests that did not end well."""
+        return {name for name, test in self.tests.items() if test.outcome in BAD}
+
+    def files(self) -> list[str]:
+        """The test files, in that order."""
+        return list(dict.fromkeys(name.split("::")[0] for name in self.tests))
+
+
+def _with_parent() -> None:
+    """In the child, before it runs: it ends when this process does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def guarded(command: Sequence[str], folder: Path, variables: Mapping[str, str], limit: float, log: Path) -> int | None:
+    """The exit code of a command that runs in a process group of its own, None after `limit` seconds; none is left."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=dict(variables),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_with_parent,
+        )
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+
+
+def _variables(project: Project, root: Path, record: Path, limits: Limits, left: float) -> dict[str, str]:
+    """The environment variables of a test process."""
+    kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ}
+    paths = [str(root / part) for part in project.path]
+    return {
+        **kept,
+        "PYTHONPATH": os.pathsep.join([*paths, str(PLUGIN)]),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "MPLBACKEND": "Agg",
+        "HYBRIDIZE_RECORD": str(record),
+        "HYBRIDIZE_TREE": str(root),
+        "HYBRIDIZE_BUDGET": str(left),
+        "HYBRIDIZE_TEST_SECONDS": str(int(limits.test)),
+        **project.variables,
+    }
+
+
+def run_tests(
+    home: Home, project: Project, root: Path, limits: Limits, like: TestRun | None = None, ids: Sequence[str] = ()
+) -> TestRun:
+    """Run the tests in `root`: these ids, or those of another run, or the project's until the budget is used."""
+    started, deadline = time.monotonic(), time.monotonic() + limits.run
+    wanted = list(ids) if like is None else list(like.tests)
+    files = test_files(project, root) if not wanted else list(dict.fromkeys(name.split("::")[0] for name in wanted))
+    record, chosen = home.work(project) / "record.jsonl", home.work(project) / "chosen.txt"
+    chosen.write_text("\n".join(wanted), encoding="utf-8")
+    tests: dict[str, Outcome] = {}
+    modules: set[str] = set()
+    timed_out = False
+    for start in range(0, len(files), _BATCH):
+        left = float("inf") if wanted else limits.budget - sum(test.cpu for test in tests.values())
+        if timed_out or left <= 0:
+            break
+        record.unlink(missing_ok=True)
+        variables = _variables(project, root, record, limits, left)
+        if wanted:
+            variables["HYBRIDIZE_TESTS"] = str(chosen)
+        command = [*_pytest(home, project, root), *files[start : start + _BATCH]]
+        log = home.work(project) / "tests.log"
+        code = guarded(command, root, variables, max(deadline - time.monotonic(), 5.0), log)
+        timed_out = code is None
+        one = read_record(record)
+        tests.update(one.tests)
+        modules.update(one.modules)
+    return TestRun(tests, sorted(modules), time.monotonic() - started, timed_out)
+
+
+def _pytest(home: Home, project: Project, root: Path) -> list[str]:
+    """The command without what is to be run; the project's own options (coverage, processes) are not taken over."""
+    command = [str(home.python(project)), "-m", "pytest", "-q", "--tb=short", "--continue-on-collection-errors"]
+    command += ["-p", "hybridize_recorder", "-p", "no:cacheprovider", "-W", "ignore", "--rootdir", str(root)]
+    for setting in ("addopts=", "filterwarnings=", "python_files=*.py", "xfail_strict=false"):
+        command += ["-o", setting]
+    return [*command, *project.arguments, *(f"--deselect={name}" for name in project.deselected if "::" in name)]
+
+
+def read_record(path: Path) -> TestRun:
+    """What the plugin wrote in one process; a test that began and did not end has crashed it."""
+    tests: dict[str, Outcome] = {}
+    modules: list[str] = []
+    running: str | None = None
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            entry: dict[str, Any] = json.loads(line)
+        except ValueError:
+            continue  # cut off by the crash
+        if "start" in entry:
+            running = entry["start"]
+        elif "id" in entry:
+            running = None
+            known = {key: entry[key] for key in ("outcome", "seconds", "cpu", "message", "places") if key in entry}
+            tests[entry["id"]] = Outcome(**known)
+        elif "modules" in entry:
+            modules = entry["modules"]
+    if running is not None:
+        tests[running] = Outcome("crashed", message="the process ended or was ended during this test")
+    return TestRun(tests, modules, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What `fix` did."""
+
+    code: int | None
+    seconds: float
+    changes: Sequence[Mapping[str, Any]] = ()  # path, function, line, action, outcome
+    repairs: int = 0
+    error: str = ""
+
+    @property
+    def done(self) -> list[Mapping[str, Any]]:
+        """The changes that were made."""
+        return [change for change in self.changes if change["outcome"] == "done"]
+
+
+def apply_fix(
+    home: Home,
+    project: Project,
+    root: Path,
+    tool: Path,
+    options: Iterable[str],
+    limits: Limits,
+    only: Sequence[str] = (),
+) -> Fixed:
+    """Run `hybridize fix` of the source tree `tool` on a copy; `only`: the changes (FILE:LINE) to be made."""
+    output = home.work(project) / "fix.json"
+    output.unlink(missing_ok=True)
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "hybridize",
+        "fix",
+        *options,
+        "--output-format",
+        "json",
+        "--output-file",
+        str(output),
+    ]
+    for name in only:
+        command += ["--only", name]
+    variables = {**os.environ, "PYTHONPATH": str(tool / "src")}
+    started = time.monotonic()
+    log = home.work(project) / "fix.log"
+    log.unlink(missing_ok=True)
+    code = guarded([*command, *project.fix], root, variables, limits.fix, log)
+    seconds = time.monotonic() - started
+    if not output.exists():
+        return Fixed(code, seconds, error=log.read_text(encoding="utf-8", errors="replace")[-2000:])
+    report = json.loads(output.read_text(encoding="utf-8"))
+    changes = [{"path": entry["path"], **change} for entry in report["files"] for change in entry["changes"]]
+    return Fixed(code, seconds, changes, len(report.get("repairs", ())))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the tests say before and after."""
+
+    newly_failing: Sequence[str]
+    flaky: Sequence[str]  # failed after in one of two runs, or before in one of two
+    newly_slow: Sequence[str]
+    ratio: float  # of the time of the tests that passed in both
+    seconds: Sequence[float] = field(default=(0.0, 0.0))
+
+
+def slower(before: TestRun, after: TestRun) -> tuple[list[str], float, tuple[float, float]]:
+    """Tests above twice their time and a second, by both clocks; the ratio of all, by the clock that is kinder."""
+    both = [n for n, t in before.tests.items() if t.outcome == "passed" and n in after.tests]
+    both = [name for name in both if after.tests[name].outcome == "passed"]
+    slow = []
+    for name in both:
+        old, new = before.tests[name], after.tests[name]
+        if (
+            min(new.cpu - old.cpu, new.seconds - old.seconds) > 1
+            and new.cpu > 2 * old.cpu
+            and new.seconds > 2 * old.seconds
+        ):
+            slow.append(name)
+    sums = [(sum(t.tests[n].cpu for n in both), sum(t.tests[n].seconds for n in both)) for t in (before, after)]
+    ratios = [new / old if old > 0 else 1.0 for old, new in zip(*sums, strict=True)]
+    clock = ratios.index(min(ratios))
+    return slow, ratios[clock], (sums[0][clock], sums[1][clock])
+
+
+def fastest(one: TestRun, other: TestRun) -> TestRun:
+    """Per test the shorter times of two runs, with the outcomes of the first."""
+    tests = dict(one.tests)
+    for name, test in one.tests.items():
+        again = other.tests.get(name)
+        if again is not None and again.outcome == test.outcome:
+            tests[name] = Outcome(
+                test.outcome, min(test.seconds, again.seconds), min(test.cpu, again.cpu), test.message, test.places
+            )
+    return TestRun(tests, one.modules, one.seconds, one.timed_out)
+
+
+def key_of(project: Project, limits: Limits) -> str:
+    """What a first run hangs on."""
+    return hashlib.sha256(json.dumps([asdict(project), limits.budget], default=str).encode()).hexdigest()[:16]
+
+
+def baseline(home: Home, project: Project, limits: Limits, again: bool = False) -> TestRun:
+    """The tests of the project as it is; kept until its entry or the limits change."""
+    kept, key = home.result("baseline", project, "before"), key_of(project, limits)
+    if kept.exists() and not again:
+        data = json.loads(kept.read_text(encoding="utf-8"))
+        if data["key"] == key:
+            return load_run(data["run"])
+    run = run_tests(home, project, fresh_copy(home, project, "before"), limits)
+    save(kept, {"project": project.name, "commit": project.commit, "key": key, "run": asdict(run)})
+    return run
+
+
+def load_run(data: Mapping[str, Any]) -> TestRun:
+    """The run that was saved."""
+    return TestRun(**{**data, "tests": {name: Outcome(**test) for name, test in data["tests"].items()}})
+
+
+def save(path: Path, data: Mapping[str, Any]) -> None:
+    """As JSON, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    draft.replace(path)
+
+
+def compare(home: Home, project: Project, before: TestRun, after: TestRun, root: Path, limits: Limits) -> Comparison:
+    """What is newly bad; the files of doubtful tests run once more on both trees, to part the flaky from the broken."""
+    suspects = {n for n, t in before.tests.items() if t.outcome not in BAD and _bad(after, n)}
+    suspects |= {n for n in after.bad() if n not in before.tests}
+    slow, ratio, sums = slower(before, after)
+    again = {name.split("::")[0] for name in suspects}
+    if (ratio > 1.1 and sums[1] - sums[0] > 1) or slow:
+        again.update(before.files())
+    if not again:
+        return Comparison([], [], [], ratio, sums)
+    ids = [name for name in {**before.tests, **dict.fromkeys(suspects)} if name.split("::")[0] in again]
+    old = run_tests(home, project, home.work(project) / "before" / project.folder, limits, ids=ids)
+    new = run_tests(home, project, root, limits, ids=ids)
+    broken = sorted(n for n in suspects if _bad(new, n) and old.tests.get(n, _MISSING).outcome not in BAD)
+    slow, ratio, sums = slower(fastest(before, old), fastest(after, new))
+    return Comparison(broken, sorted(suspects - set(broken)), slow, ratio, sums)
+
+
+_MISSING = Outcome("crashed", message="did not run")
+
+
+def _bad(run: TestRun, name: str) -> bool:
+    return run.tests.get(name, _MISSING).outcome in BAD
+
+
+def measure(home: Home, project: Project, tool: Path, mode: str, label: str, limits: Limits) -> dict[str, Any]:
+    """The whole of one project and mode; the result is kept as JSON."""
+    before = baseline(home, project, limits)
+    root = fresh_copy(home, project, mode)
+    fixed = apply_fix(home, project, root, tool, MODES[mode], limits)
+    result: dict[str, Any] = {
+        "project": project.name,
+        "repository": project.repository,
+        "commit": project.commit,
+        "half": project.half,
+        "mode": mode,
+        "fix": {"code": fixed.code, "seconds": fixed.seconds, "repairs": fixed.repairs, "error": fixed.error},
+        "changes": fixed.done,
+        "tests": len(before.tests),
+        "failing_before": len(before.bad()),
+        "newly_failing": {},
+        "flaky": [],
+        "newly_slow": [],
+        "ratio": 1.0,
+    }
+    if fixed.done or fixed.repairs:
+        after = run_tests(home, project, root, limits, like=before)
+        found = compare(home, project, before, after, root, limits)
+        result["reached"] = sum(change["path"] in after.modules for change in fixed.done)
+        result["newly_failing"] = {n: asdict(after.tests.get(n, _MISSING)) for n in found.newly_failing}
+        result["flaky"], result["newly_slow"], result["ratio"] = found.flaky, found.newly_slow, found.ratio
+        result["seconds"] = found.seconds
+    save(home.result(label, project, mode), result)
+    return result
