@@ -24,6 +24,7 @@ MODES: Mapping[str, Sequence[str]] = {
     "unsafe-fixes": ("--unsafe-fixes",),
 }
 BAD = ("failed", "crashed")
+_TOO_LONG = "hybridize_recorder.TookTooLong"
 _BATCH = 25  # test files per process: a crash loses the rest of one
 _PR_SET_PDEATHSIG = 1
 
@@ -122,7 +123,7 @@ def _variables(project: Project, root: Path, record: Path, limits: Limits, left:
 def run_tests(
     home: Home, project: Project, root: Path, limits: Limits, like: TestRun | None = None, ids: Sequence[str] = ()
 ) -> TestRun:
-    """Run the tests in `root`: these ids, or those of another run, or the project's until the budget is used."""
+    """Run the tests in `root`: these (ids, files), or those of another run, or the project's until the budget is used."""
     started, deadline = time.monotonic(), time.monotonic() + limits.run
     wanted = list(ids) if like is None else list(like.tests)
     files = test_files(project, root) if not wanted else list(dict.fromkeys(name.split("::")[0] for name in wanted))
@@ -278,19 +279,21 @@ def fastest(one: TestRun, other: TestRun) -> TestRun:
     return TestRun(tests, one.modules, one.seconds, one.timed_out)
 
 
-def key_of(project: Project, limits: Limits) -> str:
-    """What a first run hangs on."""
-    return hashlib.sha256(json.dumps([asdict(project), limits.budget], default=str).encode()).hexdigest()[:16]
+def key_of(project: Project) -> str:
+    """What a first run hangs on; the budget only says how many tests there are."""
+    return hashlib.sha256(json.dumps(asdict(project), default=str).encode()).hexdigest()[:16]
 
 
 def baseline(home: Home, project: Project, limits: Limits, again: bool = False) -> TestRun:
-    """The tests of the project as it is; kept until its entry or the limits change."""
-    kept, key = home.result("baseline", project, "before"), key_of(project, limits)
+    """The tests of the project as it is, without those that take too long; kept until its entry changes."""
+    kept, key = home.result("baseline", project, "before"), key_of(project)
     if kept.exists() and not again:
         data = json.loads(kept.read_text(encoding="utf-8"))
         if data["key"] == key:
             return load_run(data["run"])
     run = run_tests(home, project, fresh_copy(home, project, "before"), limits)
+    in_time = {name: test for name, test in run.tests.items() if not test.message.startswith(_TOO_LONG)}
+    run = TestRun(in_time, run.modules, run.seconds, run.timed_out)
     save(kept, {"project": project.name, "commit": project.commit, "key": key, "run": asdict(run)})
     return run
 
@@ -333,6 +336,18 @@ def _bad(run: TestRun, name: str) -> bool:
     return run.tests.get(name, _MISSING).outcome in BAD
 
 
+def with_changed_tests(home: Home, project: Project, before: TestRun, fixed: Fixed, limits: Limits) -> TestRun:
+    """The first run, with the test files besides that `fix` changed: what it does to tests shows only there."""
+    changed = {change["path"] for change in fixed.done}
+    root = home.work(project) / "before" / project.folder
+    more = [name for name in test_files(project, root) if name in changed and name not in before.files()]
+    if not more:
+        return before
+    run = run_tests(home, project, root, limits, ids=more)
+    in_time = {name: test for name, test in run.tests.items() if not test.message.startswith(_TOO_LONG)}
+    return TestRun({**before.tests, **in_time}, before.modules, before.seconds)
+
+
 def measure(home: Home, project: Project, tool: Path, mode: str, label: str, limits: Limits) -> dict[str, Any]:
     """The whole of one project and mode; the result is kept as JSON."""
     before = baseline(home, project, limits)
@@ -354,6 +369,8 @@ def measure(home: Home, project: Project, tool: Path, mode: str, label: str, lim
         "ratio": 1.0,
     }
     if fixed.done or fixed.repairs:
+        before = with_changed_tests(home, project, before, fixed, limits)
+        result["tests"], result["failing_before"] = len(before.tests), len(before.bad())
         after = run_tests(home, project, root, limits, like=before)
         found = compare(home, project, before, after, root, limits)
         result["reached"] = sum(change["path"] in after.modules for change in fixed.done)

@@ -3,7 +3,7 @@
 Runs under the project's Python (3.8 or newer) with its packages, so it uses nothing but the standard library. The lines
 survive a crash. `HYBRIDIZE_RECORD` names the file, `HYBRIDIZE_TREE` the folder whose modules count, `HYBRIDIZE_BUDGET`
 the CPU seconds after which no further test is begun, `HYBRIDIZE_TEST_SECONDS` how long one test may take, and
-`HYBRIDIZE_TESTS` a file with the ids of the only tests to run, one per line.
+`HYBRIDIZE_TESTS` a file with the only tests to run, an id or a test file per line.
 """
 
 import json
@@ -44,7 +44,7 @@ class Recorder:
         if path:
             with open(path) as lines:
                 wanted = set(lines.read().splitlines())
-            items[:] = [item for item in items if item.nodeid in wanted]
+            items[:] = [i for i in items if i.nodeid in wanted or i.nodeid.split("::")[0] in wanted]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item, nextitem):
