@@ -123,7 +123,7 @@ def _variables(project: Project, root: Path, record: Path, limits: Limits, left:
 def run_tests(
     home: Home, project: Project, root: Path, limits: Limits, like: TestRun | None = None, ids: Sequence[str] = ()
 ) -> TestRun:
-    """Run the tests in `root`: these (ids, files), or those of another run, or the project's until the budget is used."""
+    """Run the tests in `root`: these (ids, files), or those of another, or the project's until the budget is used."""
     started, deadline = time.monotonic(), time.monotonic() + limits.run
     wanted = list(ids) if like is None else list(like.tests)
     files = test_files(project, root) if not wanted else list(dict.fromkeys(name.split("::")[0] for name in wanted))
@@ -249,22 +249,20 @@ class Comparison:
 
 
 def slower(before: TestRun, after: TestRun) -> tuple[list[str], float, tuple[float, float]]:
-    """Tests above twice their time and a second, by both clocks; the ratio of all, by the clock that is kinder."""
+    """Tests above twice their time and a second more, by both clocks; the ratio of all, and the sums, of CPU time."""
     both = [n for n, t in before.tests.items() if t.outcome == "passed" and n in after.tests]
     both = [name for name in both if after.tests[name].outcome == "passed"]
     slow = []
     for name in both:
-        old, new = before.tests[name], after.tests[name]
+        was, now = before.tests[name], after.tests[name]
         if (
-            min(new.cpu - old.cpu, new.seconds - old.seconds) > 1
-            and new.cpu > 2 * old.cpu
-            and new.seconds > 2 * old.seconds
+            min(now.cpu - was.cpu, now.seconds - was.seconds) > 1
+            and now.cpu > 2 * was.cpu
+            and now.seconds > 2 * was.seconds
         ):
             slow.append(name)
-    sums = [(sum(t.tests[n].cpu for n in both), sum(t.tests[n].seconds for n in both)) for t in (before, after)]
-    ratios = [new / old if old > 0 else 1.0 for old, new in zip(*sums, strict=True)]
-    clock = ratios.index(min(ratios))
-    return slow, ratios[clock], (sums[0][clock], sums[1][clock])
+    old, new = (sum(run.tests[name].cpu for name in both) for run in (before, after))
+    return slow, new / old if old > 0 else 1.0, (old, new)
 
 
 def fastest(one: TestRun, other: TestRun) -> TestRun:
