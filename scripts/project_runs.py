@@ -120,6 +120,11 @@ def _variables(project: Project, root: Path, record: Path, limits: Limits, left:
     }
 
 
+def _scratch(home: Home, project: Project, name: str) -> Path:
+    """A file of this process: another one may be at the same project."""
+    return home.work(project) / f"{os.getpid()}.{name}"
+
+
 def run_tests(
     home: Home, project: Project, root: Path, limits: Limits, like: TestRun | None = None, ids: Sequence[str] = ()
 ) -> TestRun:
@@ -127,7 +132,7 @@ def run_tests(
     started, deadline = time.monotonic(), time.monotonic() + limits.run
     wanted = list(ids) if like is None else list(like.tests)
     files = test_files(project, root) if not wanted else list(dict.fromkeys(name.split("::")[0] for name in wanted))
-    record, chosen = home.work(project) / "record.jsonl", home.work(project) / "chosen.txt"
+    record, chosen = _scratch(home, project, "record"), _scratch(home, project, "chosen")
     chosen.write_text("\n".join(wanted), encoding="utf-8")
     tests: dict[str, Outcome] = {}
     modules: set[str] = set()
@@ -147,6 +152,8 @@ def run_tests(
         one = read_record(record)
         tests.update(one.tests)
         modules.update(one.modules)
+    for path in (record, chosen):
+        path.unlink(missing_ok=True)
     return TestRun(tests, sorted(modules), time.monotonic() - started, timed_out)
 
 
@@ -208,7 +215,7 @@ def apply_fix(
     only: Sequence[str] = (),
 ) -> Fixed:
     """Run `hybridize fix` of the source tree `tool` on a copy; `only`: the changes (FILE:LINE) to be made."""
-    output = home.work(project) / "fix.json"
+    output = _scratch(home, project, "fix.json")
     output.unlink(missing_ok=True)
     command = [
         sys.executable,
@@ -226,13 +233,15 @@ def apply_fix(
         command += ["--only", name]
     variables = {**os.environ, "PYTHONPATH": str(tool / "src")}
     started = time.monotonic()
-    log = home.work(project) / "fix.log"
+    log = _scratch(home, project, "fix.log")
     log.unlink(missing_ok=True)
     code = guarded([*command, *project.fix], root, variables, limits.fix, log)
     seconds = time.monotonic() - started
     if not output.exists():
         return Fixed(code, seconds, error=log.read_text(encoding="utf-8", errors="replace")[-2000:])
     report = json.loads(output.read_text(encoding="utf-8"))
+    for path in (output, log):
+        path.unlink(missing_ok=True)
     changes = [{"path": entry["path"], **change} for entry in report["files"] for change in entry["changes"]]
     return Fixed(code, seconds, changes, len(report.get("repairs", ())))
 
@@ -263,18 +272,6 @@ def slower(before: TestRun, after: TestRun) -> tuple[list[str], float, tuple[flo
             slow.append(name)
     old, new = (sum(run.tests[name].cpu for name in both) for run in (before, after))
     return slow, new / old if old > 0 else 1.0, (old, new)
-
-
-def fastest(one: TestRun, other: TestRun) -> TestRun:
-    """Per test the shorter times of two runs, with the outcomes of the first."""
-    tests = dict(one.tests)
-    for name, test in one.tests.items():
-        again = other.tests.get(name)
-        if again is not None and again.outcome == test.outcome:
-            tests[name] = Outcome(
-                test.outcome, min(test.seconds, again.seconds), min(test.cpu, again.cpu), test.message, test.places
-            )
-    return TestRun(tests, one.modules, one.seconds, one.timed_out)
 
 
 def key_of(project: Project) -> str:
@@ -323,8 +320,10 @@ def compare(home: Home, project: Project, before: TestRun, after: TestRun, root:
     old = run_tests(home, project, home.work(project) / "before" / project.folder, limits, ids=ids)
     new = run_tests(home, project, root, limits, ids=ids)
     broken = sorted(n for n in suspects if _bad(new, n) and old.tests.get(n, _MISSING).outcome not in BAD)
-    slow, ratio, sums = slower(fastest(before, old), fastest(after, new))
-    return Comparison(broken, sorted(suspects - set(broken)), slow, ratio, sums)
+    slow_again, ratio_again, sums_again = slower(old, new)
+    if again >= set(before.files()) and ratio_again < ratio:
+        ratio, sums = ratio_again, sums_again
+    return Comparison(broken, sorted(suspects - set(broken)), sorted({*slow} & {*slow_again}), ratio, sums)
 
 
 _MISSING = Outcome("crashed", message="did not run")
