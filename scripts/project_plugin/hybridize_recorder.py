@@ -1,0 +1,114 @@
+"""A pytest plugin of `project_tests.py`: one JSON object per line for all that happens, as it happens.
+
+Runs under the project's Python (3.8 or newer) with its packages, so it uses nothing but the standard library. The lines
+survive a crash. `HYBRIDIZE_RECORD` names the file, `HYBRIDIZE_TREE` the folder whose modules count, `HYBRIDIZE_BUDGET`
+the CPU seconds after which no further test is begun, `HYBRIDIZE_TEST_SECONDS` how long one test may take, and
+`HYBRIDIZE_TESTS` a file with the only tests to run, an id or a test file per line.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+_TREE = os.path.realpath(os.environ.get("HYBRIDIZE_TREE", "."))
+_FRAMES = 8
+
+
+class TookTooLong(Exception):
+    """A test that did not end in time."""
+
+
+class Recorder:
+    """Writes what happens, and ends the session once the budget is used."""
+
+    def __init__(self, path):
+        self.file = open(path, "a", buffering=1)  # noqa: SIM115 - as long as the session
+        self.budget = float(os.environ.get("HYBRIDIZE_BUDGET") or "inf")
+        self.limit = int(os.environ.get("HYBRIDIZE_TEST_SECONDS") or 0)
+        self.began = None
+        self.items = {}
+
+    def write(self, **entry):
+        self.file.write(json.dumps(entry) + "\n")
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.write(id=f"{report.nodeid}::(collection)", outcome="failed", **_failure(report))
+
+    def pytest_collection_modifyitems(self, items):
+        path = os.environ.get("HYBRIDIZE_TESTS")
+        if path:
+            with open(path) as lines:
+                wanted = set(lines.read().splitlines())
+            items[:] = [i for i in items if i.nodeid in wanted or i.nodeid.split("::")[0] in wanted]
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        self.began = time.process_time() if self.began is None else self.began
+        self.write(start=item.nodeid)
+        clocks = time.perf_counter(), time.process_time()
+        self.items = {"outcome": "passed"}
+        yield
+        ended = time.perf_counter(), time.process_time()
+        self.write(id=item.nodeid, seconds=ended[0] - clocks[0], cpu=ended[1] - clocks[1], **self.items)
+        if ended[1] - self.began > self.budget:
+            item.session.shouldstop = "the time budget is used"
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item):
+        if not self.limit or not hasattr(signal, "SIGALRM"):
+            yield
+            return
+        before = signal.signal(signal.SIGALRM, self.too_long)
+        signal.alarm(self.limit)
+        try:
+            yield
+        finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
+
+    def too_long(self, *_):
+        raise TookTooLong(f"more than {self.limit} s")
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.items = {"outcome": "failed", "phase": report.when, **_failure(report)}
+        elif report.skipped and self.items["outcome"] != "failed":
+            self.items = {"outcome": "xfailed" if hasattr(report, "wasxfail") else "skipped"}
+
+    def pytest_sessionfinish(self):
+        inside = set()
+        for module in list(sys.modules.values()):
+            path = getattr(module, "__file__", None)
+            if isinstance(path, str) and os.path.realpath(path).startswith(_TREE + os.sep):
+                inside.add(os.path.relpath(os.path.realpath(path), _TREE))
+        self.write(modules=sorted(inside))
+
+
+def _failure(report):
+    """The first lines of what was raised, and the places of the tree that the traceback names, innermost last."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    message = crash.message if crash is not None else str(report.longrepr)
+    entries = getattr(getattr(report.longrepr, "reprtraceback", None), "reprentries", [])
+    places = [getattr(entry, "reprfileloc", None) for entry in entries]
+    return {
+        "message": message[:1500],
+        "places": [f"{place.path}:{place.lineno}" for place in places if place is not None][-_FRAMES:],
+    }
+
+
+def pytest_configure(config):
+    """Record, if asked to, and let absl's flags be read."""
+    path = os.environ.get("HYBRIDIZE_RECORD")
+    if path:
+        config.pluginmanager.register(Recorder(path), "hybridize-recorder")
+    try:  # tests written for absl's own runner read its flags
+        from absl import flags
+    except ImportError:
+        return
+    if not flags.FLAGS.is_parsed():
+        flags.FLAGS.mark_as_parsed()
