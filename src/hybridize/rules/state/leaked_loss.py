@@ -31,7 +31,7 @@ def adds(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A layer is given a loss that tracing makes symbolic."""
     if any(map(_is_adding, view.names(instr[2]))):
         given = argument(instr, 0, "losses") if instr[3] else argument(instr, 0, "loss")
-        needs = view.symbolic(given) or (OPERATION if _is_number(view.value(given)) else 0)
+        needs = view.symbolic(given) or (OPERATION if _is_number(view, view.value(given)) else 0)
         if needs:
             message = "adds a loss to a layer inside the layer's own graph: nobody outside can read it"
             yield Hit(instr[-1], message, needs)
@@ -64,12 +64,14 @@ def _added(view: FrameView) -> list[Instr]:
         return []
     calls = [i for i in index_of(view.code).of(Op.CALL) if any(map(_is_adding, view.names(i[2])))]
     given = [(i, view.value(i[3][0][0])) for i in calls if i[3]]
-    return [i for i, value in given if holds_tensor(value) or _is_number(value)]
+    return [i for i, value in given if holds_tensor(value) or _is_number(view, value)]
 
 
-def _is_number(value: Value) -> bool:
-    """Whether Keras makes a tensor of what it is given: in the graph that is traced."""
-    return any(isinstance(o, (Lit, Prim)) and o.kind in ("int", "float") for o in value)
+def _is_number(view: FrameView, value: Value) -> bool:
+    """Whether Keras 2 makes a tensor of what it is given, in the graph that is traced; Keras 3 keeps numbers."""
+    return view.project.versions.may_have_keras(2) and any(
+        isinstance(o, (Lit, Prim)) and o.kind in ("int", "float") for o in value
+    )
 
 
 def _readers(project: ProjectView) -> list[tuple[Frame, Instr]]:
@@ -132,6 +134,7 @@ r1 = step(tf.ones((1, 2)))
 """,
             line=7,
             outcome=Outcome.RAISES,
+            needs="keras<3",
         ),
         Example(
             """\
