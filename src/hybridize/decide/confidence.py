@@ -17,7 +17,7 @@ from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.rules.contract import open_contract
 from hybridize.rules.scan import Scanner
-from hybridize.source import Role, Roles
+from hybridize.source import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,22 @@ class Grounds:
 #: Dtypes of arrays that are those of tensors beside them.
 _NARROW: Final = frozenset({"float32", "bool", "string", "uint8"})
 #: The levels from the surest to the least sure.
-LEVELS: Final = (Confidence.SEEN, Confidence.DECLARED, Confidence.ASSUMED)
+_LEVELS: Final = tuple(Confidence)
 
 
 def suffices(level: Confidence, wanted: Confidence) -> bool:
     """Whether a level is as sure as another, or surer."""
-    return LEVELS.index(level) <= LEVELS.index(wanted)
+    return _LEVELS.index(level) <= _LEVELS.index(wanted)
 
 
 class Confidences:
     """The grounds of conversions over a solved program."""
 
-    def __init__(self, scanner: Scanner, roles: Roles) -> None:
+    def __init__(self, scanner: Scanner) -> None:
         solution = scanner.solution
         self.scanner = scanner
         self.frames: Mapping[Code, Sequence[Frame]] = solution.frames
-        self.roles = roles
+        self.roles = scanner.project.roles
         self.contracts = scanner.project.contracts
         self.tensorflow = {mod.path for mod in solution.world.modules.values() if _has_tensorflow(mod)}
         for module in solution.program.modules.values():

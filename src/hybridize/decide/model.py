@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 class Confidence(StrEnum):
-    """What a conversion rests on: calls that are seen, what hints and tests declare, or what was assumed."""
+    """What a conversion rests on, the surest first: calls that are seen, what is declared, what was assumed."""
 
     SEEN = "seen"
     DECLARED = "declared"

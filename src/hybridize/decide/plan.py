@@ -56,16 +56,14 @@ class Basis:
     removals: Removals
 
     @classmethod
-    def of(cls, scanner: Scanner, order: list[list[Frame]], roles: Roles) -> Basis:
+    def of(cls, scanner: Scanner, order: list[list[Frame]]) -> Basis:
         """That of a solved program; `order` are the components of its call graph, callees first."""
-        solution = scanner.solution
+        solution, roles = scanner.solution, scanner.project.roles
         counts = Counts()
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts, solution.frames)
         removals = Removals(solution.frames, frequency, benefits, roles)
-        return cls(
-            solution.frames, frequency, benefits, _static(solution), roles, Confidences(scanner, roles), removals
-        )
+        return cls(solution.frames, frequency, benefits, _static(solution), roles, Confidences(scanner), removals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,8 @@ class Frequency:
             if how in _NO_CALL:
                 continue
             is_root = how == "root" and pos in (callee.code.position, given_position(callee.code))
-            weight = _UNKNOWN_CALLS if is_root else min(mine * self.counts.runs(frame, pos), _MOST)
+            times = self.counts.runs(frame, pos)
+            weight = _UNKNOWN_CALLS if is_root else min(mine * times, _MOST)
             if callee not in members:
                 self.often[callee] = min(self.often.get(callee, 0.0) + weight, _MOST)
             if is_root:
@@ -99,7 +100,6 @@ class Frequency:
                     known = calls[frame.code, how] = Call(frame.code, how, pos)
                 known.weight += weight
                 most[callee.code, how] = most.get((callee.code, how), 0.0) + self.counts.most(frame, pos)
-                times = self.counts.runs(frame, pos)
                 expected[callee.code, how] = expected.get((callee.code, how), 0.0) + times
         for (code, how), count in most.items():
             call = self.calls[code][frame.code, how]
