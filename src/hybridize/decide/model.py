@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from hybridize.facts.model import Evidence, FunctionFacts
-from hybridize.records import dataclass, field
+from hybridize.records import dataclass, field, replace
 from hybridize.source.versions import Versions
 
 TYPE_CHECKING = False
@@ -74,6 +74,11 @@ class FunctionReport:
     facts: FunctionFacts
     decision: Decision
     statuses: tuple[Status, ...] = ()
+
+    def kept(self, reason: Status) -> FunctionReport:
+        """The report with the function left as it is, for a reason; the precondition that passes stays."""
+        decision = replace(self.decision, action=Action.KEEP)
+        return replace(self, decision=decision, statuses=(*self.statuses, reason))
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,11 +154,7 @@ class _Chooser:
             report = replace(report, decision=Decision(Action.KEEP), statuses=(*report.statuses, kept))
         elif report.decision.action is Action.CONVERT_TO_EAGER and self._is_tested(code):
             tested = "belongs to the tests: its decorator may be what they test"
-            report = replace(
-                report,
-                decision=replace(report.decision, action=Action.KEEP),
-                statuses=(*report.statuses, status_of(report.facts, "part-of-tests", tested)),
-            )
+            report = report.kept(status_of(report.facts, "part-of-tests", tested))
         elif report.decision.action is Action.CONVERT_TO_EAGER:
             report = self.basis.removals.visit(code, report, all_safe=self.all_safe)
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:

@@ -12,7 +12,7 @@ from math import inf
 from typing import Final
 
 from hybridize.decide.documentation import status_of
-from hybridize.decide.model import Action, FunctionReport, Status
+from hybridize.decide.model import FunctionReport, Status
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import (
     NONE,
@@ -88,11 +88,10 @@ class Removals:
         """
         frames = self.frames.get(code, [])
         work = self.benefits.work(frames)
-        decision = replace(report.decision, benefit=work.benefit if work is not None else None)
+        benefit = work.benefit if work is not None else None
+        judged = replace(report, decision=replace(report.decision, benefit=benefit))
         reason = self._against(code, report, frames, all_safe=all_safe)
-        if reason is None:
-            return replace(report, decision=decision)
-        return replace(report, decision=replace(decision, action=Action.KEEP), statuses=(*report.statuses, reason))
+        return judged if reason is None else judged.kept(reason)
 
     def _against(self, code: Code, report: FunctionReport, frames: list[Frame], *, all_safe: bool) -> Status | None:
         """Why a decorator stays; None where nothing is lost without it."""

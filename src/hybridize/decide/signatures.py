@@ -105,12 +105,10 @@ class Signatures:
             return _with(report, "reduce_retracing", "True")
         if relaxes and grown is not None and not self.all_safe:
             said = f"every call is traced anew: {grown.message}"
-            kept = status_of(facts, "not-worth-it", said, (grown,))
-            return replace(report, decision=replace(decision, action=Action.KEEP), statuses=(*report.statuses, kept))
+            return report.kept(status_of(facts, "not-worth-it", said, (grown,)))
         if retraced and not relaxes and not self.all_safe:
             said = "each new shape is traced anew, and not all releases in question take `reduce_retracing`"
-            kept = status_of(facts, "not-worth-it", said)
-            return replace(report, decision=replace(decision, action=Action.KEEP), statuses=(*report.statuses, kept))
+            return report.kept(status_of(facts, "not-worth-it", said))
         return report
 
     def _grown(self, code: Code, facts: FunctionFacts, sites: list[Site]) -> Evidence | None:
