@@ -144,7 +144,7 @@ class _Chooser:
                 return replace(report, decision=decision)
             statuses = (*report.statuses, reason)
             if decision.precondition == "P7":  # what makes up for the missing tensors is the gain alone
-                decision = replace(decision, precondition=None, benefit=None)
+                decision = replace(decision, precondition=None, benefit=None, confidence=None, grounds=())
                 statuses = (status_of(report.facts, "no-tensor-parameter", "no parameter receives a tensor"), *statuses)
             report = replace(report, decision=replace(decision, action=Action.KEEP), statuses=statuses)
         elif not self.all_safe and self._updates(code, report, share):
