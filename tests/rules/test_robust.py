@@ -10,6 +10,7 @@ import pytest
 
 from hybridize.api import analyze
 from hybridize.config import Config
+from hybridize.decide.model import Action
 from hybridize.program.ir import Op
 from hybridize.rules import scan
 from hybridize.rules.model import Hit
@@ -50,7 +51,50 @@ target(x, f)
 
 def test_no_rule_raises_for_arguments_that_are_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failed: list[Exception] = []
-    monkeypatch.setattr(scan.Scanner, "_failed", lambda self, rule, error: failed.append(error))
+    monkeypatch.setattr(scan.Scanner, "_failed", lambda self, rule, code, error: iter(failed.append(error) or ()))
     (tmp_path / "main.py").write_text(UNPACKED)
     analyze([tmp_path], Config())
     assert not failed
+
+
+TRAINING = """\
+import tensorflow as tf
+w = tf.Variable(1.0)
+optimizer = tf.keras.optimizers.SGD()
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(w * x)
+    optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+for _ in range(1000):
+    step(tf.ones(3))
+"""
+
+
+def test_what_a_broken_rule_might_have_found_keeps_a_function_eager(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "main.py").write_text(TRAINING)
+    converted = [f.decision.action for f in analyze([tmp_path], Config()).functions]
+    assert converted == [Action.CONVERT_TO_HYBRID]
+    blocking = next(rule for rule in all_rules() if rule.blocks)
+    bad = replace(blocking, code="HY999", triggers={}, frame=None, root=broken, project=None)
+    monkeypatch.setattr(scan, "all_rules", lambda: (bad, *all_rules()))
+    report = analyze([tmp_path], Config()).functions[0]
+    assert report.decision.action is Action.KEEP
+    assert "HY999" in {status.code for status in report.statuses}
+
+
+SCALAR = """\
+import tensorflow as tf
+layer = tf.keras.layers.Dense(3)
+layer(tf.constant(1.0))
+print(layer.kernel.shape)
+def double(x):
+    return x * 2
+double(tf.ones(3))
+"""
+
+
+def test_a_layer_that_no_shape_rule_foresaw_ends_no_run(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(SCALAR)
+    assert [f.facts.id for f in analyze([tmp_path], Config()).functions] == ["main:double"]

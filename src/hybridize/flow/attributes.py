@@ -138,8 +138,7 @@ class Attributes(Cells):
         cls = registry_class(obj)
         rule = registry.property_rule(cls, name)
         if rule is not None:
-            value: Value = rule(Call(self, frame, pos, f"{cls}.{name}", [], {}, obj))
-            return value
+            return self.apply_rule(rule, Call(self, frame, pos, f"{cls}.{name}", [], {}, obj))
         if name == "__class__":
             return lib(cls).value
         if registry.method_spec(cls, name) is not None:
@@ -203,8 +202,7 @@ class Attributes(Cells):
             if isinstance(base, Lib):
                 rule = registry.property_rule(base.name, name)
                 if rule is not None:
-                    value: Value = rule(Call(self, frame, pos, f"{base.name}.{name}", [], {}, obj))
-                    return value
+                    return self.apply_rule(rule, Call(self, frame, pos, f"{base.name}.{name}", [], {}, obj))
                 if registry.method_spec(base.name, name) is not None:
                     return bound(name, obj).value
         getter = self.class_lookup(frame, obj.cls, "__getattr__")
@@ -385,8 +383,7 @@ class Attributes(Cells):
                     return bound(f"{base.name}:{name}", receiver).value
                 rule = registry.property_rule(base.name, name)
                 if rule is not None:
-                    value = rule(Call(self, frame, pos, f"{base.name}.{name}", [], {}, receiver))
-                    return value
+                    return self.apply_rule(rule, Call(self, frame, pos, f"{base.name}.{name}", [], {}, receiver))
         if name == "__call__" and isinstance(receiver, Class):
             return wrapper("construct", receiver.value).value
         if name in _OBJECT_METHODS:
@@ -418,8 +415,7 @@ class Attributes(Cells):
     def _library_instance_attr(self, frame: Frame, obj: LibInst, name: str, pos: int) -> Value:
         rule = registry.property_rule(obj.cls, name)
         if rule is not None:
-            value: Value = rule(Call(self, frame, pos, f"{obj.cls}.{name}", [], {}, obj))
-            return value
+            return self.apply_rule(rule, Call(self, frame, pos, f"{obj.cls}.{name}", [], {}, obj))
         if registry.method_spec(obj.cls, name) is not None:
             return bound(name, obj).value
         value = self.read(frame, obj.fields.get(name) or obj.absent(name))

@@ -33,7 +33,7 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import DENSE
-from hybridize.flow.cells import registry_class
+from hybridize.flow.cells import MAX_RULES, registry_class
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.functions import FunctionCalls
 from hybridize.flow.heap import join_items
@@ -42,11 +42,9 @@ from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import default_call, is_wrapped, unknown_method
 from hybridize.library.protocols import answer, ask
-from hybridize.library.spec import Call, Rule
+from hybridize.library.spec import Call
 from hybridize.library.tensorflow.specs import converted, signature_items
 
-#: So many library calls may be open within each other (a layer that wraps itself would nest without end).
-MAX_RULES: Final = 150
 #: The field of a function that holds what is registered for other types (`functools.singledispatch`).
 DISPATCHED: Final = "<dispatched>"
 
@@ -64,7 +62,6 @@ class Calls(FunctionCalls):
     """The part of the engine that calls."""
 
     if TYPE_CHECKING:
-        rules_open: int
 
         def enter_context(self, frame: Frame, value: Value, pos: int) -> Value: ...
         def exit_context(self, frame: Frame, value: Value, pos: int) -> None: ...
@@ -185,7 +182,7 @@ class Calls(FunctionCalls):
         for base in inst.cls.library:
             found = registry.method_spec(base, "__init__")
             if found is not None and found[1].rule is not None:
-                found[1].rule(Call(self, frame, pos, f"{base}.__init__", args, kwargs, inst))
+                self.apply_rule(found[1].rule, Call(self, frame, pos, f"{base}.__init__", args, kwargs, inst))
                 return
 
     def _special_class(
@@ -275,22 +272,6 @@ class Calls(FunctionCalls):
                 return self.apply_rule(spec.rule, Call(self, frame, pos, f"{base}.__call__", args, kwargs, obj, rest))
         frame.effect("unknown_call", obj, f"a call of an instance of `{obj.cls.name}`", pos)
         return unknown(f"the result of calling an instance of `{obj.cls.name}`").value
-
-    def apply_rule(self, rule: Rule, call: Call) -> Value:
-        """Applies a model. A mistake in one costs its value, not the analysis; `world.failures` keeps it for tests."""
-        if self.rules_open >= MAX_RULES:
-            return unknown("the result of library calls that nest without end").value
-        self.rules_open += 1
-        try:
-            return rule(call)
-        except ExhaustedError:
-            raise
-        except Exception as error:
-            self.world.failures.append(f"{call.name}: {type(error).__name__}: {error}")
-            call.frame.effect("foreign_call", None, call.name, call.pos)
-            return unknown(f"the result of `{call.name}`").value
-        finally:
-            self.rules_open -= 1
 
     # Library code ------------------------------------------------------------------------------------------------
 

@@ -22,10 +22,11 @@ from hybridize.domain.objects import (
     Tup,
     Value,
     Wrapper,
+    unknown,
 )
-from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, Frame
+from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, ExhaustedError, Frame
 from hybridize.library.lengths import LOST
-from hybridize.library.spec import EngineApi
+from hybridize.library.spec import Call, EngineApi, Rule
 
 if TYPE_CHECKING:
     from hybridize.flow.world import World
@@ -39,6 +40,9 @@ _CONTAINERS = {
     "collections.deque": "deque",
 }
 
+#: So many library calls may be open within each other (a layer that wraps itself would nest without end).
+MAX_RULES: Final = 150
+
 _T = TypeVar("_T")
 
 
@@ -50,8 +54,25 @@ class Cells(EngineApi):
         binding: int
         work: int
         limit: int
+        rules_open: int
 
         def enqueue(self, frame: Frame) -> None: ...
+
+    def apply_rule(self, rule: Rule, call: Call) -> Value:
+        """Applies a model. A mistake in one costs its value, not the analysis; `world.failures` keeps it for tests."""
+        if self.rules_open >= MAX_RULES:
+            return unknown("the result of library calls that nest without end").value
+        self.rules_open += 1
+        try:
+            return rule(call)
+        except ExhaustedError:
+            raise
+        except Exception as error:
+            self.world.failures.append(f"{call.name}: {type(error).__name__}: {error}")
+            call.frame.effect("foreign_call", None, call.name, call.pos)
+            return unknown(f"the result of `{call.name}`").value
+        finally:
+            self.rules_open -= 1
 
     def read(self, frame: Frame, cell: Cell) -> Value:
         """The value of a cell; the frame runs again when it grows."""

@@ -326,7 +326,7 @@ class HeapAccess(Attributes):
                     frame.effect("iterator", obj, obj.kind, pos)
                 arrive = registry.method_spec(obj.kind, "__iter__") if "." in obj.kind else None
                 if arrive is not None and arrive[1].rule is not None:
-                    made = arrive[1].rule(Call(self, frame, pos, f"{obj.kind}.__iter__", [], {}, obj))
+                    made = self.apply_rule(arrive[1].rule, Call(self, frame, pos, f"{obj.kind}.__iter__", [], {}, obj))
                     return join_items(tuple(o.element for o in made if isinstance(o, Stream)))
                 return obj.element
             case LibInst() if registry.method_spec(obj.cls, "__next__") is not None:

@@ -122,7 +122,8 @@ class Scanner:
                 for hit in rule.root(function):
                     gathered.add(_root_result(function, rule, hit))
             except Exception as error:
-                self._failed(rule, error)
+                for hit in self._failed(rule, function.code, error):
+                    gathered.add(_root_result(function, rule, hit))
 
     def _gathered(self, function: FunctionView) -> _Gathered:
         """What the extent of a function carries."""
@@ -147,22 +148,28 @@ class Scanner:
         """The hits that belong to no function."""
         found: dict[tuple[str, str, int], RuleHit] = {}
         for rule in self.rules:
-            for each in self._guarded(rule, rule.project, self.project) if rule.project is not None else ():
+            for each in self._guarded(rule, None, rule.project, self.project) if rule.project is not None else ():
                 path = each.path or ""
                 evidence = each.evidence or (Evidence(each.message, path, each.position >> 16),)
                 hit = _made(rule, each, path, evidence)
                 found.setdefault((rule.code, path, each.position), hit)
         return sorted(found.values(), key=lambda h: (h.path, h.position, h.rule.code))
 
-    def _guarded(self, rule: Rule, scan: Callable[..., Iterator[Hit]], *args: object) -> Iterator[Hit]:
-        """What a rule finds. A mistake in one costs its hits, not the analysis; `failures` keeps it for tests."""
+    def _guarded(
+        self, rule: Rule, code: Code | None, scan: Callable[..., Iterator[Hit]], *args: object
+    ) -> Iterator[Hit]:
+        """What a rule finds. A mistake in one costs its hits, not the analysis."""
         try:
             yield from scan(*args)
         except Exception as error:
-            self._failed(rule, error)
+            yield from self._failed(rule, code, error)
 
-    def _failed(self, rule: Rule, error: Exception) -> None:
+    def _failed(self, rule: Rule, code: Code | None, error: Exception) -> Iterator[Hit]:
+        """A rule that raised: what it might have found keeps the code eager; `failures` keeps the mistake for tests."""
         self.failures.append(f"{rule.code}: {type(error).__name__}: {error}")
+        if code is not None and rule.blocks:
+            message = f"hybridize failed to tell whether this holds here ({type(error).__name__}): please report it"
+            yield Hit(code.position, message, sure=False, level=Level.INFO)
 
     def _confirm(self, gathered: Sequence[_Gathered]) -> None:
         """Adds what of the doubtful hits holds; all of them where the rule cannot tell."""
@@ -243,10 +250,11 @@ class Scanner:
                             sure = hit.sure and (instr[0] != Op.CALL or not is_either(frame, instr[-1]))
                             yield Carried(rule, hit, frame, hit.needs, (), sure)
                 except Exception as error:
-                    self._failed(rule, error)
+                    for hit in self._failed(rule, frame.code, error):
+                        yield Carried(rule, hit, frame, hit.needs, (), hit.sure)
         for rule in self._dispatch.scanning(frame.code):
             assert rule.frame is not None
-            for hit in self._guarded(rule, rule.frame, view):
+            for hit in self._guarded(rule, frame.code, rule.frame, view):
                 if hit.needs and not (untraced and hit.path is None and hit.position in untraced):
                     yield Carried(rule, hit, frame, hit.needs, (), hit.sure)
 
