@@ -36,8 +36,11 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
     yield Change((edit,), "only graphs call it: its decorator goes", doubt, spans=(span,))
 
 
-def _doubt(bench: Bench, path: str, code: Code) -> str | None:
-    """What may be lost without the decorator: a graph for who else calls it, or one trace for many places."""
+def _doubt(bench: Bench, path: str, code: Code) -> str:
+    """What may be lost without the decorator: a graph for who else calls it, or one trace for many places.
+
+    There is always a doubt, for nothing is won: TensorFlow inlines the inner function before it runs the graph.
+    """
     private = code.name.startswith("_") or bench.is_script(path)
     if not private or Public(bench.project.roles).has(code):
         return f"who else calls `{code.name}` runs it eagerly then"
@@ -48,7 +51,7 @@ def _doubt(bench: Bench, path: str, code: Code) -> str | None:
     copies = sum(counts.copies(caller, pos) for caller, pos in sites)
     if work is None or copies * work.nodes * costs.TRACE_OPERATION > _PATIENCE:
         return f"its operations are traced at each of about {copies:,.0f} places then, not once"
-    return None
+    return "its graph is no faster without the decorator, which says how it was meant"
 
 
 REPAIR = Repair(
@@ -56,10 +59,10 @@ REPAIR = Repair(
     name="inner-decorator-removed",
     removes=frozenset({"HY105"}),
     summary="The decorator of a function that only graphs call is removed.",
-    details="""Inside a graph a hybrid function is traced apart, into a function call that hides its operations from
-the rest. Where every call comes from graphs, the decorator adds nothing. Safe in scripts and for private functions, as
-long as tracing the operations at each place that calls it takes no time to speak of; elsewhere somebody else may call
-the function eagerly.""",
+    details="""Inside a graph a hybrid function is traced apart, into a function call that TensorFlow inlines before the
+graph runs. Where every call comes from graphs, the decorator adds nothing, and costs next to nothing: to remove it is a
+matter of taste, never safe to do unasked. Somebody else may call the function eagerly, and without the decorator its
+operations are traced at each place that calls it.""",
     propose=propose,
     examples=(
         RepairExample(
