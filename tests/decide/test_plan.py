@@ -133,7 +133,8 @@ def test_where_mending_a_function_would_gain_nothing_the_plan_says_so(tmp_path: 
 
 
 def test_few_operations_on_large_tensors_gain(tmp_path: Path) -> None:
-    source = "import tensorflow as tf\ndef f(x):\n    return tf.exp(x) * 2.0 + tf.sin(x) - x\nf(tf.ones([{0}, {0}]))\n"
+    source = "import tensorflow as tf\ndef f(x):\n    return tf.exp(x) * 2.0 + tf.sin(x) - x\n"
+    source += "for _ in range(1000):\n    f(tf.ones([{0}, {0}]))\n"
     assert chosen(functions(source.format(10), tmp_path)) == []
     assert chosen(functions(source.format(2000), tmp_path)) == ["f"]
 
@@ -146,7 +147,8 @@ def test_loops_multiply(count: str, expected: list[str], tmp_path: Path) -> None
             for _ in range({count}):
                 x = tf.sin(x) + 1.0
             return x
-        f(tf.ones(3))
+        for _ in range(1000):
+            f(tf.ones(3))
         """
     assert chosen(functions(source, tmp_path)) == expected
 
@@ -336,9 +338,28 @@ def test_often_is_worth_it(call: str, tmp_path: Path) -> None:
     assert set(chosen(functions(RARE.format(call=call), tmp_path))) == {"step", "evaluate"}
 
 
-def test_a_script_that_only_shows_a_function_does_not_count(tmp_path: Path) -> None:
-    source = f"import tensorflow as tf\ndef f(x):\n    {CHAIN}\n    return x\nprint(f(tf.ones(3)))\n"
-    assert chosen(functions(source, tmp_path)) == ["f"]
+@pytest.mark.parametrize(
+    "calls",
+    ["print(f(tf.ones(3)))", "for n in [3, 4, 5]:\n    print(f(tf.ones(n)))", "for i in range(5): f(tf.ones(3))"],
+)
+def test_a_script_that_shows_a_function_in_a_few_calls_wins_nothing_back(calls: str, tmp_path: Path) -> None:
+    found = functions(f"import tensorflow as tf\ndef f(x):\n    {CHAIN}\n    return x\n{calls}\n", tmp_path)
+    assert chosen(found) == []
+    assert codes(found["f"]) == {"HY026"}
+
+
+def test_nobody_trains_by_one_step(tmp_path: Path) -> None:
+    source = """
+        import tensorflow as tf
+        w = tf.Variable(tf.ones([3, 1]))
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(tf.tanh(x @ w) - y))
+            w.assign_sub(0.1 * tape.gradient(loss, w))
+            return loss
+        step(tf.ones([2, 3]), tf.ones([2, 1]))
+        """
+    assert chosen(functions(source, tmp_path)) == ["step"]
 
 
 # P7: functions that take no tensors, but compute on variables that they update
@@ -382,7 +403,7 @@ def update(agent):
 
 agent = Agent()
 inner = update(agent)
-for i in range(100):
+for i in range(1000):
     agent.update_target(), agent.counted(), agent.note(), agent.norm(), inner(), agent.decay(1.0 / (i + 1))
 """
 

@@ -93,11 +93,11 @@ LOOPS: dict[str, tuple[str, str | None]] = {
 KEPT = {
     "reads the size": (
         "def step(x):\n    x = x + float(x.shape[0])\n" + BODY,
-        "x = tf.ones([1, 3])\nfor i in range(20):\n    x = tf.concat([x, step(x)], 0)\n",
+        "x = tf.ones([1, 3])\nfor i in range(1000):\n    x = tf.concat([x, step(x)], 0)\n",
     ),
     "takes the list": (
         "def step(xs):\n    x = tf.add_n(xs)\n" + BODY,
-        "xs = [tf.ones([3])]\nfor i in range(20):\n    xs.append(step(xs))\n",
+        "xs = [tf.ones([3])]\nfor i in range(1000):\n    xs.append(step(xs))\n",
     ),
 }
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from hybridize.facts.benefit import Work
 from hybridize.facts.contracts import Contracts
-from hybridize.facts.frequency import BY_OTHERS, Call, Frequency
-from hybridize.library.costs import BATCHES
+from hybridize.facts.frequency import BY_OTHERS, IN_GRAPHS, Call, Frequency
+from hybridize.library.costs import BATCHES, ITERATIONS
 from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
 
@@ -46,7 +46,7 @@ class Gains:
             if self.roles.is_test(call.caller.path):
                 continue
             called = True
-            if call.how == "graph" or call.caller in self.withheld or graphs.get(call.caller, 0.0) >= 1.0:
+            if call.how in IN_GRAPHS or call.caller in self.withheld or graphs.get(call.caller, 0.0) >= 1.0:
                 continue
             around = self._often.get(call.caller, 0.0)
             times = around * self._times(call) if around else 0.0
@@ -64,11 +64,14 @@ class Gains:
     def _times(self, call: Call) -> float:
         """How often a function is called in one call of its caller, at least.
 
-        Loops of unknown length are those over epochs and batches in a program, but over layers and dims in a library:
-        there only one over a dataset is known to be long.
+        Loops of unknown length are those over epochs and batches in a program, but over layers and dims in a library,
+        and in what a library calls back: there only one over a dataset is known to be long.
         """
         if self.roles.of(call.caller.path) is not Role.LIBRARY:
-            return inf if call.how in BY_OTHERS else call.most or 1.0
+            likely = inf if call.how in BY_OTHERS else call.likely or 1.0
+            if isinf(likely) and self.contracts.override(call.caller) is not None:
+                return call.expected * (ITERATIONS if call.how in BY_OTHERS else 1)
+            return likely
         if call.how in BY_OTHERS:
             return 1.0
         return (
@@ -78,11 +81,7 @@ class Gains:
     def calls(self, code: Code, work: Work) -> float:
         """How often eager code calls a function, at least; inf in loops of unknown length."""
         often = self._often.get(code, 0.0)
-        return max(often, _STEPS) if work.updates and often else often
-
-    def is_called(self, code: Code, *, again: bool) -> bool:
-        """Whether eager code that is no test is seen to call a function, and more than once if asked so."""
-        return self._called.get(code, False) and self._often.get(code, 0.0) > (1 if again else 0)
+        return max(often, _STEPS) if work.trains and often else often
 
     def pays(self, code: Code, work: Work) -> bool:
         """Whether the calls that are seen win back what tracing costs."""
@@ -103,7 +102,7 @@ class Gains:
 
     def against(self, code: Code, work: Work) -> str | None:
         """Why the calls that are seen do not win back what tracing costs, in words; None where they do."""
-        if work.cautious < MARGIN and not work.updates:
+        if work.cautious < MARGIN and not work.trains:
             return f"perhaps {work.cautious:.1f} times faster as a graph: no more than the estimate may be wrong by"
         if self.pays(code, work):
             return None

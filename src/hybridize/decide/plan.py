@@ -17,7 +17,7 @@ from hybridize.decide.model import Action, Confidence, Decision, FunctionReport,
 from hybridize.decide.removals import Removals
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
 from hybridize.facts.benefit import Benefits, Work
-from hybridize.facts.frequency import Call, Frequency
+from hybridize.facts.frequency import GRAPH, SYMBOLIC, Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Ternary
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
@@ -26,7 +26,7 @@ from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.scan import Scanner
-from hybridize.source import Role, Roles
+from hybridize.source import Roles
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
 _MOSTLY: Final = 0.66
@@ -186,7 +186,9 @@ class _Chooser:
         """For which share of its calls a function runs inside of a graph."""
         total = inside = 0.0
         for call in self.basis.frequency.calls.get(code, {}).values():
-            if call.how not in _OUTSIDE and call.how != "graph" and call.caller not in self.graphs:
+            if call.how == SYMBOLIC:
+                continue  # Keras notes what is computed, and computes nothing
+            if call.how not in _OUTSIDE and call.how != GRAPH and call.caller not in self.graphs:
                 continue  # a recursion: its caller is decided later
             total += call.weight
             inside += call.weight * self._inside(call)
@@ -197,7 +199,7 @@ class _Chooser:
     def _inside(self, call: Call) -> float:
         if call.how in _OUTSIDE:
             return 0.0
-        return 1.0 if call.how == "graph" else self.graphs.get(call.caller, 0.0)
+        return 1.0 if call.how == GRAPH else self.graphs.get(call.caller, 0.0)
 
     def _against(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
         """Why a function that is safe to convert is left as it is."""
@@ -254,17 +256,12 @@ class _Chooser:
 
     def _no_gain(self, code: Code, facts: FunctionFacts, work: Work | None) -> Status | None:
         """Why nothing shows that a conversion pays."""
-        role = self.basis.roles.of(code.path)
-        if role is Role.TEST:
+        if self.basis.roles.is_test(code.path):
             said = Evidence("its file belongs to the tests", code.path, code.line)
             return status_of(facts, "part-of-tests", "belongs to the tests: nothing is gained where they run", (said,))
         if work is None:
             return status_of(facts, "no-gain-seen", "no call of it was analyzed: what it would gain is not known")
-        # A small program that shows something in a few calls says nothing of how often it is called elsewhere.
-        # What Keras calls back it runs as part of its own graphs: one call that shows it says nothing.
-        called_back = self.basis.confidences.contracts.override(code) is not None
-        shown = not self.busy and role is Role.PROGRAM and self.gains.is_called(code, again=called_back)
-        unseen = None if shown else self.gains.against(code, work)
+        unseen = self.gains.against(code, work)
         return None if unseen is None else status_of(facts, "no-gain-seen", unseen)
 
     def _too_unsure(self, code: Code, facts: FunctionFacts, decision: Decision) -> Status | None:

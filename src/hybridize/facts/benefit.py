@@ -56,7 +56,8 @@ class Work:
     values is unrolled, one over tensors is traced once. `updates` are how often that graph applies gradients.
     `unknown` says that something is called of which it is not known what it does: the figures are then the least.
     `taped` are the operations of which a tape knows each (those of a graph are one), `weights` the elements of the
-    variables as far as they are known, `guessed` the microseconds that rest on sizes that are not.
+    variables as far as they are known, `guessed` the microseconds that rest on sizes that are not. `derives` says that
+    gradients are taken, `assigns` that variables get new values.
     """
 
     dispatches: float = 0.0
@@ -70,6 +71,8 @@ class Work:
     taped: float = 0.0
     weights: float = 0.0
     guessed: float = 0.0
+    derives: bool = False
+    assigns: bool = False
 
     def add(self, other: Work, often: Often, share: float = 1.0) -> None:
         """Adds work that is done so often; the variables are the same each time.
@@ -88,6 +91,13 @@ class Work:
         self.nodes = min(self.nodes + share * often.nodes * other.nodes, _MOST)
         self.updates = min(self.updates + share * often.copies * other.updates, _MOST)
         self.unknown = self.unknown or other.unknown
+        self.derives = self.derives or other.derives
+        self.assigns = self.assigns or other.assigns
+
+    @property
+    def trains(self) -> bool:
+        """Whether it is a step of training: by an optimizer, or with gradients that variables are moved by."""
+        return self.updates > 0 or (self.derives and self.assigns)
 
     @property
     def eager(self) -> float:
@@ -144,7 +154,8 @@ class Benefits:
 
     def _summed(self, frame: Frame) -> Work:
         """Own operations and those of callees; calls within a recursion count once."""
-        total = Work(unknown=opaque_call(frame) is not None)
+        assigns = any(map(costs.assigns, frame.ops.values()))
+        total = Work(unknown=opaque_call(frame) is not None, assigns=assigns)
         gradients = 0.0
         applied: list[tuple[float, str]] = []
         for pos in frame.ops:
@@ -164,6 +175,7 @@ class Benefits:
             if times and inner is not None:
                 total.add(self._as_called(callee, inner), self._often(frame, pos, times), 1 / alternatives[pos, how])
         if gradients:
+            total.derives = True
             total = _differentiated(total, gradients)
         trained = max(total.variables, 2.0)
         for times, optimizer in applied:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, isinf
-from typing import Final
+from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Bound as BoundMethod
 from hybridize.domain.objects import Func
+from hybridize.facts.keras_graphs import functional_calls, is_on_symbolic, is_run_by_graph
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution, given_position
@@ -22,13 +23,18 @@ BY_OTHERS: Final = frozenset({"callback", "host"})
 #: Longer chains of calls are not followed to bound the number of calls.
 _DEPTH: Final = 12
 _NO_CALL: Final = frozenset({"class"})
+#: How calls are made that nobody's Python code runs step by step: in a graph, or once to make a functional model.
+GRAPH: Final = "graph"
+SYMBOLIC: Final = "symbolic"
+IN_GRAPHS: Final = frozenset({GRAPH, SYMBOLIC})
 
 
 @dataclass(slots=True)
 class Call:
     """All calls of a function by another: how often, at which first position, and how often in one call of the other.
 
-    `most` is a bound of that (inf where a loop's length is not known), `expected` counts such loops as a few turns.
+    `most` is a bound of that (inf where a loop's length is not known), `expected` counts such loops as a few turns,
+    `likely` only those over layers and other objects: each of these has graphs of its own.
     """
 
     caller: Code
@@ -37,6 +43,11 @@ class Call:
     weight: float = 0.0
     most: float = 0.0
     expected: float = 0.0
+    likely: float = 0.0
+
+
+#: The calls by one frame, by what they call and how, with the places that they stand at.
+_Here: TypeAlias = dict[tuple[Code, str], tuple[Call, set[int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,7 @@ class Frequency:
     def __init__(self, solution: Solution, order: list[list[Frame]], counts: Counts) -> None:
         """`order` are the components of the call graph, callees first."""
         self.counts = counts
+        self.solution = solution
         self.calls: dict[Code, dict[tuple[Code, str], Call]] = {}
         self.escaped: set[Code] = set()
         self.outside: set[Code] = set()
@@ -81,30 +93,37 @@ class Frequency:
 
     def _frame(self, frame: Frame, members: set[Frame]) -> None:
         mine = self.often.get(frame, 0.0) or 1.0
-        most: dict[tuple[Code, str], float] = {}
-        expected: dict[tuple[Code, str], float] = {}
+        here: _Here = {}
         for (pos, callee), how in frame.calls.items():
             if how in _NO_CALL:
                 continue
             is_root = how == "root" and pos in (callee.code.position, given_position(callee.code))
-            times = self.counts.runs(frame, pos)
-            weight = _UNKNOWN_CALLS if is_root else min(mine * times, _MOST)
+            weight = _UNKNOWN_CALLS if is_root else min(mine * self.counts.runs(frame, pos), _MOST)
             if callee not in members:
                 self.often[callee] = min(self.often.get(callee, 0.0) + weight, _MOST)
             if is_root:
                 self.outside.add(callee.code)
-            if not is_root and callee.code is not frame.code:
-                calls = self.calls.setdefault(callee.code, {})
-                known = calls.get((frame.code, how))
-                if known is None:
-                    known = calls[frame.code, how] = Call(frame.code, how, pos)
-                known.weight += weight
-                most[callee.code, how] = most.get((callee.code, how), 0.0) + self.counts.most(frame, pos)
-                expected[callee.code, how] = expected.get((callee.code, how), 0.0) + times
-        for (code, how), count in most.items():
-            call = self.calls[code][frame.code, how]
-            call.most = max(call.most, count)
-            call.expected = max(call.expected, expected[code, how])
+            elif callee.code is not frame.code:
+                self._note(here, frame, pos, callee, _run_as(frame, pos, how))
+        for pos, layer in functional_calls(self.solution, frame):
+            self._note(here, frame, pos, layer, "keras")
+        for (code, how), (call, _) in here.items():
+            known = self.calls.setdefault(code, {}).setdefault((frame.code, how), Call(frame.code, how, call.position))
+            known.weight += call.weight
+            known.most = max(known.most, call.most)
+            known.expected = max(known.expected, call.expected)
+            known.likely = max(known.likely, call.likely)
+
+    def _note(self, here: _Here, frame: Frame, pos: int, callee: Frame, how: str) -> None:
+        """Adds a call to those of one frame; the contexts in which one place calls a function share its turns."""
+        call, places = here.setdefault((callee.code, how), (Call(frame.code, how, pos), set()))
+        times = self.counts.runs(frame, pos)
+        call.weight += min((self.often.get(frame, 0.0) or 1.0) * times, _MOST)
+        if pos not in places:
+            places.add(pos)
+            call.most += self.counts.most(frame, pos)
+            call.expected += times
+            call.likely += self.counts.likely(frame, pos)
 
     def bound(
         self, code: Code, graphs: Mapping[Code, float] | None = None, within: frozenset[Code] = frozenset()
@@ -116,7 +135,7 @@ class Frequency:
             return _UNBOUND
         count, looped, folders = 0.0, False, frozenset[str]()
         for call in self.calls.get(code, {}).values():
-            if call.how == "graph" or (graphs is not None and graphs.get(call.caller, 0.0) >= 1.0):
+            if call.how in IN_GRAPHS or (graphs is not None and graphs.get(call.caller, 0.0) >= 1.0):
                 continue
             caller = self.bound(call.caller, graphs, within | {code})
             if call.how in BY_OTHERS or (isinf(caller.count) and not caller.looped):
@@ -129,6 +148,15 @@ class Frequency:
     def of(self, frames: list[Frame]) -> float:
         """How often a function is called, in all its contexts."""
         return sum(self.often.get(frame, 0.0) for frame in frames)
+
+
+def _run_as(frame: Frame, pos: int, how: str) -> str:
+    """How Keras runs what a call through it reaches."""
+    if how != "keras":
+        return how
+    if is_run_by_graph(frame, pos):
+        return GRAPH
+    return SYMBOLIC if is_on_symbolic(frame, pos) else how
 
 
 def _callers_first(calls: dict[Code, dict[tuple[Code, str], Call]], codes: list[Code]) -> list[Code]:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 from typing import Final
 
-from hybridize.domain.objects import Container, Lib, Lit, Stream, Tensor, Tup
+from hybridize.domain.objects import (
+    Bound,
+    Class,
+    Container,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Lit,
+    Obj,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+)
 from hybridize.domain.tensors import arrived
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
@@ -19,6 +34,7 @@ _HALF: Final = 0.5
 _NOW_AND_THEN: Final = 0.2
 _MOST: Final = 1e6
 _STEPS: Final = 6
+_DOING: Final = (Bound, Class, Func, Inst, Lib, LibInst)
 _CALCULATES: Final = frozenset({Op.CALL, Op.BINARY, Op.INPLACE, Op.UNARY, Op.COMPARE, Op.ITEM})
 
 
@@ -105,6 +121,15 @@ class Counts:
             result *= _known_trips(frame, loop)
         return result
 
+    def likely(self, frame: Frame, pos: int) -> float:
+        """The same for one of the objects that the loops around go over: each layer of a list has graphs of its own."""
+        loops = self.places(frame.code).around.get(pos, ())
+        picked = any(_is_picked(frame, instr[2]) for instr in index_of(frame.code).calls.get(pos, ()))
+        result = 1.0
+        for loop in loops[:-1] if picked else loops:
+            result *= 1.0 if loop.is_for and _holds_objects(frame.vals[loop.iterable]) else _known_trips(frame, loop)
+        return result
+
     def between(self, frame: Frame, outer: int, pos: int) -> float:
         """How often a place runs at most for each run of another one around it; inf where that is not known."""
         places = self.places(frame.code)
@@ -149,8 +174,9 @@ def _known_trips(frame: Frame, loop: Loop) -> float:
     for obj in frame.vals[loop.iterable] or ():
         if isinstance(obj, Tup):
             return float(len(obj.items))
-        if isinstance(obj, Container) and obj.exact and obj.rest is None:
-            return float(len(obj.fields))
+        size = _size(obj) if isinstance(obj, Container) else None
+        if size is not None:
+            return float(size)
         if isinstance(obj, Stream) and obj.count is not None:
             return float(obj.count)
     made = definitions(frame.code).get(loop.iterable)
@@ -159,6 +185,43 @@ def _known_trips(frame: Frame, loop: Loop) -> float:
     ranges = any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made[2]] or ())
     known = _range(frame, [arg for arg, starred in made[3] if not starred]) if ranges else None
     return known or inf
+
+
+def _is_picked(frame: Frame, slot: int) -> bool:
+    """Whether what is called, or the receiver of the method that is, is one of a list of objects: `layers[i](x)`."""
+    made = index_of(frame.code).source(slot)
+    if made is not None and made[0] == Op.ATTR:
+        made = index_of(frame.code).source(made[2])
+    return made is not None and made[0] == Op.ITEM and _holds_objects(frame.vals[made[2]])
+
+
+def _holds_objects(value: Value | None) -> bool:
+    """Whether a list holds objects that do something, not data."""
+    return any(_is_doing(frozenset(_elements(obj))) for obj in value or ())
+
+
+def _is_doing(value: Value) -> bool:
+    """Whether all that a value may be does something; of a tuple (`enumerate`, `zip`) one item suffices."""
+    return bool(value) and all(
+        isinstance(o, _DOING) or (isinstance(o, Tup) and any(map(_is_doing, o.items))) for o in value
+    )
+
+
+def _elements(obj: Obj) -> Iterator[Obj]:
+    if isinstance(obj, Tup):
+        values = list(obj.items)
+    elif isinstance(obj, Container):
+        values = [cell.value for cell in (*obj.fields.values(), obj.rest) if cell is not None]
+    else:
+        values = [obj.element] if isinstance(obj, Stream) and isinstance(obj.element, frozenset) else []
+    return (o for value in values for o in value)
+
+
+def _size(obj: Container) -> int | None:
+    """How many elements a container has, if that is known."""
+    if obj.exact:
+        return len(obj.fields)
+    return obj.count if obj.count is not None and obj.count >= 0 else None
 
 
 def _staged(frame: Frame, slot: int) -> bool:
@@ -177,8 +240,9 @@ def _length(frame: Frame, slot: int, steps: int) -> float | None:
             return float(BATCHES) if inner is None and obj.kind.startswith("tf.data") else inner
         if isinstance(obj, Tup):
             return float(len(obj.items))
-        if isinstance(obj, Container) and obj.exact and obj.rest is None:
-            return float(len(obj.fields))
+        size = _size(obj) if isinstance(obj, Container) else None
+        if size is not None:
+            return float(size)
         if isinstance(obj, Tensor):
             shape = arrived(obj.shape)
             return float(shape[0]) if shape and shape[0] >= 0 else None

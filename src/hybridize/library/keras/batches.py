@@ -43,7 +43,7 @@ def batch_of(call: Call, value: Value, part: str = "") -> Value:
         elif isinstance(obj, Stream):
             result = join(result, obj.element if "." in obj.kind else _loaded(call, obj.element))
         elif isinstance(obj, Inst):
-            item = call.method(obj, "__getitem__", INT_V, how="keras")
+            item = call.method(obj, "__getitem__", INT_V)
             result = join(result, _loaded(call, item) if item else tensor(DENSE).value)
         elif isinstance(obj, Tup):
             result = join(result, tup([batch_of(call, item, part) for item in obj.items], obj.kind, obj.names).value)

@@ -1,0 +1,97 @@
+"""What Keras runs in graphs of its own: the layers and losses of its loops, and what is called on symbolic tensors.
+
+A functional model keeps the layers that were called on symbolic tensors: whoever calls the model calls these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Bound, Inst, LibInst, Obj, Tensor
+from hybridize.domain.tensors import SYMBOLIC
+from hybridize.facts.operations import symbolic
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr
+
+#: The methods of a model that run it in a graph, unless `compile` was told otherwise.
+_LOOPS: Final = frozenset(
+    "fit fit_generator evaluate evaluate_generator predict predict_generator train_on_batch test_on_batch "
+    "predict_on_batch".split()
+)
+#: And that whatever it was told.
+_BUILD: Final = "build"
+#: What the field of a model is called that says that its steps run eagerly, and that of what it computes.
+_EAGER: Final = "$run_eagerly"
+_OUTPUTS: Final = "$outputs"
+#: Functions that build functional models call each other so deeply.
+_DEPTH: Final = 8
+
+
+def is_run_by_graph(frame: Frame, pos: int) -> bool:
+    """Whether the call at a place has Keras run its model in a graph."""
+    return any(_runs_graph(obj) for instr in _calls(frame, pos) for obj in frame.vals[instr[2]] or ())
+
+
+def is_on_symbolic(frame: Frame, pos: int) -> bool:
+    """Whether the call at a place gets or gives symbolic tensors: Keras notes what it does, for a functional model."""
+    return any(symbolic(frame, instr) or _gets_symbolic(frame, instr) for instr in _calls(frame, pos))
+
+
+def functional_calls(solution: Solution, frame: Frame) -> Iterator[tuple[int, Frame]]:
+    """The frames of layers that the calls of functional models in a function run, with the places of these calls."""
+    for pos in frame.ops:
+        for instr in _calls(frame, pos):
+            for obj in frame.vals[instr[2]] or ():
+                if isinstance(obj, LibInst) and _OUTPUTS in obj.fields and not symbolic(frame, instr):
+                    for layer in dict.fromkeys(_layers(solution, obj, 0)):
+                        yield pos, layer
+
+
+def _layers(solution: Solution, model: LibInst, depth: int) -> Iterator[Frame]:
+    """What the function that made a functional model called on symbolic tensors, models inside of it included."""
+    made_at, _ = model.site
+    for builder in solution.frames.get(made_at, ()):
+        if builder.uid == model.frame:
+            yield from _on_symbolic(solution, builder, depth)
+
+
+def _on_symbolic(solution: Solution, frame: Frame, depth: int) -> Iterator[Frame]:
+    if depth > _DEPTH:
+        return
+    for (pos, callee), how in frame.calls.items():
+        if not is_on_symbolic(frame, pos):
+            continue
+        if how == "keras":
+            yield callee
+        elif how == "call":
+            yield from _on_symbolic(solution, callee, depth + 1)
+    for pos in frame.ops:
+        for instr in _calls(frame, pos):
+            for obj in frame.vals[instr[2]] or ():
+                if isinstance(obj, LibInst) and _OUTPUTS in obj.fields and symbolic(frame, instr):
+                    yield from _layers(solution, obj, depth + 1)
+
+
+def _calls(frame: Frame, pos: int) -> tuple[Instr, ...]:
+    return index_of(frame.code).calls.get(pos, ())
+
+
+def _runs_graph(obj: Obj) -> bool:
+    if not isinstance(obj, Bound) or not isinstance(obj.func, str):
+        return False
+    name = obj.func.rpartition(":")[2]
+    return name == _BUILD or (name in _LOOPS and not _is_eager(obj.receiver))
+
+
+def _is_eager(model: Obj) -> bool:
+    """Whether `compile` may have been told to run a model's steps eagerly."""
+    cell = model.fields.get(_EAGER) if isinstance(model, (Inst, LibInst)) else None
+    return cell is not None and any(getattr(obj, "const", True) is not False for obj in cell.value)
+
+
+def _gets_symbolic(frame: Frame, instr: Instr) -> bool:
+    given = [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
+    return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for slot in given for o in frame.vals[slot] or ())
