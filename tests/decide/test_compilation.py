@@ -52,10 +52,17 @@ def decided(x):
     for _ in range(40):
         x = tf.sin(x) * 0.5 + x
     return x
-for n in range(100):
-    x = tf.ones([10])
-    small(x), checks(x), varies(tf.ones([n])), convolves(tf.ones([2, 8, 8, 1])), writes(x), draws(x), short(x)
-    large(tf.ones([512, 512])), hybrid(x), decided(x)
+x = tf.ones([10])
+for n in range(100): small(x)
+for n in range(100): checks(x)
+for n in range(100): varies(tf.ones([n]))
+for n in range(100): convolves(tf.ones([2, 8, 8, 1]))
+for n in range(100): writes(x)
+for n in range(100): draws(x)
+for n in range(100): short(x)
+for n in range(100): large(tf.ones([512, 512]))
+for n in range(100): hybrid(x)
+for n in range(100): decided(x)
 """
 
 

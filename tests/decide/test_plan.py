@@ -449,3 +449,25 @@ def test_what_builds_a_graph_of_tensorflow_1_is_left_alone(tmp_path: Path) -> No
     assert codes(found["net"]) == {"HY010"}
     assert "HY250" in codes(found["dense"])  # a layer makes its variables anew at every call
     assert functions(TF1, tmp_path, all_safe=True)["net"].decision.action is Action.CONVERT_TO_HYBRID
+
+
+def test_a_small_part_of_a_step_that_stays_eager_gains_nothing_that_anybody_notices(tmp_path: Path) -> None:
+    source = """
+        import tensorflow as tf
+        history = []
+        def small(x):
+            for _ in range(4):
+                x = tf.sin(x) * tf.cos(x) + tf.exp(x)
+            return x
+        def large(x):
+            for _ in range(80):
+                x = tf.sin(x) * tf.cos(x) + tf.exp(x)
+            return x
+        def step(x):
+            history.append(float(tf.reduce_sum(small(x) + large(x))))
+        for _ in range(1000):
+            step(tf.ones(3))
+        """
+    found = functions(source, tmp_path)
+    assert chosen(found) == ["large"]
+    assert "of what `step` does around its calls" in found["small"].statuses[-1].message

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from math import inf, isinf
 from typing import Final
 
-from hybridize.facts.benefit import Work
+from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.contracts import Contracts
 from hybridize.facts.frequency import BY_OTHERS, IN_GRAPHS, Call, Frequency
 from hybridize.library.costs import BATCHES, ITERATIONS
@@ -20,6 +20,8 @@ from hybridize.source import Role, Roles
 
 #: What the estimate must promise of functions that train nothing: less may be no gain at all.
 MARGIN: Final = 1.5
+#: What a graph must save of the eager time of somebody who calls it: less is not noticed, whatever it is called for.
+_SHARE: Final = 0.1
 #: A step that applies gradients is called so often at least.
 _STEPS: Final = 200.0
 
@@ -27,12 +29,14 @@ _STEPS: Final = 200.0
 class Gains:
     """How often functions are seen to be called; `visit` is told of each after all of its callers."""
 
-    def __init__(self, frequency: Frequency, contracts: Contracts, roles: Roles) -> None:
+    def __init__(self, frequency: Frequency, contracts: Contracts, benefits: Benefits, roles: Roles) -> None:
         self.frequency = frequency
         self.contracts = contracts
+        self.benefits = benefits
         self.roles = roles
         self._often: dict[Code, float] = {}
         self._called: dict[Code, bool] = {}
+        self._callers: dict[Code, list[Code]] = {}
         #: Safe to convert, but unsure: what they call is to be part of their graphs, and needs none of its own.
         self.withheld: set[Code] = set()
 
@@ -42,12 +46,14 @@ class Gains:
             self._often[code] = 0.0 if self.roles.is_test(code.path) else 1.0
             return
         count, elsewhere, called = 0.0, 0.0, False
+        callers = self._callers[code] = []
         for call in self.frequency.calls.get(code, {}).values():
             if self.roles.is_test(call.caller.path):
                 continue
             called = True
             if call.how in IN_GRAPHS or call.caller in self.withheld or graphs.get(call.caller, 0.0) >= 1.0:
                 continue
+            callers.append(call.caller)
             around = self._often.get(call.caller, 0.0)
             times = around * self._times(call) if around else 0.0
             if self.roles.of(call.caller.path) is Role.LIBRARY:
@@ -105,7 +111,7 @@ class Gains:
         if work.cautious < MARGIN and not work.trains:
             return f"perhaps {work.cautious:.1f} times faster as a graph: no more than the estimate may be wrong by"
         if self.pays(code, work):
-            return None
+            return None if work.trains else self._small(code)
         often = self._often.get(code, 0.0)
         if not self._called.get(code, False):
             return "nothing but tests calls it here: nobody is seen to call it eagerly again and again"
@@ -113,3 +119,14 @@ class Gains:
             return "no eager code that is no test is seen to call it"
         times = "once" if often <= 1 else f"{often:.0f} times"
         return f"eager code is seen to call it {times}: tracing it takes longer than that saves"
+
+    def _small(self, code: Code) -> str | None:
+        """Says that nobody would notice the gain, where each eager caller has other work that takes much longer."""
+        shares = [(self.benefits.saved(caller, code), caller) for caller in self._callers[code] if caller is not code]
+        if not shares or any(share is None for share, _ in shares):
+            return None
+        share, caller = max(((share or 0.0, caller) for share, caller in shares), key=lambda pair: pair[0])
+        if share >= _SHARE:
+            return None
+        whole = "its file" if caller.kind == "module" else f"`{caller.qualname}`"
+        return f"a graph of it would save {share:.1%} of what {whole} does around its calls"

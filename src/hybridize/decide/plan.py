@@ -116,7 +116,7 @@ class _Chooser:
         self.basis = basis
         self.wanted = wanted
         self.all_safe = wanted.all_safe
-        self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.roles)
+        self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.benefits, basis.roles)
         self.confidences = basis.confidences
         self.graphs: dict[Code, float] = {}
         #: Whether something that can be converted is called in loops of unknown length.

@@ -15,7 +15,7 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.library.keras import sizes
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code, Loop, Op
 from hybridize.records import dataclass, replace
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
@@ -141,6 +141,33 @@ class Benefits:
         found = [self._of(frame) for frame in frames]
         return max(found, key=lambda w: (w.benefit, w.operations), default=None)
 
+    def saved(self, caller: Code, code: Code) -> float | None:
+        """Which share of what stands beside a call a graph of `code` saves: of the loop around it, else of `caller`.
+
+        Of all contexts and places the largest; None where what calls take is not known (others make them: callbacks).
+        """
+        found: list[float] = []
+        for frame in self.frames.get(caller, ()):
+            alternatives = self._alternatives(frame)
+            saved: dict[int, float] = {}
+            loops: dict[int, Loop | None] = {}
+            for (pos, callee), how in frame.calls.items():
+                if callee.code is code and callee is not frame:
+                    inner = self._of(callee)
+                    gain = self._times(frame, pos, how) * (inner.eager - inner.graph) / alternatives[pos, how]
+                    loop = self._loop(frame, pos)
+                    key = id(loop)
+                    loops[key] = loop
+                    saved[key] = saved.get(key, 0.0) + gain
+            self._of(frame)
+            found += [gain / self._summed(frame, loops[key]).eager for key, gain in saved.items() if gain > 0]
+        return max(found, default=None)
+
+    def _loop(self, frame: Frame, pos: int) -> Loop | None:
+        """The innermost loop around a place."""
+        loops = self.counts.places(frame.code).around.get(pos, ())
+        return loops[-1] if loops else None
+
     def _of(self, frame: Frame) -> Work:
         found = self._work.get(frame)
         if found is None:
@@ -152,13 +179,16 @@ class Benefits:
             found = self._work[frame]
         return found
 
-    def _summed(self, frame: Frame) -> Work:
-        """Own operations and those of callees; calls within a recursion count once."""
+    def _summed(self, frame: Frame, loop: Loop | None = None) -> Work:
+        """Own operations and those of callees, or only what a loop holds; calls within a recursion count once."""
+        around = self.counts.places(frame.code).around
         assigns = any(map(costs.assigns, frame.ops.values()))
         total = Work(unknown=opaque_call(frame) is not None, assigns=assigns)
         gradients = 0.0
         applied: list[tuple[float, str]] = []
         for pos in frame.ops:
+            if loop is not None and loop not in around.get(pos, ()):
+                continue
             often = self._often(frame, pos, self.counts.runs(frame, pos))
             for instr in self.counts.places(frame.code).instructions.get(pos, ()):
                 for operation in operations(frame, instr):
@@ -170,6 +200,8 @@ class Benefits:
                     total.add(self._done_by(operation), often, operation.share)
         alternatives = self._alternatives(frame)
         for (pos, callee), how in frame.calls.items():
+            if loop is not None and loop not in around.get(pos, ()):
+                continue
             times = self._times(frame, pos, how)
             inner = self._work.get(callee)
             if times and inner is not None:
