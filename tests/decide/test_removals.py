@@ -206,7 +206,31 @@ def test_of_a_public_function_only_what_is_faster_for_all_callers(tmp_path: Path
     assert "other programs may call it" in reason(found["scaled"])
     assert "other programs may call it" in reason(found["number"])
     (tmp_path / "pyproject.toml").unlink()
-    assert removed(functions({"lib/part.py": library}, tmp_path)) == {"_scaled", "ones", "scaled", "number"}
+    assert removed(functions({"lib/part.py": library}, tmp_path)) == {"_scaled", "ones", "scaled"}
+
+
+def test_what_gives_a_variable_or_a_number_gives_a_tensor_as_a_graph(tmp_path: Path) -> None:
+    """`assign_add` gives the variable itself: what is kept of it changes with the next call."""
+    program = """\
+    import tensorflow as tf
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def variable():
+        v.assign_add(1.0)
+        return v
+
+    @tf.function
+    def number(n):
+        return n + 1
+
+    @tf.function
+    def tensor():
+        return v + 1.0
+
+    print(variable(), number(1), tensor())
+    """
+    assert removed(functions({"part.py": program}, tmp_path)) == {"tensor"}
 
 
 def test_a_decorator_inside_of_graphs_stays_by_default_and_one_trace_may_serve_many_places(tmp_path: Path) -> None:

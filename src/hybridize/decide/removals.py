@@ -29,7 +29,7 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
-from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.benefit import SKIPPED, Benefits, Work
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.frequency import Frequency
@@ -113,8 +113,9 @@ class Removals:
         if best.benefit > 1 and (elsewhere or not retraces):
             return status_of(facts, "graph-may-pay", f"{_counted(best)}: eager they take {_times(best)} as long")
         public = not all_safe and self._public.has(code)
-        if public and any(_changes(frame.ret) for frame in frames):
-            message = "other programs may call it, and use the tensors that its graph makes of what it returns"
+        if not all_safe and any(_changes(frame.ret) for frame in frames):
+            who = "other programs may call it, and use" if public else "who calls it may use"
+            message = f"{who} the tensors that its graph makes of what it returns"
             return status_of(facts, "graph-may-pay", message)
         judged = works if all_safe else [_doubted(work, public=public) for work in works]
         if all(work.benefit <= 1 for work in judged):
@@ -274,7 +275,7 @@ def _changes(result: Value) -> bool:
     """Whether a function returns something that a graph would make a tensor of, or that is not known."""
     kept = (Tup, Container)
     return any(
-        not (o is NONE or isinstance(o, kept) or (isinstance(o, Tensor) and o.kind != NDARRAY))
+        not (o is NONE or isinstance(o, kept) or (isinstance(o, Tensor) and o.kind not in (NDARRAY, VARIABLE)))
         for o in held(result, 3, parts)
     )
 
