@@ -24,7 +24,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     line, column = cause.place
     edit = TextEdit(file.path, (line, column), (line, column + len(keyword.arg)), new)
-    yield Change((edit,), f"`{keyword.arg}` is called `{new}`", None, spans=((file.path, edit.start, edit.end),))
+    doubt = None if bench.versions.binds else f"no file asks for a TensorFlow that has `{new}`"
+    yield Change((edit,), f"`{keyword.arg}` is called `{new}`", doubt, spans=((file.path, edit.start, edit.end),))
 
 
 REPAIR = Repair(
@@ -34,7 +35,7 @@ REPAIR = Repair(
     summary="A deprecated argument of `tf.function` gets its present name.",
     details="""`experimental_relax_shapes` is `reduce_retracing` since TensorFlow 2.9, and `experimental_compile` is
 `jit_compile` since 2.5: the same argument with the same values. Offered where every release that the project allows
-has the new name. Safe.""",
+has the new name; safe where a file says which releases these are.""",
     propose=propose,
     examples=(
         RepairExample(

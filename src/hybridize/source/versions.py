@@ -120,6 +120,11 @@ class Versions:
         return self.newest >= _KERAS_3 if major == 3 else self.oldest < _KERAS_3
 
     @property
+    def binds(self) -> bool:
+        """Whether a file or option says what the project runs on: not a text for people, nor a guess."""
+        return self.origin not in ("newest", "sources") and not self.told
+
+    @property
     def source(self) -> str:
         """Where the releases were read, for people."""
         said = _SAID.get(self.origin)
