@@ -180,3 +180,45 @@ for _ in range(100):
 """
     load = functions(tmp_path, {"run.py": source}, all_safe=True)["load"]
     assert not is_converted(load)
+
+
+TRAIN = """\
+import tensorflow as tf
+from zoo import small
+net = small("ten classes")
+optimizer = tf.keras.optimizers.SGD(0.1)
+def step(x, y):
+    {before}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(net(x) - y))
+    variables = net.trainable_variables
+    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+    return loss
+def never_called(batches):
+    for x, y in batches:
+        step(x, y)
+for i in range(1000):
+    step(tf.ones([2, 3]), tf.ones([2, 1]))
+"""
+
+
+def test_a_model_of_another_package_that_the_program_trains_runs_in_graphs(tmp_path: Path) -> None:
+    step = functions(tmp_path, {"run.py": TRAIN.format(before="pass")})["step"]
+    assert (step.decision.confidence, is_converted(step)) == ("seen", True)
+
+
+def test_other_code_of_another_package_may_do_anything(tmp_path: Path) -> None:
+    source = TRAIN.format(before="x = scale(x)").replace("import small", "import scale, small")
+    step = functions(tmp_path, {"run.py": source})["step"]
+    assert codes(step) == ["HY027"]
+
+
+@pytest.mark.parametrize(("first", "level"), [("", "seen"), ("from legacy import *\n", "assumed")])
+def test_a_name_that_nothing_defines_raises_either_way(first: str, level: str, tmp_path: Path) -> None:
+    source = first + TRAIN.format(before="x = undefined(x)")
+    assert functions(tmp_path, {"run.py": source})["step"].decision.confidence == level
+
+
+def test_what_a_program_never_runs_does_not_speak_for_it(tmp_path: Path) -> None:
+    step = functions(tmp_path, {"run.py": TRAIN.format(before="pass")})["step"]
+    assert "never_called" not in step.decision.grounds[0].message

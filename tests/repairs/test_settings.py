@@ -149,10 +149,10 @@ import tensorflow as tf
 import settings
 w = tf.Variable(tf.ones([4, 4]) * 0.1)
 def step(x):
-    for _ in range(5):
+    for _ in range(20):
         x = tf.tanh(tf.matmul(x, w)) + x
     return x * 2.0 if settings.NOISY else x
-for i in range(4):
+for i in range(5000):
     settings.NOISY = i % 2 == 0
     r = step(tf.ones([2, 4]))
 """

@@ -86,12 +86,17 @@ class Confidences:
             caller, pos, _ = min(calls, key=_place)
             said = Evidence("only tests call it: they show what it accepts", caller.code.path, pos >> 16)
             return Grounds(Confidence.DECLARED, (said,))
+        seen = [call for call in seen if self._may_run(call[0].code)] or seen
         unknown = _unknown(code, seen)
         if unknown is not None:
             return Grounds(Confidence.DECLARED if hinted else Confidence.ASSUMED, (unknown,))
         caller, pos, _ = min(seen, key=_place)
         said = Evidence(f"`{caller.code.qualname}` calls it with known values", caller.code.path, pos >> 16)
         return Grounds(Confidence.SEEN, (said,))
+
+    def _may_run(self, caller: Code) -> bool:
+        """Whether a caller is run by the program itself, or by others elsewhere; in a program nobody else is there."""
+        return caller in self.scanner.solution.reached or self.roles.of(caller.path) is Role.LIBRARY
 
     def _calls(self, code: Code) -> Iterator[tuple[Frame, int, list[Value]]]:
         """The calls of a function but those by the unknown caller."""

@@ -106,13 +106,24 @@ class Gains:
             return sum(1.0 if isinf(c.most) or c.how in BY_OTHERS else c.most for c in calls)
         return often / made if made > 1 else often
 
-    def against(self, code: Code, work: Work) -> str | None:
-        """Why the calls that are seen do not win back what tracing costs, in words; None where they do."""
+    def _is_called_back(self, code: Code) -> bool:
+        """Whether a library calls a function, or all that calls it: graphs run it elsewhere."""
+        callers = [call.caller for call in self.frequency.calls.get(code, {}).values()]
+        return self.contracts.override(code) is not None or all(map(self.contracts.override, callers))
+
+    def against(self, code: Code, work: Work, *, shown: bool = False) -> str | None:
+        """Why the calls that are seen do not win back what tracing costs, in words; None where they do.
+
+        `shown` says that calls only show what is called: one by a program then stands for more. Of what a library calls
+        back it takes several, for graphs run that elsewhere.
+        """
+        often = self._often.get(code, 0.0)
+        if shown and often and self._called.get(code, False) and not self._is_called_back(code):
+            return None
         if work.cautious < MARGIN and not work.trains:
             return f"perhaps {work.cautious:.1f} times faster as a graph: no more than the estimate may be wrong by"
-        if self.pays(code, work):
-            return None if work.trains else self._small(code)
-        often = self._often.get(code, 0.0)
+        if self.pays(code, work) or (shown and often > 1):
+            return None if work.trains or shown else self._small(code)
         if not self._called.get(code, False):
             return "nothing but tests calls it here: nobody is seen to call it eagerly again and again"
         if not often:

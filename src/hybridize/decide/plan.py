@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from hybridize.decide.confidence import Confidences, suffices
@@ -26,18 +27,22 @@ from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.scan import Scanner
-from hybridize.source import Roles
+from hybridize.source import Role, Roles
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
 _MOSTLY: Final = 0.66
 #: So often at most a nested function is called for each time that it is made.
 _ONCE: Final = 1.5
+#: A program that calls something so often does more than to show it.
+_MANY: Final = 1000
 _WHOLLY: Final = 0.999
 #: Python runs what these calls reach even where the caller is a graph.
 _OUTSIDE: Final = frozenset({"host", "callback"})
 _SHOWN: Final = 3
 #: What stands before the reason where something else keeps a function eager.
 _EVEN_SO: Final = "even without that a graph would not pay"
+#: What a program calls that leaves training to Keras.
+_COMPILE: Final = "keras.Model.compile"
 #: What only a program of TensorFlow 1 calls: eagerly the first raises.
 _PLACEHOLDER: Final = "tf.compat.v1.placeholder"
 _SWITCHES: Final = frozenset({"tf.compat.v1.disable_eager_execution", "tf.compat.v1.disable_v2_behavior"})
@@ -166,6 +171,23 @@ class _Chooser:
         self.graphs[code] = 1.0 if stays_hybrid else share
         return report
 
+    @cached_property
+    def _is_demonstration(self) -> bool:
+        """Whether the project is one program that only shows its functions, by calling each a few times.
+
+        That says nothing of how often they will be called; where there is more, a few calls are beside it.
+        """
+        frequency, roles = self.basis.frequency, self.basis.roles
+        modules = self.confidences.scanner.solution.program.modules.values()
+        files = [module.code.path for module in modules if module.text is not None]
+        if len(files) != 1 or roles.of(files[0]) is not Role.PROGRAM or self.busy:
+            return False
+        frames = (frame for found in self.basis.frames.values() for frame in found)
+        if any(effect.detail == _COMPILE for frame in frames for effect in frame.effects.values()):
+            return False  # Keras' own loops run what is to be run
+        bounds = map(frequency.bound, frequency.codes)
+        return not any(bound.count >= _MANY and (bound.looped or bound.folders) for bound in bounds)
+
     def _updates(self, code: Code, report: FunctionReport, share: float) -> bool:
         """Whether a hybrid function without tensor parameters is one that P7 would make hybrid again."""
         facts, decision = report.facts, report.decision
@@ -261,7 +283,7 @@ class _Chooser:
             return status_of(facts, "part-of-tests", "belongs to the tests: nothing is gained where they run", (said,))
         if work is None:
             return status_of(facts, "no-gain-seen", "no call of it was analyzed: what it would gain is not known")
-        unseen = self.gains.against(code, work)
+        unseen = self.gains.against(code, work, shown=self._is_demonstration)
         return None if unseen is None else status_of(facts, "no-gain-seen", unseen)
 
     def _too_unsure(self, code: Code, facts: FunctionFacts, decision: Decision) -> Status | None:

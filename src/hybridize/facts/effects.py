@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.facts.arguments import comes_out_same
 from hybridize.facts.dispatch import is_either
+from hybridize.facts.excused import Excused
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import (
     SET_UP,
@@ -105,6 +106,7 @@ class SideEffects:
         self._done = 0  # the frames that have a summary, as a set
         self._frames = solution.frames
         self._owners = Owners(solution)
+        self._excused = Excused(solution)
         self._kept: dict[tuple[Code, int], bool] = {}
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
@@ -399,7 +401,7 @@ class SideEffects:
             reasons = [each for each in self.of(frame).values() if not each.latent]
             makes = frame.code.name in CONSTRUCTORS
             for each in reasons:
-                if makes and fills_own(frame, each):
+                if (makes and fills_own(frame, each)) or each in self._excused:
                     continue
                 lasts = bool(each.once) and each.once not in (RESTORED, VOUCHED) and not comes_out_same(frame, each)
                 found.append(replace(each, once="") if lasts else each)

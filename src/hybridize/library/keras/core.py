@@ -204,6 +204,8 @@ def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
     elif isinstance(group, Container) and call.engine.is_exact(call.frame, group):
         steps = [call.engine.read(call.frame, c) for c in list(group.fields.values())]
         skipped = doubtful(group)
+    elif isinstance(group, (Inst, LibInst)):
+        steps = [group.value]  # one layer, where a list of them is expected: nothing that can be iterated over
     else:
         step = call.elements(group.value)
         call.call(step, value, how="keras")

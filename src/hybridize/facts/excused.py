@@ -1,0 +1,68 @@
+"""Calls of something unknown that speak against no graph: of models that the program trains, and of names without value.
+
+A model of another package whose trainable variables are asked for computes on tensors, and is made to run in graphs: its
+own training does. A name that nothing defines raises wherever it is read, eagerly and in a graph.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+
+from hybridize.domain.objects import LibInst, Obj, Unknown
+from hybridize.facts.reasons import Reason
+from hybridize.flow.frames import Frame
+from hybridize.flow.solve import Solution
+from hybridize.library.registry import known_package
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
+from hybridize.regex import regex
+
+#: What only models, layers and modules have.
+_TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
+#: What an unknown value is called that comes of a call of another package.
+_FOREIGN: Final = regex(r"^(?:an? \w+ of )*the result of `([\w.]+)`$")
+_UNDEFINED: Final = ", which nothing defines"
+_UNSEEN: Final = frozenset({"exec", "eval", "globals", "setattr", "get_ipython"})
+
+
+class Excused:
+    """Which effects of a solved program are those of such calls."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+
+    def __contains__(self, reason: Reason) -> bool:
+        """Whether a call of something unknown may be taken for one without side effects, for certain."""
+        if reason.effect.kind not in ("unknown_call", "foreign_call"):
+            return False
+        target = reason.effect.target
+        if target in self.trained:
+            return True
+        return isinstance(target, Unknown) and target.reason.endswith(_UNDEFINED) and self._is_plain(reason.frame)
+
+    @cached_property
+    def trained(self) -> frozenset[Obj]:
+        """The models of other packages whose trainable variables the program asks for."""
+        found: set[Obj] = set()
+        for frames in self.solution.frames.values():
+            for frame in frames:
+                for instr in index_of(frame.code).of(Op.ATTR):
+                    if instr[3] in _TRAINED:
+                        found.update(filter(_is_foreign, frame.vals[instr[2]] or ()))
+        return frozenset(found)
+
+    def _is_plain(self, frame: Frame) -> bool:
+        """Whether a module says all names that it has: no other one, and no code that is not seen, may add some."""
+        module = frame.module
+        if self.solution.world.wildcards.get(module):
+            return False
+        codes = [code for code in self.solution.frames if code.path == module.code.path]
+        return all(_UNSEEN.isdisjoint(index_of(code).names) for code in codes)
+
+
+def _is_foreign(obj: Obj) -> bool:
+    if isinstance(obj, LibInst):
+        return not known_package(obj.cls) and "." in obj.cls
+    made = _FOREIGN.match(obj.reason) if isinstance(obj, Unknown) else None
+    return made is not None and "." in made[1]
