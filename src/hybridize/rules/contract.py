@@ -14,7 +14,7 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import roots
 from hybridize.facts.symbolic import CLOSURE, parameter_bit
 from hybridize.rules.exceptions import is_kept, named
-from hybridize.rules.functional import fed, is_method
+from hybridize.rules.functional import fed
 from hybridize.rules.incompatibility.exception_type import Raisers
 from hybridize.rules.results import ARRAY, PYTHON, READS, display, parts_of, returns, site
 from hybridize.rules.views import FrameView, FunctionView, is_mutable_container
@@ -33,8 +33,9 @@ def open_contracts(function: FunctionView) -> Iterator[Evidence]:
     yield from _exceptions(function)
     for view in function.views():
         yield from _results(view)
-    for view in function.views():
-        yield from _symbolic(view)
+    if function.project.contracts.override(function.code) is None:  # Keras gives `call` tensors of a graph
+        for view in function.views():
+            yield from _symbolic(view)
 
 
 def _exceptions(function: FunctionView) -> Iterator[Evidence]:
@@ -68,7 +69,7 @@ def _results(view: FrameView) -> Iterator[Evidence]:
 def _symbolic(view: FrameView) -> Iterator[Evidence]:
     """Arguments that go to layers: with a symbolic tensor the function builds a part of a functional model."""
     found = fed(view)
-    receiver = parameter_bit(0) if is_method(view.code) else 0
+    receiver = parameter_bit(0) if view.has_receiver else 0
     if found.layers & ~receiver & ~CLOSURE and not found.refused:
         said = "gives its argument to a layer: with a symbolic tensor it builds a model"
         yield Evidence(said, view.code.path, found.position >> 16)

@@ -12,7 +12,7 @@ from hybridize.facts.public import Public
 from hybridize.facts.symbolic import CLOSURE, OPERATION, parameter_bit
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Op
 from hybridize.records import dataclass
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -25,6 +25,12 @@ _FUNCTIONAL: Final = (
     "keras.Sequential",
     "keras.ops.",
     "keras.activations.",
+)
+#: What makes values of Keras from numbers and shapes, and takes no tensor.
+_MAKES: Final = tuple(
+    f"keras.{where}.{what}"
+    for where in ("backend", "ops")
+    for what in ("random_", "zeros", "ones", "eye", "constant", "variable", "arange", "full", "convert_to_", "linspace")
 )
 #: What takes no symbolic tensor, and whose presence says that a function computes.
 _COMPUTES: Final = ("tf.GradientTape", "tf.Variable.", "tf.data.", "keras.optimizers.", "keras.metrics.")
@@ -98,14 +104,15 @@ def is_layer(project: ProjectView, value: Value) -> bool:
         if isinstance(obj, (Inst, LibInst)):
             if any(n.startswith(_FUNCTIONAL) for n in project.solution.engine.mro_names(obj)):
                 return True
-        elif isinstance(obj, Lib) and obj.name.startswith(_FUNCTIONAL) and obj.name.rpartition(".")[2].islower():
+        elif isinstance(obj, Lib) and _takes_symbolic(obj.name):
             return True
     return False
 
 
-def is_method(code: Code) -> bool:
-    """Whether a function stands in a class."""
-    return code.parent is not None and code.parent.kind == "class"
+def _takes_symbolic(name: str) -> bool:
+    """Whether a function of Keras takes symbolic tensors: a class of layers only makes one."""
+    makes = name.startswith(_MAKES) or not name.rpartition(".")[2].islower()
+    return name.startswith(_FUNCTIONAL) and not makes
 
 
 def may_build(function: FunctionView) -> tuple[FrameView, int] | None:
@@ -120,7 +127,7 @@ def may_build(function: FunctionView) -> tuple[FrameView, int] | None:
     for view in function.views():
         found = fed(view)
         mask = found.layers & ~CLOSURE
-        if is_method(function.code):
+        if view.has_receiver:
             mask &= ~parameter_bit(0)
             if any(isinstance(o, Inst) and project.is_layer(o) for o in view.frame.args[0]):
                 continue

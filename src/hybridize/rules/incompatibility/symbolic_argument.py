@@ -126,6 +126,19 @@ r1 = model(tf.ones((1, 3))).shape
         Example(
             """\
 import tensorflow as tf
+class Gate(tf.keras.layers.Layer):
+    def call(self, inputs):
+        x, y = inputs
+        return tf.nn.sigmoid(x) * y
+x = tf.keras.Input((3,))
+model = tf.keras.Model(x, Gate()([x, x]))
+r1 = model(tf.ones((1, 3)))
+""",
+            target="Gate.call",
+        ),
+        Example(
+            """\
+import tensorflow as tf
 def target(x):
     return x * 2.0 + 1.0
 inputs = tf.keras.Input((3,))
