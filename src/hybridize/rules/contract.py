@@ -8,28 +8,16 @@ caller or test is seen to notice; this is the rest, as evidence for how sure a c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from hybridize.domain.objects import Inst, Lib, LibInst, Unknown
+from hybridize.domain.objects import Unknown
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import roots
-from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.facts.symbolic import CLOSURE, parameter_bit
 from hybridize.rules.exceptions import is_kept, named
+from hybridize.rules.functional import fed
 from hybridize.rules.incompatibility.exception_type import Raisers
 from hybridize.rules.results import ARRAY, PYTHON, READS, display, parts_of, returns, site
-from hybridize.rules.values import arguments
 from hybridize.rules.views import FrameView, FunctionView, is_mutable_container
-
-#: What Keras gives a symbolic tensor to, and builds a part of a functional model.
-_FUNCTIONAL: Final = (
-    "keras.layers.",
-    "keras.backend.",
-    "keras.Model",
-    "keras.Sequential",
-    "keras.ops.",
-    "keras.activations.",
-)
 
 
 def open_contract(function: FunctionView) -> Evidence | None:
@@ -45,8 +33,9 @@ def open_contracts(function: FunctionView) -> Iterator[Evidence]:
     yield from _exceptions(function)
     for view in function.views():
         yield from _results(view)
-    for view in function.views():
-        yield from _symbolic(view)
+    if function.project.contracts.override(function.code) is None:  # Keras gives `call` tensors of a graph
+        for view in function.views():
+            yield from _symbolic(view)
 
 
 def _exceptions(function: FunctionView) -> Iterator[Evidence]:
@@ -79,23 +68,8 @@ def _results(view: FrameView) -> Iterator[Evidence]:
 
 def _symbolic(view: FrameView) -> Iterator[Evidence]:
     """Arguments that go to layers: with a symbolic tensor the function builds a part of a functional model."""
-    params = {param.slot for i, param in enumerate(view.code.params) if i or not _is_method(view)}
-    index = index_of(view.code)
-    for instr in index.of(Op.CALL):
-        if any(index.original(slot) in params for slot in arguments(instr)) and _is_layer(view, instr[2]):
-            yield site(view, instr, "gives its argument to a layer: with a symbolic tensor it builds a model")
-            return
-
-
-def _is_method(view: FrameView) -> bool:
-    return view.code.parent is not None and view.code.parent.kind == "class"
-
-
-def _is_layer(view: FrameView, slot: int) -> bool:
-    for obj in view.value(slot):
-        if isinstance(obj, (Inst, LibInst)):
-            if any(n.startswith(_FUNCTIONAL) for n in view.project.solution.engine.mro_names(obj)):
-                return True
-        elif isinstance(obj, Lib) and obj.name.startswith(_FUNCTIONAL) and obj.name.rpartition(".")[2].islower():
-            return True
-    return False
+    found = fed(view)
+    receiver = parameter_bit(0) if view.has_receiver else 0
+    if found.layers & ~receiver & ~CLOSURE and not found.refused:
+        said = "gives its argument to a layer: with a symbolic tensor it builds a model"
+        yield Evidence(said, view.code.path, found.position >> 16)

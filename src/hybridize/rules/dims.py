@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from hybridize.domain.objects import Container, Lit, Stream, Tensor, Tup, Value
-from hybridize.domain.tensors import NDARRAY, VARIABLE, Shape, is_dynamic
+from hybridize.domain.objects import Container, LibInst, Lit, Stream, Tensor, Tup, Value
+from hybridize.domain.tensors import NDARRAY, SPARSE, VARIABLE, Shape, is_dynamic
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import control
 from hybridize.rules.opened import Dims as Dims
-from hybridize.rules.opened import OpenView, given_to, indexed, moved, returned
+from hybridize.rules.opened import OpenView, computed, given_to, indexed, moved, returned
+from hybridize.rules.structure import Site
 from hybridize.rules.values import argument, elements, has_tensor, own, uses
 from hybridize.rules.views import FrameView
 
@@ -18,15 +19,15 @@ from hybridize.rules.views import FrameView
 _SIZES: Final = frozenset(
     "tf.boolean_mask tf.unique tf.unique_with_counts tf.dynamic_partition tf.image.non_max_suppression "
     "tf.image.non_max_suppression_with_scores tf.ragged.boolean_mask tf.strings.unicode_decode "
-    "tf.io.decode_raw tf.sets.difference tf.raw_ops.Unique".split()
+    "tf.io.decode_raw tf.sets.difference tf.raw_ops.Unique tf.TensorArray.concat".split()
 )
 _IMAGES: Final = frozenset(f"tf.io.decode_{k}" for k in "png jpeg image bmp gif jpeg".split()) | frozenset(
     f"tf.image.decode_{k}" for k in "png jpeg image bmp gif jpeg".split()
 )
 #: Operations that are given a shape.
 _SHAPED: Final = frozenset("tf.zeros tf.ones tf.fill tf.random.normal tf.random.uniform".split())
-#: Functions of the host: nothing is known of the shapes of their results.
-_HOST: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func"})
+#: Functions of the host, and bytes that say what they are: nothing is known of the shapes of their results.
+_HOST: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func", "tf.io.parse_tensor"})
 #: Operations whose results have the shape of their first argument.
 _SAME: Final = frozenset(
     "tf.cast tf.identity tf.nn.relu tf.abs tf.square tf.sqrt tf.exp tf.math.log tf.stop_gradient tf.sort tf.sigmoid "
@@ -39,6 +40,7 @@ _AXES: Final = frozenset(
 )
 #: Operations of two operands, of which one is enough.
 _PAIRS: Final = frozenset("tf.minimum tf.maximum tf.math.minimum tf.math.maximum tf.add tf.multiply".split())
+_PUT_TOGETHER: Final = frozenset({"tf.SparseTensor", "tf.sparse.SparseTensor"})
 _DEPTH: Final = 24
 ALL: Final[Dims] = ()
 FIRST: Final[Dims] = (0,)
@@ -83,6 +85,8 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
         return indexed(view, made, dims) if dims else None
     if op in (Op.UNPACK, Op.ITER):
         return _element(view, slot, made, depth)
+    if op == Op.ATTR:
+        return FIRST if _is_part(view, made) else computed(view, made, unknown_dims)
     return None
 
 
@@ -90,10 +94,26 @@ def _merged(view: FrameView, phi: Instr) -> Dims | None:
     """The dims in which the branches of a condition of the graph differ."""
     flow = control(view)
     site = flow.origin(phi)
+    if site is not None and site.instr[0] == Op.LOOP:
+        return _relaxed(view, site, phi)
     sides = [view.value(slot) for edge, slot in phi[2] if edge < 0 or view.frame.edges[edge]]
     if site is None or site.instr[0] != Op.IF or len(sides) != 2 or not flow.condition(site):
         return None
-    firsts, seconds = _shapes(sides[0]), _shapes(sides[1])
+    return _differing(*sides)
+
+
+def _relaxed(view: FrameView, site: Site, phi: Instr) -> Dims | None:
+    """The dims that a turn of a loop changes, where the program says that it may (without that it raises)."""
+    inside = (each.instr for each in control(view).structure.within(site))
+    calls = (instr for instr in inside if instr[0] == Op.CALL)
+    if not any("tf.autograph.experimental.set_loop_options" in view.names(call[2]) for call in calls):
+        return None
+    return tuple(i for o in _shapes(view.value(phi[1])) for i, dim in enumerate(o or ()) if dim < 0) or None
+
+
+def _differing(first: Value, second: Value) -> Dims | None:
+    """The dims in which two values differ, whatever of each it is."""
+    firsts, seconds = _shapes(first), _shapes(second)
     pairs = [(a, b) for a in firsts for b in seconds if a is not None and b is not None]
     if not pairs or len(pairs) < len(firsts) * len(seconds):
         return None
@@ -121,6 +141,8 @@ def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
             return (_axis(view, made),)
         if name in _IMAGES or name in _SIZES:
             return FIRST
+        if name in _RULES:
+            return _RULES[name](view, made)
         if name == "tf.where":
             return FIRST if len(made[3]) + len(made[4]) == 1 else None
         if name in _SHAPED:
@@ -139,9 +161,42 @@ def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
         if name in _PAIRS:
             found = [unknown_dims(view, s, depth - 1) for s, _ in made[3]]
             return next((f for f in found if f is not None), None)
-        if name == "builtins.next" and made[3]:
-            return _batch(view, made[3][0][0], made[1])
     return returned(view, made, unknown_dims)
+
+
+def _stacked(view: FrameView, call: Instr) -> Dims | None:
+    """A `TensorArray` of a size that a run computes."""
+    arrays = [o for o in view.value(view.receiver(call[2])) if isinstance(o, LibInst) and "size" in o.fields]
+    return FIRST if any(has_tensor(o.fields["size"].value) for o in arrays) else None
+
+
+def _chosen(view: FrameView, call: Instr) -> Dims | None:
+    """What two functions give, of which the graph runs one."""
+    given = [callee.ret for callee, _ in view.callees(call[-1])]
+    return _differing(given[0], given[1]) if len(given) == 2 else None
+
+
+def _single(view: FrameView, call: Instr) -> Dims | None:
+    """The next, or the only, batch of a dataset."""
+    stream = view.receiver(call[2]) if not call[3] else call[3][0][0]
+    return _batch(view, stream, call[1])
+
+
+_RULES: Final[Mapping[str, Callable[[FrameView, Instr], Dims | None]]] = {
+    "tf.TensorArray.stack": _stacked,
+    "tf.cond": _chosen,
+    "builtins.next": _single,
+    "tf.data.Dataset.get_single_element": _single,
+    "tf.data.experimental.get_single_element": _single,
+}
+
+
+def _is_part(view: FrameView, read: Instr) -> bool:
+    """`t.values`, `t.indices` of a sparse tensor that is not put together here: a graph never knows how many."""
+    made = view.definition(read[2])
+    own_parts = made is not None and made[0] == Op.CALL and _PUT_TOGETHER & set(view.names(made[2]))
+    sparse = any(isinstance(o, Tensor) and o.kind == SPARSE for o in view.value(read[2]))
+    return sparse and not own_parts and read[3] in ("values", "indices")
 
 
 def _taken(view: FrameView, made: Instr, depth: int) -> Dims | None:

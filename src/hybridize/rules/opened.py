@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Lit, Tensor
-from hybridize.facts.origins import passed_slots
+from hybridize.facts.origins import call_at, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
@@ -19,6 +19,11 @@ Dims: TypeAlias = tuple[int, ...]
 Ask: TypeAlias = "Callable[[FrameView, int], Dims | None]"
 #: So many calls are followed into each other.
 _CALLS: Final = 4
+#: How a function is called whose result is that of the call: graphs and layers give what the function behind gives.
+_RETURNS: Final = frozenset({"call", "hybrid", "keras", "operator"})
+_PROPERTY: Final = frozenset({"property"})
+#: Calls of an object around the function.
+_WRAPPED: Final = frozenset({"hybrid", "keras"})
 _TENSOR_LIBRARIES: Final = ("tf.", "tensor.", "keras.")
 
 
@@ -48,8 +53,12 @@ def opened(view: FrameView, pos: int, callee: Frame, ask: Ask) -> OpenView | Non
     if level_of(view) >= _CALLS or callee.gone:
         return None
     given: dict[int, Dims] = {}
+    how = view.frame.calls.get((pos, callee), "")
     for index, param in enumerate(callee.code.params):
-        for slot in passed_slots(view.frame, pos, callee, index) or ():
+        slots = passed_slots(view.frame, pos, callee, index)
+        if slots is None and how in _WRAPPED:
+            slots = _by_place(view, pos, callee, index)
+        for slot in slots or ():
             dims = ask(view, slot) if has_tensor(view.value(slot), arrays=False) else None
             if dims is not None and has_tensor(callee.args[index], arrays=False):
                 given[param.slot] = dims
@@ -58,18 +67,41 @@ def opened(view: FrameView, pos: int, callee: Frame, ask: Ask) -> OpenView | Non
 
 def returned(view: FrameView, call: Instr, ask: Ask, element: int | None = None) -> Dims | None:
     """The unknown dims of what a function of the project returns to a call, or of one element of that tuple."""
-    callees = [callee for callee, how in view.callees(call[-1]) if how in ("call", "method")]
-    if len(callees) != 1 or any(name.startswith(_TENSOR_LIBRARIES) for name in view.names(call[2])):
+    if any(name.startswith(_TENSOR_LIBRARIES) for name in view.names(call[2])):
         return None
-    inner = opened(view, call[-1], callees[0], ask)
-    if inner is None or not _computes(callees[0]):
-        return None
+    return _of_any(view, call[-1], _RETURNS, ask, element)
+
+
+def computed(view: FrameView, read: Instr, ask: Ask) -> Dims | None:
+    """The unknown dims of what a property of the project gives."""
+    return _of_any(view, read[-1], _PROPERTY, ask, None)
+
+
+def _of_any(view: FrameView, pos: int, hows: frozenset[str], ask: Ask, element: int | None) -> Dims | None:
+    """The unknown dims of what a function at a position returns that is called in one of some ways."""
+    callees = [callee for callee, how in view.callees(pos) if how in hows]
     known: dict[object, Dims | None] = view.project.shared("dims of results", dict)
-    key = (callees[0], element, given_to(inner), inner.level)
-    if key not in known:
-        known[key] = None  # of a recursive call
-        known[key] = _result(inner, ask, element)
-    return known[key]
+    for callee in callees:  # of several, one is enough
+        inner = opened(view, pos, callee, ask)
+        if inner is None or not _computes(callee):
+            continue
+        key = (callee, element, given_to(inner), inner.level)
+        if key not in known:
+            known[key] = None  # of a recursive call
+            known[key] = _result(inner, ask, element)
+        if known[key] is not None:
+            return known[key]
+    return None
+
+
+def _by_place(view: FrameView, pos: int, callee: Frame, index: int) -> list[int]:
+    """The slots that the call of a graph, or of a layer, passes for a parameter of the function behind it."""
+    call = call_at(view.code, pos)
+    if call is None or any(starred for _, starred in call[3]):
+        return []
+    named = [slot for name, slot in call[4] if name == callee.code.params[index].name]
+    place = index - FrameView(view.project, callee).has_receiver
+    return named or [slot for slot, _ in call[3][place : place + 1] if place >= 0]
 
 
 def _computes(frame: Frame) -> bool:

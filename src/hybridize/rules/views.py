@@ -31,7 +31,7 @@ from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, para
 from hybridize.flow.cells import registry_class
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import is_keras_call
-from hybridize.flow.solve import Solution
+from hybridize.flow.solve import Solution, method_kind
 from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
@@ -178,6 +178,12 @@ class FrameView:
     def code(self) -> Code:
         """The function."""
         return self.frame.code
+
+    @property
+    def has_receiver(self) -> bool:
+        """Whether the first parameter is an object or class that the function is called on."""
+        func = self.frame.func
+        return func is not None and method_kind(func) in ("method", "classmethod")
 
     def value(self, slot: int) -> Value:
         """What a slot holds; empty where control never gets there."""

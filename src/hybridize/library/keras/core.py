@@ -62,14 +62,22 @@ def receiver_value(call: Call) -> Value:
     return call.receiver.value if call.receiver is not None else BOTTOM
 
 
-def is_symbolic(value: Value) -> bool:
+#: A structure of inputs is looked into so deeply.
+_DEPTH: Final = 4
+
+
+def is_symbolic(call: Call, value: Value, depth: int = 0) -> bool:
     """Whether a value holds Keras symbolic tensors, in a structure or not."""
     for obj in value:
         if isinstance(obj, Tensor):
             if obj.kind == SYMBOLIC:
                 return True
-        elif isinstance(obj, Tup) and any(is_symbolic(item) for item in obj.items):
+        elif isinstance(obj, Tup) and any(is_symbolic(call, item, depth) for item in obj.items):
             return True
+        elif isinstance(obj, Container) and depth < _DEPTH:
+            held = call.engine.values_of(call.frame, obj)
+            if is_symbolic(call, held, depth + 1):
+                return True
     return False
 
 
@@ -106,13 +114,13 @@ def call_layer(call: Call) -> Value:
         outputs = call.engine.read(call.frame, obj.cell("$outputs"))
         if outputs:
             return concrete(call, outputs)
-    kind = SYMBOLIC if any(is_symbolic(value) for value in args) else DENSE
+    kind = SYMBOLIC if any(is_symbolic(call, value) for value in args) else DENSE
     return tensor(kind).value
 
 
 def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
     """Runs a project's `call`. On symbolic inputs Keras traces it with graph tensors and makes the result symbolic."""
-    symbolic = any(is_symbolic(value) for value in args)
+    symbolic = any(is_symbolic(call, value) for value in args)
     if symbolic:
         call.effect("symbolic_call", "a functional model")
     mode = implied_training(call, method, args, symbolic=symbolic)
@@ -125,7 +133,7 @@ def call_inside(
 ) -> Value:
     """Calls what a layer runs: where the layer is given symbolic tensors, that is given graph tensors."""
     engine, frame, pos = call.engine, call.frame, call.pos
-    if not any(is_symbolic(value) for value in args):
+    if not any(is_symbolic(call, value) for value in args):
         return engine.call_value(frame, pos, func, args, kwargs or {}, "keras", rest)
     traced = [_as_kind(call, value, DENSE) for value in args]
     return _as_kind(call, engine.call_value(frame, pos, func, traced, kwargs or {}, "keras", rest), SYMBOLIC)
@@ -133,7 +141,7 @@ def call_inside(
 
 def concrete(call: Call, value: Value) -> Value:
     """Symbolic outputs as the tensors that calling a functional model gives: as many examples as the input has."""
-    kind = SYMBOLIC if any(is_symbolic(v) for v in call.args) else DENSE
+    kind = SYMBOLIC if any(is_symbolic(call, v) for v in call.args) else DENSE
     return _as_kind(call, value, kind, batch_size(call, call.args[0] if call.args else BOTTOM))
 
 
@@ -187,7 +195,7 @@ def _container_as_kind(call: Call, obj: Container, kind: str, batch: Dim) -> Val
 
 def call_sequence(call: Call, obj: Inst | LibInst, args: list[Value]) -> Value:
     """Calls the layers of a `Sequential` one after the other."""
-    kind = SYMBOLIC if args and is_symbolic(args[0]) else DENSE
+    kind = SYMBOLIC if args and is_symbolic(call, args[0]) else DENSE
     with entered(obj) as first:
         if not first:
             return tensor(kind).value  # it holds itself, as far as we can tell
@@ -369,7 +377,7 @@ def call_library_model(call: Call) -> Value:
     args = cast_inputs(call, call.args)
     if layers:
         return call_sequence(call, obj, args)
-    return tensor(SYMBOLIC if any(is_symbolic(v) for v in args) else DENSE).value
+    return tensor(SYMBOLIC if any(is_symbolic(call, v) for v in args) else DENSE).value
 
 
 def _holds(call: Call, obj: LibInst, name: str) -> bool:
@@ -385,7 +393,7 @@ def _call_any(call: Call) -> Value:
         return call_layer(call)
     if isinstance(obj, LibInst) and (_holds(call, obj, "$outputs") or _holds(call, obj, "$layers")):
         return call_library_model(call)
-    symbolic = any(is_symbolic(v) for v in call.args)
+    symbolic = any(is_symbolic(call, v) for v in call.args)
     return tensor(SYMBOLIC if symbolic else DENSE).value
 
 
@@ -472,7 +480,7 @@ def _class_config(call: Call) -> Value:
 
 
 def _symbolic_or_dense(call: Call) -> Value:
-    return tensor(SYMBOLIC if is_symbolic(call.every()) else DENSE).value
+    return tensor(SYMBOLIC if is_symbolic(call, call.every()) else DENSE).value
 
 
 def _functional_output(call: Call) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Container, Func, Lit, Prim, Tensor, Value
+from hybridize.domain.objects import Bound, Container, Func, Lit, Prim, Tensor, Value, Wrapper
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import Index, index_of
@@ -223,9 +223,14 @@ def _is_run(view: FrameView, instr: Instr) -> bool:
 
 
 def _reads_shape(project: ProjectView, callee: Value) -> bool:
-    """Whether a function of the project mentions a shape, or a length."""
-    funcs = [o.func if isinstance(o, Bound) else o for o in callee]
-    return any(isinstance(f, Func) and _mentions_shape(f.code) for f in funcs)
+    """Whether a function of the project mentions a shape, or a length; a graph is the function behind it."""
+    for obj in callee:
+        func = obj.func if isinstance(obj, Bound) else obj
+        if isinstance(func, Func) and _mentions_shape(func.code):
+            return True
+        if isinstance(func, Wrapper) and _reads_shape(project, func.inner):
+            return True
+    return False
 
 
 def _mentions_shape(code: Code) -> bool:
@@ -246,11 +251,11 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="Reads the static shape of a tensor whose shape only a run knows.",
     details="""In eager code every shape is known. While tracing, the results of `tf.boolean_mask`,
-`tf.where(condition)`, `tf.unique`, `x[mask]`, `tf.py_function` and of decoded images have dims that are None, and
-so have the batches of a dataset that is iterated inside. Arithmetic with them raises, `range` too, and comparisons
-are silently false; a layer cannot make its weights for a last axis that is None. Use
-`tf.shape(t)[0]`, or say the shape with `tf.ensure_shape`. The shapes of arguments are known
-in each trace.""",
+`tf.where(condition)`, `tf.unique`, `x[mask]`, `tf.py_function`, of growing `TensorArray`s and of decoded images have
+dims that are None, whoever computes them: a helper, a layer, another graph. So have the batches of a dataset that is
+iterated inside. Arithmetic with them raises, `range` too, and comparisons are silently false; a layer cannot make its
+weights for a last axis that is None. Use `tf.shape(t)[0]`, or say the shape with `tf.ensure_shape`. The shapes of
+arguments are known in each trace.""",
     triggers={
         Op.ITEM: Where(read, _of_shape),
         Op.UNPACK: Where(unpack, _of_shape),
@@ -258,6 +263,41 @@ in each trace.""",
         Op.CALL: Where(call, names=_asks_shape, values=_reads_shape),
     },
     bad=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def rollout(n, x):
+    rows = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+    for i in tf.range(n):
+        rows = rows.write(i, x * tf.cast(i, tf.float32))
+    return rows.stack()
+def target(n, x):
+    y = rollout(n, x)
+    total = tf.zeros(())
+    for i in range(y.shape[0]):
+        total += y[i]
+    return total
+r1 = target(tf.constant(3), tf.constant(2.0))
+""",
+            line=11,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+class Column:
+    @tf.function
+    def of(self, y):
+        return tf.reshape(y, [y.shape[0], 1])
+column = Column()
+def target(x):
+    return column.of(tf.boolean_mask(x, x > 0.0))
+r1 = target(tf.constant([1.0, -1.0, 3.0]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
         Example(
             """\
 import tensorflow as tf
@@ -375,6 +415,18 @@ r1 = target(tf.constant([[1.0, 2.0], [-1.0, 3.0]]), tf.ones((3, 2)))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
+def double(x):
+    return x * 2.0
+def target(x):
+    y = double(x)
+    return tf.reduce_sum(y) / float(y.shape[0])
+r1 = target(tf.ones((3, 2)))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -1,0 +1,99 @@
+"""Functions that are given symbolic tensors of Keras, or could be: they build parts of functional models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import Confidence, FunctionReport
+
+LAYERS = """\
+import tensorflow as tf
+class Heads:
+    def __init__(self):
+        self.layers = [tf.keras.layers.Dense(4), tf.keras.layers.Dense(4)]
+"""
+
+
+def report(source: str, name: str, tmp_path: Path, *, world: str = "open") -> FunctionReport:
+    (tmp_path / "module.py").write_text(source)
+    found = analyze([tmp_path], Config(all_safe=True, world=world), repairs=False)
+    return next(f for f in found.functions if f.facts.qualname == name)
+
+
+def codes(found: FunctionReport) -> set[str]:
+    return {status.code for status in found.statuses}
+
+
+@pytest.mark.parametrize(
+    ("made", "given"),
+    [
+        ("[tf.keras.Input((3,)) for _ in range(2)]", "made"),
+        ("{k: tf.keras.Input((3,)) for k in 'ab'}", "list(made.values())"),
+        ("tf.keras.Model(x, tf.keras.layers.Dense(2)(x))", "made.outputs"),
+        ("(x[:, :2], x + 1.0)", "made"),
+        ("tf.keras.layers.LSTM(3, return_state=True)(tf.keras.Input((2, 3)))", "made[1:]"),
+    ],
+)
+def test_symbolic_tensors_arrive_in_structures(made: str, given: str, tmp_path: Path) -> None:
+    source = f"""{LAYERS}
+    def apply(self, xs):
+        return [layer(x) for layer, x in zip(self.layers, xs)]
+x = tf.keras.Input((3,))
+made = {made}
+outputs = Heads().apply({given})
+"""
+    assert "HY304" in codes(report(source, "Heads.apply", tmp_path))
+
+
+OPEN = f"""{LAYERS}
+    def apply(self, xs):
+        return self.layers[0](xs)
+"""
+
+
+def test_a_way_into_a_library_may_be_given_them(tmp_path: Path) -> None:
+    assert "HY304" in codes(report(OPEN, "Heads.apply", tmp_path))
+
+
+def test_in_a_program_nobody_else_gives_them(tmp_path: Path) -> None:
+    assert "HY304" not in codes(report(OPEN, "Heads.apply", tmp_path, world="closed"))
+
+
+def test_a_hint_says_that_it_is_a_tensor(tmp_path: Path) -> None:
+    source = OPEN.replace("self, xs", "self, xs: tf.Tensor")
+    assert "HY304" not in codes(report(source, "Heads.apply", tmp_path))
+
+
+STEP = """\
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x))
+    optimizer.minimize(loss, model.trainable_variables, tape=tape)
+    return loss
+def forward(x):
+    return helper([x])
+def helper(xs):
+    return [model(x) for x in xs]
+def main():
+    for _ in range(1000):
+        step(tf.ones((4, 3)))
+        forward(tf.ones((4, 3)))
+main()
+"""
+
+
+def test_what_trains_builds_no_model(tmp_path: Path) -> None:
+    assert report(STEP, "step", tmp_path).decision.confidence is Confidence.SEEN
+
+
+def test_what_only_gives_layers_its_argument_may(tmp_path: Path) -> None:
+    decision = report(STEP, "forward", tmp_path).decision
+    assert decision.confidence is Confidence.DECLARED
+    assert decision.grounds[0].message == "gives its argument to a layer: with a symbolic tensor it builds a model"
