@@ -172,12 +172,12 @@ def clash(view: FrameView, meeting: Meeting) -> Clash | None:
     needs = view.symbolic(meeting.slot) if others else 0
     if not needs:
         return None
-    alone = all(isinstance(o, Tensor) and o.kind == NDARRAY for o in value)
+    alone = all(isinstance(o, Tensor) and o.kind == NDARRAY and o.dtype for o in value)
     found = None
     for array in sorted(arrays, key=str):
         for other in sorted(others, key=str):
             if _clashes(array, other):
-                certain = alone and array is not None and other is not None
+                certain = alone and other is not None
                 found = Clash(meeting, needs, array, other, certain)
                 if certain:
                     return found
