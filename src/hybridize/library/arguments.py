@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from typing import Any, Final
 
 from hybridize.domain.objects import BOTTOM, NONE, Container, Lit, Obj, Prim, Stream, Tensor, Tup, Value, tensor
@@ -22,6 +22,7 @@ from hybridize.domain.tensors import (
     Shape,
     join_shapes,
 )
+from hybridize.library.arithmetic import promoted
 from hybridize.library.convert import (
     PYTHON_NP,
     PYTHON_TF,
@@ -305,10 +306,13 @@ class Args:
             return Operand(table["float"], (0,), weak=True)
         found = [self._of(item, depth + 1) for item in items]
         strong = [f.dtype for f in found if not f.weak]
-        dtypes = set(strong or [f.dtype if self.promotes else narrowed(f.dtype) for f in found])
-        dtype = next(iter(dtypes)) if len(dtypes) == 1 else None
-        if not strong and dtypes == {table["int"], table["float"]}:
-            dtype = table["float"]
+        if self.promotes:
+            dtype = reduce(promoted, [f.dtype for f in found])  # `np.array([float32_scalar, 1.0])` is float64
+        else:
+            dtypes = set(strong or [narrowed(f.dtype) for f in found])
+            dtype = next(iter(dtypes)) if len(dtypes) == 1 else None
+            if not strong and dtypes == {table["int"], table["float"]}:
+                dtype = table["float"]
         inner_shape = found[0].shape
         for f in found[1:]:
             inner_shape = join_shapes(inner_shape, f.shape)

@@ -16,7 +16,7 @@ from hybridize.domain.objects import Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, Shape
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
-from hybridize.rules.incompatibility.array_dtype import ALIKE, OPERATORS
+from hybridize.rules.meetings import ALIKE, OPERATORS
 from hybridize.rules.values import argument, number
 from hybridize.rules.views import FrameView
 

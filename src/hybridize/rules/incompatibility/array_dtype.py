@@ -2,144 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Lit, Prim, Tensor
-from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.domain.objects import Tensor
+from hybridize.domain.tensors import NDARRAY
+from hybridize.library.arithmetic import promoted
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, operators
-from hybridize.rules.values import argument
-from hybridize.rules.views import FrameView
+from hybridize.rules.meetings import OPERATORS, Clash, asks, clash, met
+from hybridize.rules.model import (
+    Category,
+    Confirmed,
+    Doubt,
+    Example,
+    Hit,
+    Level,
+    Outcome,
+    Rule,
+    Where,
+    operators,
+)
+from hybridize.rules.views import FrameView, ProjectView
 
-OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="})
-#: Functions whose tensors must have one dtype, with the names of those parameters.
-ALIKE: Final = {
-    **{f"tf.{name}": ("x", "y") for name in "add subtract multiply divide maximum minimum pow greater less".split()},
-    **{f"tf.math.{name}": ("x", "y") for name in "add subtract multiply divide maximum minimum pow mod".split()},
-    **{f"tf.math.{name}": ("x", "y") for name in "squared_difference greater less greater_equal less_equal".split()},
-    **{f"tf.math.{name}": ("x", "y") for name in "floordiv floormod atan2 equal not_equal truediv".split()},
-    **dict.fromkeys(("tf.matmul", "tf.linalg.matmul", "tf.tensordot"), ("a", "b")),
-    "tf.where": ("", "x", "y"),
-    "tf.clip_by_value": ("t", "", "clip_value_max"),
-}
-#: Functions of a list of tensors of one dtype.
-_LISTS: Final = frozenset({"tf.concat", "tf.stack", "tf.add_n"})
-_CONVERT: Final = frozenset({"tf.convert_to_tensor"})
-_ASSIGN: Final = "tensor.variable.assign"
-_NUMERIC: Final = ("int", "uint", "float", "bfloat", "complex", "bool")
+_COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
-def operator(view: FrameView, instr: Instr) -> Iterator[Hit]:
-    """`array * tensor`, with different dtypes."""
-    found = _pair(view, instr[3], instr[4])
-    if found is not None:
-        yield _hit(instr, *found)
-    elif instr[0] == Op.BINARY:
+def meeting(view: FrameView, instr: Instr) -> Iterator[Hit]:
+    """`array * tensor` or `tf.multiply(array, tensor)`, with different dtypes."""
+    found = [each for each in (clash(view, meeting) for meeting in met(view, instr)) if each is not None]
+    if found:
+        yield _hit(instr, min(found, key=lambda each: not each.certain))
+    elif instr[0] in (Op.BINARY, Op.COMPARE):
         yield from _narrower(view, instr)
 
 
+def _hit(instr: Instr, found: Clash) -> Hit:
+    array, other = found.array or "an unknown dtype", found.other or "a tensor of unknown dtype"
+    said = f"an array of {array} becomes a tensor, which does not give way to {other}"
+    return Hit(instr[-1], said, found.needs, subject=None if found.certain else _unless(found))
+
+
+def _unless(found: Clash) -> str:
+    """What is assumed where nobody knows that dtypes differ."""
+    if found.array is None:
+        return f"assumed that an array of unknown dtype is one of {found.other or 'the dtype of what it meets'}"
+    if found.other is None:
+        return f"assumed that what meets an array of {found.array} is of that dtype"
+    return f"assumed that what meets {found.other} is no array of {found.array}"
+
+
+def confirm(_: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
+    """Every hit; those that need not be so can be assumed away."""
+    return [{hit: Confirmed(unless=str(hit.subject or "")) for hit in doubt.hits} for doubt in doubts]
+
+
 def _narrower(view: FrameView, instr: Instr) -> Iterator[Hit]:
-    """NumPy promotes (`float32 * float64`, `uint8 / 2`) where TensorFlow keeps the dtype of the tensor."""
-    promoted = {o.dtype for o in view.value(instr[1]) if isinstance(o, Tensor) and o.kind == NDARRAY}
+    """An array from outside and one from before the trace: NumPy promotes, a tensor makes the other one give way."""
     for slot, other in ((instr[3], instr[4]), (instr[4], instr[3])):
-        given = {o.dtype for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY}
-        if len(given) != 1 or len(promoted) != 1 or not view.symbolic(slot) or view.symbolic(other):
+        given, beside = _dtypes(view, slot), _dtypes(view, other)
+        if len(given) != 1 or len(beside) != 1 or not view.symbolic(slot) or view.symbolic(other):
             continue
-        dtype, wider = given.pop(), promoted.copy().pop()
-        if dtype == wider or dtype is None or wider is None or not wider.startswith("float"):
+        array, kept = given.pop(), beside.pop()
+        wider = kept if array is None else _promoted(view, instr, array, kept)
+        if wider is None or array == wider or (array is None and not wider.startswith("float")):
             continue
-        if dtype.startswith("float") or dtype in ("uint8", "int8", "uint16", "int16"):
-            said = f"an array of {dtype} becomes a tensor: the result is not {wider} as in NumPy"
-            yield Hit(instr[-1], said, view.symbolic(slot), outcome=Outcome.DIFFERS, level=Level.WARNING)
-            return
-
-
-def _alike(name: str) -> bool:
-    """Whether a function is one of those whose tensors must have one dtype."""
-    return name in ALIKE or name in _LISTS or name in _CONVERT or name.startswith(_ASSIGN)
-
-
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
-    """A function that asks for one dtype; a conversion to another one; an assignment."""
-    for name in view.names(instr[2]):
-        if name in ALIKE:
-            slots = [argument(instr, i, p) for i, p in enumerate(ALIKE[name]) if p]
-            found = _pair(view, *slots) if min(slots) >= 0 else None
-        elif name in _LISTS:
-            found = _listed(view, argument(instr, 0, "values"))
-        elif name in _CONVERT:
-            found = _converted(view, instr)
-        elif name.startswith(_ASSIGN):
-            found = _against(view, argument(instr, 0), _dtypes(view, view.receiver(instr[2])))
-        else:
-            continue
-        if found is not None:
-            yield _hit(instr, *found)
+        said = f"an array of {array or 'an unknown dtype'} becomes a tensor: what meets it does not make it {wider}"
+        unless = f"assumed that an array of unknown dtype is one of {wider}" if array is None else None
+        needs = view.symbolic(slot)
+        yield Hit(instr[-1], f"{said} as in NumPy", needs, outcome=Outcome.DIFFERS, level=Level.WARNING, subject=unless)
         return
 
 
-def _hit(instr: Instr, needs: int, array: str, other: str) -> Hit:
-    return Hit(instr[-1], f"an array of {array} becomes a tensor, which does not give way to {other}", needs)
+def _promoted(view: FrameView, instr: Instr, array: str, kept: str | None) -> str | None:
+    """The dtype in which NumPy computes with two arrays."""
+    if instr[2] in _COMPARISONS:
+        return promoted(array, kept)
+    found = _dtypes(view, instr[1])
+    return found.pop() if len(found) == 1 else None
 
 
-def _pair(view: FrameView, left: int, right: int) -> tuple[int, str, str] | None:
-    return _against(view, left, _dtypes(view, right)) or _against(view, right, _dtypes(view, left))
-
-
-def _against(view: FrameView, slot: int, others: frozenset[str]) -> tuple[int, str, str] | None:
-    """An array from outside whose dtype is none of those of the other operand."""
-    value = view.value(slot)
-    arrays = [o for o in value if isinstance(o, Tensor) and o.kind == NDARRAY and o.dtype]
-    if not arrays or not others or len(arrays) != len(value):
-        return None
-    needs = view.symbolic(slot)
-    if not needs:
-        return None
-    for obj in sorted(arrays, key=repr):
-        for other in sorted(others):
-            if obj.dtype and obj.dtype != other and _clash(obj.dtype, other):
-                return needs, obj.dtype, other
-    return None
-
-
-def _clash(array: str, other: str) -> bool:
-    """Whether a tensor of the array's dtype fails with another, which may be that of a Python number."""
-    if other == "python float":
-        return not array.startswith(("float", "bfloat", "complex"))
-    return array.startswith(_NUMERIC) and other.startswith(_NUMERIC)
-
-
-def _dtypes(view: FrameView, slot: int) -> frozenset[str]:
-    """The dtypes of the tensors in a slot; those of arrays only where they become tensors too."""
-    found: set[str] = set()
-    for obj in view.value(slot):
-        if isinstance(obj, Tensor) and obj.dtype and obj.kind != SYMBOLIC:
-            if obj.kind != NDARRAY or view.symbolic(slot):
-                found.add(obj.dtype)
-        elif isinstance(obj, (Lit, Prim)) and obj.kind == "float":
-            found.add("python float")
-    return frozenset(found)
-
-
-def _listed(view: FrameView, slot: int) -> tuple[int, str, str] | None:
-    made = view.definition(slot)
-    if made is None or made[0] not in (Op.LIST, Op.TUPLE):
-        return None
-    parts = [part for part, starred in made[2] if not starred]
-    others = frozenset[str]().union(*[_dtypes(view, part) for part in parts]) - {"python float"}
-    for part in parts:
-        found = _against(view, part, others)
-        if found is not None:
-            return found
-    return None
-
-
-def _converted(view: FrameView, instr: Instr) -> tuple[int, str, str] | None:
-    if argument(instr, 1, "dtype") < 0:
-        return None
-    dtypes = {o.dtype for o in view.value(instr[1]) if isinstance(o, Tensor) and o.dtype}
-    return _against(view, argument(instr, 0, "value"), frozenset(d for d in dtypes if d))
+def _dtypes(view: FrameView, slot: int) -> set[str | None]:
+    """The dtypes of the arrays in a slot."""
+    return {o.dtype for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY}
 
 
 RULE = Rule(
@@ -150,13 +94,17 @@ RULE = Rule(
     summary="An array argument meets a tensor of another dtype.",
     details="""In eager code a NumPy array gives way: `float32_tensor * float64_array` is float32. As an argument of
 a traced function the array is a float64 tensor, and TensorFlow does not convert between the dtypes of tensors: it
-raises. The same goes for `convert_to_tensor(array, dtype)` and `variable.assign(array)`. Use `tf.cast(array,
-tf.float32)`, which serves both, or pass float32 arrays. Arrays that existed before the trace still give way.""",
+raises. The same goes for `convert_to_tensor(array, dtype)`, `variable.assign(array)`, and every function that asks for
+one dtype (`tf.where`, `tf.concat`, `tf.nn.conv2d`). Arrays that existed before the trace still give way, but not as in
+NumPy: `int64_argument * np.array([0.5])` is float64 in eager code, and all zeros in a graph. Use `tf.cast(array,
+tf.float32)`, which serves both, or pass float32 arrays. Where a dtype is not known, that it fits is an assumption.""",
     triggers={
-        Op.BINARY: operators(operator, *OPERATORS),
-        Op.COMPARE: operators(operator, *OPERATORS),
-        Op.CALL: Where(call, names=_alike),
+        Op.BINARY: operators(meeting, *OPERATORS),
+        Op.INPLACE: operators(meeting, *OPERATORS),
+        Op.COMPARE: operators(meeting, *OPERATORS),
+        Op.CALL: Where(meeting, names=asks),
     },
+    confirm=confirm,
     bad=(
         Example(
             """\
@@ -192,6 +140,32 @@ r1 = target(np.zeros((2, 3)))
 """,
             line=4,
             outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+def target(x, kernel, actions):
+    y = tf.nn.conv2d(x, kernel, 1, "SAME")
+    y -= actions
+    return tf.reduce_mean(y * y)
+r1 = target(tf.ones((1, 4, 4, 1)), np.ones((2, 2, 1, 1), np.float32), np.array([1, 0, 1, 1]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import numpy as np
+import tensorflow as tf
+HALF = np.array([0.5])
+def target(x, steps):
+    y = tf.cast(steps * HALF, tf.float32)
+    return tf.reduce_mean(x * y)
+r1 = target(tf.ones(3), np.array([1, 2, 3]))
+""",
+            line=5,
+            outcome=Outcome.DIFFERS,
         ),
     ),
     good=(

@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Lit, Prim, Stream, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.incompatibility.array_dtype import ALIKE, OPERATORS
+from hybridize.rules.meetings import ALIKE, OPERATORS
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, number, own
 from hybridize.rules.views import FrameView
@@ -28,9 +28,9 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`tf.multiply(x, int(t))`."""
     for name in view.names(instr[2]):
         if name in ALIKE:
-            slots = [argument(instr, i, p) for i, p in enumerate(ALIKE[name]) if p]
-            if min(slots) >= 0:
-                yield from _check(view, instr, slots[0], slots[1])
+            slots = [slot for i, p in enumerate(ALIKE[name]) if p and (slot := argument(instr, i, p)) >= 0]
+            for other in slots[1:]:
+                yield from _check(view, instr, slots[0], other)
             return
 
 
