@@ -16,7 +16,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 
 #: Calls that are not traced with their caller.
-_NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
+NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
 #: Layers that take any shape.
 _SHAPELESS: Final = ("Dropout", "Activation", "ReLU", "LeakyReLU", "Flatten", "Softmax", "Lambda", "Concatenate", "Add")
 _STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
@@ -56,7 +56,7 @@ class StaticReads:
         With `sure` a size that the analysis does not know counts only of a parameter, not of what is computed.
         """
         known: dict[tuple[Code, int, Dim], Dim] = {}
-        for frame in extent(frames, _NOT_TRACED):
+        for frame in extent(frames, NOT_TRACED):
             for instr in self._reads(frame.code):
                 for said, slot, axes in _read(frame, instr):
                     if not self.symbolic.symbolic(frame, slot):
