@@ -9,7 +9,7 @@ from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
-from hybridize.decide.sizes import is_open, is_sized_by_data
+from hybridize.decide.sizes import is_open
 from hybridize.domain.objects import Container, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
@@ -22,6 +22,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.rules.moving import moving
+from hybridize.rules.resizing import resizing
 from hybridize.rules.views import ProjectView
 from hybridize.source import Role, is_test_path
 from hybridize.source.syntax import walk
@@ -89,9 +90,10 @@ class Signatures:
         own = [site for site in sites if not is_test_path(site.path)]
         traces = self._traces(code, facts, frames, own) if signature.traces > 1 else 1.0
         grown = self._grown(code, facts, own) if math.isfinite(traces) else None
-        traces = math.inf if grown is not None else traces
+        resized = self._resized(code, own) if converts and grown is None and math.isfinite(traces) else None
+        traces = math.inf if grown is not None or resized is not None else traces
         retraced = converts and traces > _FEW_TRACES
-        loose = self._anew(code, own, is_open) if converts and not retraced else None
+        loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
         varies = traces > 1 and len(own) == len(sites)
         if not self.asked and not varies and not retraced and loose is None:
             return report
@@ -128,7 +130,7 @@ class Signatures:
         if not relaxes:
             said = "each new shape is traced anew, and not all releases in question take `reduce_retracing`"
             return report.kept(status_of(facts, "not-worth-it", said))
-        sizes = self._anew(code, sites, is_sized_by_data)
+        sizes = self._resized(code, sites)
         if sizes is None or conflict is None:
             return report
         said = f"{sizes.message}: every call may be traced anew, for tracing needs the size ({conflict.message})"
@@ -148,13 +150,17 @@ class Signatures:
         conflict = self.reads.conflict(frames, any_rank=False)
         return report if conflict is not None else _with(report, "reduce_retracing", "True")
 
-    def _anew(self, code: Code, sites: list[Site], asked: Callable[[Value], bool]) -> Evidence | None:
-        """A call that passes something of a kind, made anew each time."""
+    def _resized(self, code: Code, sites: list[Site]) -> Evidence | None:
+        """A call that passes tensors of another size each time."""
+        return self._anew(code, sites, resizing(self.project).resizes)
+
+    def _anew(self, code: Code, sites: list[Site], asked: Callable[[Frame, int, int], bool]) -> Evidence | None:
+        """A call of which a question about what it passes holds for tensors whose size is not known."""
         answers = moving(self.project)
         for site in sites:
             for index, value in enumerate(site.arguments) if site.is_eager else ():
-                slot = answers.argument(site.caller, site.position, site.callee, index) if asked(value) else -1
-                if slot >= 0 and answers.moves(site.caller, site.position, slot):
+                slot = answers.argument(site.caller, site.position, site.callee, index) if is_open(value) else -1
+                if slot >= 0 and asked(site.caller, site.position, slot):
                     said = f"`{code.params[index].name}` receives tensors of other sizes"
                     return Evidence(said, site.path, site.position >> 16)
         return None

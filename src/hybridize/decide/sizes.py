@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown, Value
@@ -13,12 +13,7 @@ _DEPTH: Final = 2
 
 def is_open(value: Value) -> bool:
     """Whether a value holds tensors of sizes that are not known, or something that may be such a tensor."""
-    return _some(value, _is_open) or any(isinstance(o, Unknown) for o in value)
-
-
-def is_sized_by_data(value: Value) -> bool:
-    """Whether a value holds tensors with a size that only a run knows: rows that were chosen, files that were read."""
-    return _some(value, lambda tensor: DYNAMIC in (tensor.shape or ()))
+    return any(isinstance(o, Unknown) for o in value) or any(map(_is_open, _tensors(value, _DEPTH)))
 
 
 def _is_open(tensor: Tensor) -> bool:
@@ -29,10 +24,6 @@ def _is_open(tensor: Tensor) -> bool:
     if shape is None or DYNAMIC in shape:
         return True
     return bool(shape) and shape[0] > BATCH and min(shape) < 0
-
-
-def _some(value: Value, asked: Callable[[Tensor], bool]) -> bool:
-    return any(map(asked, _tensors(value, _DEPTH)))
 
 
 def _tensors(value: Value, depth: int) -> Iterator[Tensor]:

@@ -21,6 +21,7 @@ NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
 _SHAPELESS: Final = ("Dropout", "Activation", "ReLU", "LeakyReLU", "Flatten", "Softmax", "Lambda", "Concatenate", "Add")
 _STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
 _LAYERS: Final = ("keras.layers.", "keras.Sequential", "keras.Model")
+_FAR: Final = 30
 _LAST: Final = (-1,)
 _RANK: Final = frozenset({"rank", "ndims"})
 
@@ -150,6 +151,8 @@ def _get_shape(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int
 def _axes(frame: Frame, shape: int, rank: int, depth: int = 6) -> tuple[int, ...] | None:
     """The axes of a shape that the function uses: constants by which it is indexed or sliced, else all."""
     found: list[int] = []
+    if _asks_each(frame, shape):
+        return ()
     for instr in index_of(frame.code).uses.get(shape, ()):
         used = _used(frame, instr, shape, rank, depth) if depth else None
         if used is None:
@@ -197,6 +200,29 @@ def _expects_none(frame: Frame, shape: int, axis: int) -> bool:
             if of_it and asked is not None and axis in (_indexed(frame, asked[3], -1) or ()):
                 return True
     return False
+
+
+def _asks_each(frame: Frame, shape: int) -> bool:
+    """Whether the function goes through the sizes of a shape and asks of each if it is None."""
+    index = index_of(frame.code)
+    todo, seen, goes = [(shape, False)], set[int](), False
+    while todo:
+        slot, goes = todo.pop()
+        if slot in seen or len(seen) > _FAR:
+            continue
+        seen.add(slot)
+        for use in index.uses.get(slot, ()):
+            if use[0] == Op.COMPARE and goes and use[2] in ("is", "is not") and use[3] == slot:
+                return True
+            builtin = use[0] == Op.CALL and use[2] != slot and _is_builtin(frame, use[2])
+            if builtin or use[0] in (Op.COPY, Op.REFINE, Op.ITER, Op.UNPACK):
+                results = use[1] if isinstance(use[1], tuple) else (use[1],)
+                todo += [(each, goes or use[0] == Op.ITER) for each in results]
+    return False
+
+
+def _is_builtin(frame: Frame, slot: int) -> bool:
+    return any(isinstance(o, Lib) and o.name.startswith("builtins.") for o in frame.vals[slot] or ())
 
 
 def _indexed(frame: Frame, index: int, rank: int) -> Sequence[int] | None:

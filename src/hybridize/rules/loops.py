@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from hybridize.flow.frames import Frame
 from hybridize.program.index import Index, index_of, instructions
 from hybridize.program.ir import Instr, Loop, Op
 
 _DEPTH = 6
+#: Methods that add elements to a list.
+APPENDS: Final = ("append", "extend", "insert", "appendleft")
 
 
 def runs_often(frame: Frame, pos: int) -> bool:

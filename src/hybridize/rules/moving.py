@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container, Lit, Stream
+from hybridize.domain.objects import Container, Lib, Lit, Stream
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at
 from hybridize.flow.frames import Frame
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr, Loop, Op
 from hybridize.program.operands import operands
-from hybridize.rules.lifetimes import FEW, Lifetimes, lifetimes
+from hybridize.rules.lifetimes import FEW
 from hybridize.rules.loops import filling
 from hybridize.rules.views import ProjectView
 from hybridize.rules.writes import Writes, writes_of
+from hybridize.source import is_test_path
 
 #: Through so many calls a value is followed to where it comes from.
 _CALLS: Final = 3
@@ -32,6 +33,8 @@ _OUTSIDE: Final = frozenset(
 )
 #: Operations that draw numbers.
 _DRAWS: Final = ("tf.random.", "tf.compat.v1.random", "keras.random.", "np.random.")
+#: What calls its argument once.
+_STARTS: Final = frozenset({"absl.app.run", "tf.compat.v1.app.run", "fire.Fire"})
 _BY_OTHERS: Final = frozenset({"callback", "host"})
 _FOLLOWED: Final = frozenset({"call", "protocol", "operator"})
 
@@ -41,9 +44,9 @@ _NOWHERE: Final[frozenset[int]] = frozenset()
 class Moving:
     """Answers for places of a solved program."""
 
-    def __init__(self, lives: Lifetimes, writes: Writes) -> None:
-        self.lives = lives
+    def __init__(self, writes: Writes) -> None:
         self.writes = writes
+        self._again: dict[Frame, bool] = {}
         self._changing: dict[Frame, frozenset[int]] = {}
 
     def argument(self, caller: Frame, pos: int, callee: Frame, index: int) -> int:
@@ -59,7 +62,22 @@ class Moving:
         return bool(index_of(frame.code).loops.get(pos)) or self._runs_again(frame)
 
     def _runs_again(self, frame: Frame) -> bool:
-        return self.lives.closed.get(frame, 0.0) > FEW
+        """Whether a function is called again and again: in a loop, from many places, by code that calls back."""
+        found = self._again.get(frame)
+        if found is None:
+            self._again[frame] = False  # a recursion: what else calls it decides
+            sites = [] if frame.code.kind in ("module", "class") else self._sites(frame)
+            found = len({(caller.code, pos) for caller, pos, _ in sites}) > FEW or any(
+                (how in _BY_OTHERS and not _runs_once(caller, pos)) or self.is_repeated(caller, pos)
+                for caller, pos, how in sites
+            )
+            self._again[frame] = found
+        return found
+
+    def _sites(self, frame: Frame) -> list[tuple[Frame, int, str]]:
+        """The calls of a frame by code that is no test."""
+        callers = (caller for caller in frame.callers if not caller.gone and not is_test_path(caller.code.path))
+        return [(c, pos, how) for c in callers for (pos, callee), how in c.calls.items() if callee is frame]
 
     def _slot(self, frame: Frame, around: frozenset[int], slot: int, depth: int, seen: set[tuple[Frame, int]]) -> bool:
         index = index_of(frame.code)
@@ -137,7 +155,13 @@ class Moving:
 
 def moving(project: ProjectView) -> Moving:
     """That of a program, made when first asked for."""
-    return project.shared("moving", lambda: Moving(lifetimes(project), writes_of(project)))
+    return project.shared("moving", lambda: Moving(writes_of(project)))
+
+
+def _runs_once(caller: Frame, pos: int) -> bool:
+    """Whether a call starts the program with the function that it is given."""
+    calls = index_of(caller.code).calls.get(pos, ())
+    return any(isinstance(o, Lib) and o.name in _STARTS for call in calls for o in caller.vals[call[2]] or ())
 
 
 def _is_constant(value: Iterable[object]) -> bool:

@@ -11,7 +11,7 @@ from hybridize.domain.tensors import VARIABLE
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Loop, Op
-from hybridize.rules.loops import filling
+from hybridize.rules.loops import APPENDS, filling
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.moving import Moving, moving
 from hybridize.rules.views import FunctionView
@@ -27,7 +27,6 @@ _GATHER: Final = frozenset(
     "builtins.list builtins.tuple builtins.sorted builtins.reversed builtins.map builtins.filter builtins.zip "
     "random.sample random.choices".split()
 )
-_APPENDS: Final = ("append", "extend", "insert", "appendleft")
 _DEPTH: Final = 3
 
 
@@ -119,7 +118,7 @@ def _is_of_data(answers: Moving, frame: Frame, pos: int, slot: int, depth: int) 
 def _loops(frame: Frame, made: Instr) -> list[Loop]:
     """The loops that fill a list or dictionary after it was made."""
     index = index_of(frame.code)
-    appends = [i for name in _APPENDS for i in index.attributes.get(name, ()) if index.original(i[2]) == made[1]]
+    appends = [i for name in APPENDS for i in index.attributes.get(name, ()) if index.original(i[2]) == made[1]]
     return [loop for _, loops in filling(index, made, appends) for loop in loops]
 
 
