@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE, Container, Lit, Prim, Stream, Tensor, Value
-from hybridize.domain.tensors import DYNAMIC, RAGGED
+from hybridize.domain.objects import NONE, Container, Lib, Lit, Prim, Stream, Tensor, Value
+from hybridize.domain.tensors import BATCH, DYNAMIC, RAGGED
 from hybridize.facts.origins import callees_at
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -20,6 +20,11 @@ from hybridize.rules.views import ProjectView
 _CALLS: Final = 3
 _FAR: Final = 60
 _NO_VALUE: Final[Value] = frozenset()
+#: Operations that give as many rows as there are of a kind.
+_CHOOSE: Final = frozenset(
+    "tf.boolean_mask tf.where tf.unique tf.sparse.to_dense tf.image.non_max_suppression tf.gather_nd tf.gather "
+    "tf.dynamic_partition tf.repeat np.where np.nonzero np.argwhere np.flatnonzero np.unique".split()
+)
 _Seen = set[tuple[Frame, int]]
 
 
@@ -40,11 +45,11 @@ class Resizing:
         if (frame, slot) in seen or len(seen) > _FAR or _is_sized(value):
             return False
         seen.add((frame, slot))
-        if any(isinstance(o, Tensor) and DYNAMIC in (o.shape or ()) for o in value):
-            return self.answers.moves(frame, pos, slot)
         made = index.definitions.get(slot)
         if made is None:
             return self._parameter(frame, slot, depth, seen)
+        if _is_dynamic(value):
+            return self.answers.moves(frame, pos, slot) and self._by_data(frame, pos, made, depth, seen)
         if any(isinstance(o, Container) for o in value) and self._is_uneven(frame, pos, made):
             return True
         op = made[0]
@@ -55,6 +60,22 @@ class Resizing:
         if op == Op.CALL:
             return self._made(frame, pos, made, depth, seen)
         return any(self._slot(frame, pos, each, depth, seen) for each in operands(made))
+
+    def _by_data(self, frame: Frame, pos: int, made: Instr, depth: int, seen: _Seen) -> bool:
+        """Whether a size that only a run knows is no more than that of a batch, which is the same but for the last."""
+        parts = list(_given(frame, made)) if made[0] == Op.CALL else operands(made)
+        sources = [slot for slot in parts if _is_dynamic(frame.vals[slot] or _NO_VALUE)]
+        callees = made[0] == Op.CALL and any(how == "call" for _, how in callees_at(frame, made[-1]))
+        if callees or (made[0] == Op.CALL and any(_lists(frame.vals[slot] or _NO_VALUE) for slot in parts)):
+            return self._made(frame, pos, made, depth, seen)
+        if made[0] in (Op.ITEM, Op.ITER) and _is_ragged(frame.vals[made[2]] or _NO_VALUE):
+            return True
+        if sources:
+            return any(self._slot(frame, pos, slot, depth, seen) for slot in sources)
+        if not any(_is_batch(frame.vals[slot] or _NO_VALUE) for slot in parts):
+            return True
+        names = {o.name for o in frame.vals[made[2]] or () if isinstance(o, Lib)} if made[0] == Op.CALL else set()
+        return made[0] == Op.ITEM or bool(names & _CHOOSE)
 
     def _parameter(self, frame: Frame, slot: int, depth: int, seen: _Seen) -> bool:
         place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
@@ -146,6 +167,19 @@ def _is_sized(value: Value) -> bool:
     shapes = {o.shape for o in value if isinstance(o, Tensor) and o.kind != RAGGED}
     known = len(shapes) == 1 and all(shape is not None and min(shape, default=0) >= 0 for shape in shapes)
     return known and all(isinstance(o, Tensor) and o.kind != RAGGED for o in value)
+
+
+def _is_dynamic(value: Value) -> bool:
+    return any(isinstance(o, Tensor) and DYNAMIC in (o.shape or ()) for o in value)
+
+
+def _is_batch(value: Value) -> bool:
+    """Whether tensors have as many rows as a batch has examples."""
+    return any(isinstance(o, Tensor) and o.shape and o.shape[0] <= BATCH for o in value)
+
+
+def _lists(value: Value) -> bool:
+    return any(isinstance(o, Container) for o in value)
 
 
 def _is_ragged(value: Value) -> bool:
