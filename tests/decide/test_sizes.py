@@ -130,3 +130,45 @@ def test_few_graphs_serve_all_sizes(case: str, tmp_path: Path) -> None:
     names: dict[str, Any] = {"traces": []}
     exec(compile((tmp_path / "program.py").read_text(), str(tmp_path / "program.py"), "exec"), names)
     assert len(names["traces"]) <= 3
+
+
+AGENT = """\
+class Agent:
+    def __init__(self):
+        self.w = tf.Variable(tf.ones([4]))
+    def target(self, x):
+        return work(x * self.w)
+def episode():
+    agent = Agent()
+    for _ in range(COUNT):
+        agent.target(tf.ones([4]))
+for _ in range(MADE):
+    episode()
+"""
+LAYERS = """\
+class Double(tf.keras.layers.Layer):
+    def call(self, x):
+        return work(x)
+class Model:
+    def predict(self, xs):
+        layer = Double()
+        return [layer(x) for x in xs]
+model = Model()
+for _ in range(40):
+    model.predict([tf.ones([4]), tf.ones([4])])
+"""
+
+
+@pytest.mark.parametrize(("made", "count", "pays"), [(20, 9, False), (20, 50, False), (20, 2000, True), (2, 50, True)])
+def test_each_new_receiver_is_traced(made: int, count: int, pays: bool, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(HEAD + AGENT.replace("COUNT", str(count)).replace("MADE", str(made)))
+    report = analyze([tmp_path], Config())
+    found = next(f for f in report.functions if f.facts.qualname == "Agent.target")
+    assert (found.decision.action.value == "convert_to_hybrid") is pays
+
+
+def test_a_layer_that_each_call_makes_is_traced_each_time(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(HEAD + LAYERS)
+    report = analyze([tmp_path], Config())
+    found = next(f for f in report.functions if f.facts.qualname == "Double.call")
+    assert found.decision.action.value == "keep"

@@ -25,6 +25,7 @@ from hybridize.flow.solve import Solution
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
+from hybridize.rules.lifetimes import calls_for_each
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role, Roles
 
@@ -54,6 +55,7 @@ class Basis:
     roles: Roles
     confidences: Confidences
     removals: Removals
+    scanner: Scanner
 
     @classmethod
     def of(cls, scanner: Scanner, order: list[list[Frame]]) -> Basis:
@@ -63,7 +65,9 @@ class Basis:
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts, solution.frames)
         removals = Removals(solution.frames, frequency, benefits, roles)
-        return cls(solution.frames, frequency, benefits, _static(solution), roles, Confidences(scanner), removals)
+        return cls(
+            solution.frames, frequency, benefits, _static(solution), roles, Confidences(scanner), removals, scanner
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +269,13 @@ class _Chooser:
         called_back = self.basis.confidences.contracts.override(code) is not None
         shown = not self.busy and role is Role.PROGRAM and self.gains.is_called(code, again=called_back)
         unseen = None if shown else self.gains.against(code, work)
-        return None if unseen is None else status_of(facts, "no-gain-seen", unseen)
+        if unseen is not None:
+            return status_of(facts, "no-gain-seen", unseen)
+        each = calls_for_each(self.basis.scanner.view(code, self.basis.frames.get(code, []), facts))
+        if math.isinf(each) or each * (work.eager - work.graph) >= work.trace:
+            return None
+        message = f"about {each:.0f} calls for each object that it is traced for: tracing takes longer than they save"
+        return status_of(facts, "no-gain-seen", message)
 
     def _too_unsure(self, code: Code, facts: FunctionFacts, decision: Decision) -> Status | None:
         """Why a conversion that would pay rests on too little to be made by default."""

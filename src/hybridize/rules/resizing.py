@@ -62,7 +62,7 @@ class Resizing:
         return any(self._slot(frame, pos, each, depth, seen) for each in operands(made))
 
     def _by_data(self, frame: Frame, pos: int, made: Instr, depth: int, seen: _Seen) -> bool:
-        """Whether a size that only a run knows is no more than that of a batch, which is the same but for the last."""
+        """Whether a size that only a run knows follows from data: that of a batch is the same but for the last."""
         parts = list(_given(frame, made)) if made[0] == Op.CALL else operands(made)
         sources = [slot for slot in parts if _is_dynamic(frame.vals[slot] or _NO_VALUE)]
         callees = made[0] == Op.CALL and any(how == "call" for _, how in callees_at(frame, made[-1]))
