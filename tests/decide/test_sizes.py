@@ -69,6 +69,17 @@ PROGRAMS = {
         "for text in ['a b', 'a', 'a b c'] * 9:\n    target(tf.constant([len(w) for w in text.split()]))\n",
         MANY,
     ),
+    "rows that a layer takes": (
+        "layer = tf.keras.layers.Dense(4)\nlayer.build([None, 4])\ndef target(x):\n    return work(layer(x))\n"
+        "for _ in range(40):\n    x = np.random.randn(50, 4)\n    target(x[x[:, 0] > 0])\n",
+        MANY,
+    ),
+    "sizes that are asked if they are None": (
+        "def sizes(x):\n    return [tf.shape(x)[i] if n is None else n for i, n in enumerate(x.shape)]\n"
+        "def target(x):\n    a, b = sizes(x)\n    return work(tf.reshape(x, [a * b]))\n"
+        "for _ in range(40):\n    x = np.random.randn(50, 4)\n    target(x[x[:, 0] > 0])\n",
+        MANY,
+    ),
     "rows by numbers of a fixed count": (
         SUM + "x = np.ones([300, 4])\nfor _ in range(40):\n    target(x[np.random.choice(300, 32)])\n",
         FEW,

@@ -117,7 +117,7 @@ class Signatures:
         frames = self.project.solution.frames.get(code, [])
         signature = self._signature(code, report.facts, frames, sites)
         listed = grown is not None and grown.message == APPENDED  # a longer list is another structure
-        conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ) if not listed else None
+        conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) if not listed else None
         if relaxes and not listed and conflict is None:
             return _with(report, "reduce_retracing", "True")
         if self.all_safe:
@@ -147,7 +147,7 @@ class Signatures:
             or any(map(opaque_call, extent(frames, NOT_TRACED)))
         ):
             return report
-        conflict = self.reads.conflict(frames, any_rank=False)
+        conflict = self.reads.conflict(frames, any_rank=False, relaxed=True)
         return report if conflict is not None else _with(report, "reduce_retracing", "True")
 
     def _resized(self, code: Code, sites: list[Site]) -> Evidence | None:

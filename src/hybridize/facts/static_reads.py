@@ -23,6 +23,8 @@ _STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.i
 _LAYERS: Final = ("keras.layers.", "keras.Sequential", "keras.Model")
 _FAR: Final = 30
 _LAST: Final = (-1,)
+#: The last axis as a layer reads it: its weights are of that size, so it is the same at every call.
+_OF_LAYER: Final = (-1, -1)
 _RANK: Final = frozenset({"rank", "ndims"})
 
 
@@ -34,10 +36,16 @@ class StaticReads:
         self._places: dict[Code, list[Instr]] = {}
 
     def conflict(
-        self, frames: Sequence[Frame], *, any_rank: bool, any_batch: bool = False, last_known: bool = False
+        self,
+        frames: Sequence[Frame],
+        *,
+        any_rank: bool,
+        any_batch: bool = False,
+        last_known: bool = False,
+        relaxed: bool = False,
     ) -> Evidence | None:
         """A read of a size that differs from call to call; None where there is none. As for `conflicts`."""
-        found = self.conflicts(frames, any_rank=any_rank, any_batch=any_batch, last_known=last_known)
+        found = self.conflicts(frames, any_rank=any_rank, any_batch=any_batch, last_known=last_known, relaxed=relaxed)
         return next((here for here, _ in found), None)
 
     def conflicts(
@@ -48,12 +56,14 @@ class StaticReads:
         any_batch: bool = False,
         last_known: bool = False,
         sure: bool = False,
+        relaxed: bool = False,
     ) -> Iterator[tuple[Evidence, int]]:
         """The reads of sizes that differ from call to call, each with its position; one may come several times.
 
         What is the same constant in every context does not depend on a size that the signature leaves open. With
         `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis. With `last_known`
         the signature gives every last axis: what layers need of a tensor of which the analysis knows less is there.
+        With `relaxed` only sizes become unknown that differ between calls: not those that the weights of layers have.
         With `sure` a size that the analysis does not know counts only of a parameter, not of what is computed.
         """
         known: dict[tuple[Code, int, Dim], Dim] = {}
@@ -66,7 +76,7 @@ class StaticReads:
                     if any_rank:
                         yield here, instr[-1]
                         continue
-                    if last_known and axes == _LAST:
+                    if (last_known and axes in (_LAST, _OF_LAYER)) or (relaxed and axes == _OF_LAYER):
                         continue
                     computed = sure and not self._is_given(frame.code, slot)
                     for axis, dim in _dims(frame, slot, axes):
@@ -109,9 +119,9 @@ def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...
                 yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
             elif isinstance(obj, LibInst) and obj.cls.startswith(_LAYERS):
                 free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
-                yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _LAST
+                yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _OF_LAYER
         if any(how == "build" and pos == instr[-1] and _asks_size(c.code) for (pos, c), how in frame.calls.items()):
-            yield "builds a layer for the size of the last axis", first, _LAST
+            yield "builds a layer for the size of the last axis", first, _OF_LAYER
     if op == Op.CALL:
         for obj in frame.vals[instr[2]] or ():
             if isinstance(obj, Bound) and obj.func in ("get_shape", ":get_shape"):

@@ -134,7 +134,9 @@ RULE = Rule(
     summary="A hybrid function receives Python values that differ from call to call.",
     details="""Each distinct Python number, string, list or object among the arguments is traced anew, which
 costs some hundred times an eager call. Pass a tensor (`tf.constant(step)`), or loop with `tf.range`.
-`reduce_retracing` helps for shapes, not for Python values.""",
+`reduce_retracing` helps for shapes, not for Python values. An eager function is left eager where a loop or a repeated
+function makes such a value anew for each call: from a counter, a list or field that changes, a file, a clock. What the
+program reads once and passes on stays the same, and costs one trace.""",
     level=Level.WARNING,
     root=scan,
     bad=(
