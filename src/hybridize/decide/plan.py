@@ -26,6 +26,7 @@ from hybridize.flow.solve import Solution
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
+from hybridize.rules.lifetimes import calls_for_each
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role, Roles
 
@@ -59,6 +60,7 @@ class Basis:
     roles: Roles
     confidences: Confidences
     removals: Removals
+    scanner: Scanner
 
     @classmethod
     def of(cls, scanner: Scanner, order: list[list[Frame]]) -> Basis:
@@ -68,7 +70,9 @@ class Basis:
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts, solution.frames)
         removals = Removals(solution.frames, frequency, benefits, roles)
-        return cls(solution.frames, frequency, benefits, _static(solution), roles, Confidences(scanner), removals)
+        return cls(
+            solution.frames, frequency, benefits, _static(solution), roles, Confidences(scanner), removals, scanner
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +288,13 @@ class _Chooser:
         if work is None:
             return status_of(facts, "no-gain-seen", "no call of it was analyzed: what it would gain is not known")
         unseen = self.gains.against(code, work, shown=self._is_demonstration)
-        return None if unseen is None else status_of(facts, "no-gain-seen", unseen)
+        if unseen is not None:
+            return status_of(facts, "no-gain-seen", unseen)
+        each = calls_for_each(self.basis.scanner.view(code, self.basis.frames.get(code, []), facts))
+        if math.isinf(each) or each * (work.eager - work.graph) >= work.trace:
+            return None
+        message = f"about {each:.0f} calls for each object that it is traced for: tracing takes longer than they save"
+        return status_of(facts, "no-gain-seen", message)
 
     def _too_unsure(self, code: Code, facts: FunctionFacts, decision: Decision) -> Status | None:
         """Why a conversion that would pay rests on too little to be made by default."""

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
+from hybridize.decide.sizes import is_open
 from hybridize.domain.objects import Container, Tup, Value
+from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
+from hybridize.facts.computation import opaque_call
 from hybridize.facts.growing import APPENDED, grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary
 from hybridize.facts.specs import Signature, spec_of
-from hybridize.facts.static_reads import StaticReads
+from hybridize.facts.static_reads import NOT_TRACED, StaticReads
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
+from hybridize.rules.moving import moving
+from hybridize.rules.resizing import resizing
 from hybridize.rules.views import ProjectView
 from hybridize.source import Role, is_test_path
 from hybridize.source.syntax import walk
@@ -34,9 +39,10 @@ _KERAS: Final = frozenset({"training", "mask"})
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One call: where, whether Keras makes it, whether it runs eagerly, and what it passes."""
+    """One call: who calls which frame, where, whether Keras makes it, whether it runs eagerly, and what it passes."""
 
     caller: Frame
+    callee: Frame
     position: int
     is_keras: bool
     is_eager: bool
@@ -80,16 +86,21 @@ class Signatures:
         frames = self.project.solution.frames.get(code, [])
         sites = list(self._sites(code, frames))
         signature = self._signature(code, facts, frames, sites)
-        traces = self._traces(code, facts, frames, sites) if signature.traces > 1 else 1.0
-        grown = self._grown(code, facts, sites) if math.isfinite(traces) else None
-        traces = math.inf if grown is not None else traces
-        varies = traces > 1 and not any(is_test_path(site.path) for site in sites)
-        if not self.asked and not varies:
+        # What tests pass says nothing of how often a size comes.
+        own = [site for site in sites if not is_test_path(site.path)]
+        traces = self._traces(code, facts, frames, own) if signature.traces > 1 else 1.0
+        grown = self._grown(code, facts, own) if math.isfinite(traces) else None
+        resized = self._resized(code, own) if converts and grown is None and math.isfinite(traces) else None
+        traces = math.inf if grown is not None or resized is not None else traces
+        retraced = converts and traces > _FEW_TRACES
+        loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
+        varies = traces > 1 and len(own) == len(sites)
+        if not self.asked and not varies and not retraced and loose is None:
             return report
         conflict = None
         # What a library's callers elsewhere pass, no signature knows.
         elsewhere = not self.asked and self.project.roles.of(code.path) is Role.LIBRARY
-        if not signature.problems and not elsewhere:
+        if not signature.problems and not elsewhere and (self.asked or varies):
             conflict = self._conflict(frames, signature, any(site.is_keras for site in sites))
             if conflict is None:
                 return _with(report, "input_signature", signature.source)
@@ -98,18 +109,61 @@ class Signatures:
             said = "a size that the signature leaves open is read when the function is traced"
             statuses.append(status_of(facts, "no-input-signature", said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
-        retraced = varies and converts and traces > _FEW_TRACES
-        relaxes = retraced and self.project.versions.oldest >= _RELAXES
+        return self._relaxed(code, report, own, grown) if retraced else self._loosened(report, frames, loose)
+
+    def _relaxed(self, code: Code, report: FunctionReport, sites: list[Site], grown: Evidence | None) -> FunctionReport:
+        """What becomes of a conversion that is traced for each size: other sizes are let in, or it is not made."""
+        relaxes = self.project.versions.oldest >= _RELAXES
+        frames = self.project.solution.frames.get(code, [])
+        signature = self._signature(code, report.facts, frames, sites)
         listed = grown is not None and grown.message == APPENDED  # a longer list is another structure
-        if relaxes and not listed and self.reads.conflict(frames, any_rank=signature.ranks_differ) is None:
+        conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) if not listed else None
+        if relaxes and not listed and conflict is None:
             return _with(report, "reduce_retracing", "True")
-        if relaxes and grown is not None and not self.all_safe:
-            said = f"every call is traced anew: {grown.message}"
-            return report.kept(status_of(facts, "not-worth-it", said, (grown,)))
-        if retraced and not relaxes and not self.all_safe:
+        if self.all_safe:
+            return report
+        facts = report.facts
+        if relaxes and grown is not None:
+            return report.kept(
+                status_of(facts, "not-worth-it", f"every call is traced anew: {grown.message}", (grown,))
+            )
+        if not relaxes:
             said = "each new shape is traced anew, and not all releases in question take `reduce_retracing`"
             return report.kept(status_of(facts, "not-worth-it", said))
-        return report
+        sizes = self._resized(code, sites)
+        if sizes is None or conflict is None:
+            return report
+        said = f"{sizes.message}: every call may be traced anew, for tracing needs the size ({conflict.message})"
+        return report.kept(status_of(facts, "not-worth-it", said, (sizes, conflict)))
+
+    def _loosened(self, report: FunctionReport, frames: list[Frame], loose: Evidence | None) -> FunctionReport:
+        """Lets in other sizes where they may come, and nothing that the function does asks for them.
+
+        A graph for one size costs the same with it; only what nobody can look into might miss a size.
+        """
+        if (
+            loose is None
+            or self.project.versions.oldest < _RELAXES
+            or any(map(opaque_call, extent(frames, NOT_TRACED)))
+        ):
+            return report
+        conflict = self.reads.conflict(frames, any_rank=False, relaxed=True)
+        return report if conflict is not None else _with(report, "reduce_retracing", "True")
+
+    def _resized(self, code: Code, sites: list[Site]) -> Evidence | None:
+        """A call that passes tensors of another size each time."""
+        return self._anew(code, sites, resizing(self.project).resizes)
+
+    def _anew(self, code: Code, sites: list[Site], asked: Callable[[Frame, int, int], bool]) -> Evidence | None:
+        """A call of which a question about what it passes holds for tensors whose size is not known."""
+        answers = moving(self.project)
+        for site in sites:
+            for index, value in enumerate(site.arguments) if site.is_eager else ():
+                slot = answers.argument(site.caller, site.position, site.callee, index) if is_open(value) else -1
+                if slot >= 0 and asked(site.caller, site.position, slot):
+                    said = f"`{code.params[index].name}` receives tensors of other sizes"
+                    return Evidence(said, site.path, site.position >> 16)
+        return None
 
     def _grown(self, code: Code, facts: FunctionFacts, sites: list[Site]) -> Evidence | None:
         """What a loop makes longer from one eager call to the next, among the arguments."""
@@ -187,7 +241,7 @@ class Signatures:
                 path, line = caller.code.path, pos >> 16
                 if not any(first <= line <= last for first, last in self._failing(path)):
                     is_eager = how != "graph" and self.graphs.get(caller.code, 0.0) < 1
-                    yield Site(caller, pos, keras, is_eager, arguments)
+                    yield Site(caller, frame, pos, keras, is_eager, arguments)
 
     def _failing(self, path: str) -> list[tuple[int, int]]:
         """The lines of a file below `assertRaises` and `pytest.raises`."""

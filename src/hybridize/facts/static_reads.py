@@ -16,12 +16,15 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 
 #: Calls that are not traced with their caller.
-_NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
+NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
 #: Layers that take any shape.
 _SHAPELESS: Final = ("Dropout", "Activation", "ReLU", "LeakyReLU", "Flatten", "Softmax", "Lambda", "Concatenate", "Add")
 _STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
 _LAYERS: Final = ("keras.layers.", "keras.Sequential", "keras.Model")
+_FAR: Final = 30
 _LAST: Final = (-1,)
+#: The last axis as a layer reads it: its weights are of that size, so it is the same at every call.
+_OF_LAYER: Final = (-1, -1)
 _RANK: Final = frozenset({"rank", "ndims"})
 
 
@@ -33,10 +36,16 @@ class StaticReads:
         self._places: dict[Code, list[Instr]] = {}
 
     def conflict(
-        self, frames: Sequence[Frame], *, any_rank: bool, any_batch: bool = False, last_known: bool = False
+        self,
+        frames: Sequence[Frame],
+        *,
+        any_rank: bool,
+        any_batch: bool = False,
+        last_known: bool = False,
+        relaxed: bool = False,
     ) -> Evidence | None:
         """A read of a size that differs from call to call; None where there is none. As for `conflicts`."""
-        found = self.conflicts(frames, any_rank=any_rank, any_batch=any_batch, last_known=last_known)
+        found = self.conflicts(frames, any_rank=any_rank, any_batch=any_batch, last_known=last_known, relaxed=relaxed)
         return next((here for here, _ in found), None)
 
     def conflicts(
@@ -47,16 +56,18 @@ class StaticReads:
         any_batch: bool = False,
         last_known: bool = False,
         sure: bool = False,
+        relaxed: bool = False,
     ) -> Iterator[tuple[Evidence, int]]:
         """The reads of sizes that differ from call to call, each with its position; one may come several times.
 
         What is the same constant in every context does not depend on a size that the signature leaves open. With
         `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis. With `last_known`
         the signature gives every last axis: what layers need of a tensor of which the analysis knows less is there.
+        With `relaxed` only sizes become unknown that differ between calls: not those that the weights of layers have.
         With `sure` a size that the analysis does not know counts only of a parameter, not of what is computed.
         """
         known: dict[tuple[Code, int, Dim], Dim] = {}
-        for frame in extent(frames, _NOT_TRACED):
+        for frame in extent(frames, NOT_TRACED):
             for instr in self._reads(frame.code):
                 for said, slot, axes in _read(frame, instr):
                     if not self.symbolic.symbolic(frame, slot):
@@ -65,7 +76,7 @@ class StaticReads:
                     if any_rank:
                         yield here, instr[-1]
                         continue
-                    if last_known and axes == _LAST:
+                    if (last_known and axes in (_LAST, _OF_LAYER)) or (relaxed and axes == _OF_LAYER):
                         continue
                     computed = sure and not self._is_given(frame.code, slot)
                     for axis, dim in _dims(frame, slot, axes):
@@ -108,9 +119,9 @@ def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...
                 yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
             elif isinstance(obj, LibInst) and obj.cls.startswith(_LAYERS):
                 free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
-                yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _LAST
+                yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _OF_LAYER
         if any(how == "build" and pos == instr[-1] and _asks_size(c.code) for (pos, c), how in frame.calls.items()):
-            yield "builds a layer for the size of the last axis", first, _LAST
+            yield "builds a layer for the size of the last axis", first, _OF_LAYER
     if op == Op.CALL:
         for obj in frame.vals[instr[2]] or ():
             if isinstance(obj, Bound) and obj.func in ("get_shape", ":get_shape"):
@@ -150,6 +161,8 @@ def _get_shape(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int
 def _axes(frame: Frame, shape: int, rank: int, depth: int = 6) -> tuple[int, ...] | None:
     """The axes of a shape that the function uses: constants by which it is indexed or sliced, else all."""
     found: list[int] = []
+    if _asks_each(frame, shape):
+        return ()
     for instr in index_of(frame.code).uses.get(shape, ()):
         used = _used(frame, instr, shape, rank, depth) if depth else None
         if used is None:
@@ -197,6 +210,29 @@ def _expects_none(frame: Frame, shape: int, axis: int) -> bool:
             if of_it and asked is not None and axis in (_indexed(frame, asked[3], -1) or ()):
                 return True
     return False
+
+
+def _asks_each(frame: Frame, shape: int) -> bool:
+    """Whether the function goes through the sizes of a shape and asks of each if it is None."""
+    index = index_of(frame.code)
+    todo, seen, goes = [(shape, False)], set[int](), False
+    while todo:
+        slot, goes = todo.pop()
+        if slot in seen or len(seen) > _FAR:
+            continue
+        seen.add(slot)
+        for use in index.uses.get(slot, ()):
+            if use[0] == Op.COMPARE and goes and use[2] in ("is", "is not") and use[3] == slot:
+                return True
+            builtin = use[0] == Op.CALL and use[2] != slot and _is_builtin(frame, use[2])
+            if builtin or use[0] in (Op.COPY, Op.REFINE, Op.ITER, Op.UNPACK):
+                results = use[1] if isinstance(use[1], tuple) else (use[1],)
+                todo += [(each, goes or use[0] == Op.ITER) for each in results]
+    return False
+
+
+def _is_builtin(frame: Frame, slot: int) -> bool:
+    return any(isinstance(o, Lib) and o.name.startswith("builtins.") for o in frame.vals[slot] or ())
 
 
 def _indexed(frame: Frame, index: int, rank: int) -> Sequence[int] | None:

@@ -130,6 +130,13 @@ class Counts:
             result *= 1.0 if loop.is_for and _holds_objects(frame.vals[loop.iterable]) else _known_trips(frame, loop)
         return result
 
+    def turns(self, frame: Frame, pos: int, unknown: float) -> float:
+        """How often a place runs at most where a loop of unknown length takes so many turns."""
+        result = 1.0
+        for loop in self.places(frame.code).around.get(pos, ()):
+            result *= min(_known_trips(frame, loop), unknown)
+        return result
+
     def between(self, frame: Frame, outer: int, pos: int) -> float:
         """How often a place runs at most for each run of another one around it; inf where that is not known."""
         places = self.places(frame.code)

@@ -6,8 +6,9 @@ Tests show what is accepted, not that an object is new each time: what they alon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from math import inf
 from typing import Final, TypeAlias
 
 from hybridize.domain.nesting import held
@@ -33,7 +34,9 @@ PAYS: Final = 8.0
 #: So many traces are no reason against a graph.
 FEW: Final = 3.0
 _MOST: Final = 1e9
-_CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator"})
+#: So many turns has a loop of unknown length, where it shall not speak against a graph.
+_LONG: Final = 200.0
+_CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
 _BY_OTHERS: Final = frozenset({"callback", "host"})
 _UNTOLD: Final = frozenset({"class", "build", "root"})
 _CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__"})
@@ -52,6 +55,8 @@ _Site: TypeAlias = "tuple[Code, int]"
 
 #: How often each frame runs.
 _Often: TypeAlias = "dict[Frame, float]"
+#: How often a place runs in one call of its frame.
+_Runs: TypeAlias = "Callable[[Frame, int], float]"
 
 
 @dataclass(slots=True)
@@ -76,9 +81,18 @@ class Lifetimes:
             self.roots.update((c, None) for at, c in body.roots if at != given_position(c.code) and not _tests(c))
         for frame in (f for frames in project.solution.frames.values() for f in frames if _tests(f)):
             self.roots.update((c, None) for (_, c), how in frame.calls.items() if how in _CALLS and not _tests(c))
-        order = list(reversed(project.extents.components))
-        self.closed = self._spread(dict.fromkeys(bodies, 1.0), order)
-        self.open = self._spread(dict.fromkeys(self.roots, 1.0), order)
+        self._bodies = bodies
+        self._order = list(reversed(project.extents.components))
+        self.closed = self._spread(dict.fromkeys(bodies, 1.0), self._order)
+        self.open = self._spread(dict.fromkeys(self.roots, 1.0), self._order)
+
+    @cached_property
+    def full(self) -> _Often:
+        """How often frames run in a run of the program where loops of unknown length are long ones."""
+        return self._spread(dict.fromkeys(self._bodies, 1.0), self._order, self._turns)
+
+    def _turns(self, frame: Frame, pos: int) -> float:
+        return self.counts.turns(frame, pos, _LONG)
 
     @cached_property
     def kept(self) -> frozenset[Obj]:
@@ -94,23 +108,30 @@ class Lifetimes:
                     found.update(o for o in frame.args[0] if isinstance(o, Inst))
         return frozenset(found)
 
-    def _spread(self, often: _Often, order: list[list[Frame]]) -> _Often:
+    def _spread(self, often: _Often, order: list[list[Frame]], runs: _Runs | None = None) -> _Often:
         """How often frames run where some do as often as given; callers come first in the order."""
         for component in order:
             members = set(component)
             for frame in sorted(component, key=lambda f: f.uid):
                 mine = 0.0 if _tests(frame) else often.get(frame, 0.0)
                 if mine:
-                    self._calls(frame, mine, members, often)
+                    self._calls(frame, mine, members, often, runs or self.counts.runs)
         return often
 
-    def _calls(self, frame: Frame, mine: float, members: set[Frame], often: _Often) -> None:
+    def _calls(self, frame: Frame, mine: float, members: set[Frame], often: _Often, runs: _Runs) -> None:
         # Turns of a loop that are followed one by one are frames of their own, called from one place.
         turns = Counter((pos, callee.code) for pos, callee in frame.calls)
         for (pos, callee), how in frame.calls.items():
             if how not in _UNTOLD and callee not in members:
-                weight = mine * self.counts.runs(frame, pos) * (ITERATIONS if how in _BY_OTHERS else 1)
+                weight = mine * runs(frame, pos) * (ITERATIONS if how in _BY_OTHERS else 1)
                 often[callee] = min(often.get(callee, 0.0) + weight / turns[pos, callee.code], _MOST)
+
+    def for_each(self, tally: _Tally) -> float:
+        """How many calls there are for each object, at most; inf where few objects are made, or nobody sees it."""
+        if tally.objects & self.kept:
+            return inf
+        calls, made = self._ratio(tally, self.full, self._turns)
+        return calls / made if made > FEW and calls else inf
 
     def is_short(self, tally: _Tally) -> bool:
         """Whether so many objects are made for the calls that no trace pays."""
@@ -142,17 +163,18 @@ class Lifetimes:
             found = True
         return found
 
-    def _ratio(self, tally: _Tally, often: _Often) -> tuple[float, float]:
+    def _ratio(self, tally: _Tally, often: _Often, runs: _Runs | None = None) -> tuple[float, float]:
         """How many calls there are, and how many objects are made for them."""
-        calls = sum(self._runs(caller, pos, often) * count for (caller, pos), count in tally.calls.items())
+        runs = runs or self.counts.runs
+        calls = sum(self._runs(caller, pos, often, runs) * count for (caller, pos), count in tally.calls.items())
         made = 0.0
         for (code, pos), uids in tally.made.items():
             frames = self.project.solution.frames.get(code, ())
-            made += sum(self._runs(f, pos, often) for f in [f for f in frames if f.uid in uids] or frames)
+            made += sum(self._runs(f, pos, often, runs) for f in [f for f in frames if f.uid in uids] or frames)
         return calls, made
 
-    def _runs(self, frame: Frame, pos: int, often: _Often) -> float:
-        return min(often.get(frame, 0.0) * self.counts.runs(frame, pos), _MOST) if not _tests(frame) else 0.0
+    def _runs(self, frame: Frame, pos: int, often: _Often, runs: _Runs) -> float:
+        return min(often.get(frame, 0.0) * runs(frame, pos), _MOST) if not _tests(frame) else 0.0
 
 
 def _is_of_functional_model(caller: Frame, pos: int) -> bool:
@@ -182,6 +204,13 @@ def short_lived(function: FunctionView) -> tuple[str, tuple[str, int], tuple[Evi
             evidence = (Evidence("is called here", caller.code.path, pos >> 16), where)
             return _said(tally.objects), (caller.code.path, pos), evidence
     return None
+
+
+def calls_for_each(function: FunctionView) -> float:
+    """How many calls there are for each receiver, object or function that a function is traced for; inf for few."""
+    first = 1 if function.facts.kind is FunctionKind.CLASSMETHOD else 0
+    tallies = (_tally(function, index) for index in range(first, len(function.code.params)))
+    return min((lifetimes(function.project).for_each(tally) for tally in tallies if tally.made), default=inf)
 
 
 def _tally(function: FunctionView, index: int) -> _Tally:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Final
+
 from hybridize.flow.frames import Frame
-from hybridize.program.index import index_of
+from hybridize.program.index import Index, index_of, instructions
+from hybridize.program.ir import Instr, Loop, Op
 
 _DEPTH = 6
+#: Methods that add elements to a list.
+APPENDS: Final = ("append", "extend", "insert", "appendleft")
 
 
 def runs_often(frame: Frame, pos: int) -> bool:
@@ -26,3 +32,18 @@ def runs_often(frame: Frame, pos: int) -> bool:
             above += [(caller, at) for caller, at in sites if caller is not each]
         level = above
     return False
+
+
+def filling(index: Index, made: Instr, others: Iterable[Instr] = ()) -> Iterator[tuple[Instr, list[Loop]]]:
+    """What a comprehension puts into the list or dictionary that an instruction makes, with the loops that do it.
+
+    `others` are further instructions that add to it. A comprehension and its loops stand at one position.
+    """
+    fills = [i for i in (*index.of(Op.APPEND), *index.of(Op.PUT)) if index.original(i[2]) == made[1]]
+    if not fills and not others:
+        return
+    loops = [instr[2] for instr in index.of(Op.LOOP)]
+    inside = [{id(each) for part in (loop.test, loop.body) for each in instructions(part)} for loop in loops]
+    for instr in (*fills, *others):
+        around = [n for n, ids in enumerate(inside) if id(instr) in ids and id(made) not in ids]
+        yield instr, [loops[n] for n in around]

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Final
 
-from hybridize.domain.objects import Container, Lit, Prim
+from hybridize.domain.objects import NONE, Container, Inst, Lit, Prim, Tup, Value
 from hybridize.facts.model import Evidence, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
+from hybridize.program.ir import Op
+from hybridize.rules.comparing import compared
 from hybridize.rules.each_call import new_each_call
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.moving import moving
 from hybridize.rules.views import FunctionView
 from hybridize.rules.writes import writes_of
+from hybridize.source import is_test_path
+
+_CALLS: Final = frozenset({"call", "protocol", "operator", "keras"})
+#: Python values of which each is a trace of its own; two truth values are few.
+_PLAIN: Final = frozenset({"int", "float", "complex", "str", "bytes"})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -19,7 +28,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     facts = function.facts
     if facts.retraces.value is not Ternary.YES:
         changed = list(_changed(function))
-        yield from changed or (_new(function) if function.is_hybrid else ())
+        yield from changed or (_new(function) if function.is_hybrid else _moved(function))
     if function.is_hybrid and facts.retraces.value is Ternary.YES:
         cause = facts.retraces.evidence[-1] if facts.retraces.evidence else None
         path, line = (cause.path, cause.line) if cause is not None else (facts.path, facts.line)
@@ -35,6 +44,57 @@ def _new(function: FunctionView) -> Iterator[Hit]:
         said = f"each call passes another `{name}`, and is traced anew"
         path, pos = places[0]
         yield Hit(pos, said, path=path, evidence=tuple(Evidence(said, p, at >> 16) for p, at in places))
+
+
+def _moved(function: FunctionView) -> Iterator[Hit]:
+    """A number or text of which flow does not know that it varies, made anew for each call of an eager function."""
+    answers = moving(function.project)
+    seen: set[tuple[str, int]] = set()
+    for caller, pos, frame, how in function.callers():
+        if (caller.code.path, pos) in seen or how not in _CALLS or is_test_path(caller.code.path):
+            continue
+        args = frame.incoming.get((caller, pos))
+        if args is None or not answers.is_repeated(caller, pos):
+            continue
+        for index, value in enumerate(args):
+            what = _open(value) or ("a size" if NONE in value else "")
+            slot = answers.argument(caller, pos, frame, index) if what else -1
+            if what == "a size":
+                slot = _measured(caller, slot)
+            if slot >= 0 and answers.moves(caller, pos, slot):
+                seen.add((caller.code.path, pos))
+                name = frame.code.params[index].name
+                said = f"`{name}` receives {what}, made anew for each call: every new one is traced"
+                yield Hit(pos, said, path=caller.code.path)
+                break
+
+
+def _open(value: Value) -> str:
+    """What in a value chooses a trace by its content and is not known; empty where nothing does."""
+    for obj in sorted(value, key=repr):
+        if isinstance(obj, Prim) and obj.kind in _PLAIN:
+            return f"a Python {obj.kind}"
+        if isinstance(obj, Tup) and any(_open(item) for item in obj.items):
+            return "a tuple of Python values"
+        if isinstance(obj, Inst) and _is_by_value(obj):
+            return f"a `{obj.cls.name}` of Python values"
+    return ""
+
+
+def _measured(caller: Frame, slot: int) -> int:
+    """The tensor x of which a call passes `x.shape[i]`, a number in eager code; -1 if it passes none."""
+    index = index_of(caller.code)
+    item = index.source(slot)
+    made = index.source(item[2]) if item is not None and item[0] == Op.ITEM else None
+    return int(made[2]) if made is not None and made[0] == Op.ATTR and made[3] == "shape" else -1
+
+
+def _is_by_value(obj: Inst) -> bool:
+    """Whether an object is compared by what it holds, and holds a number or text."""
+    fields = compared(obj.cls)
+    names = fields[0] if fields is not None else frozenset()
+    held = (o for name in names if name in obj.fields for o in obj.fields[name].value)
+    return any(isinstance(o, (Prim, Lit)) and o.kind in _PLAIN for o in held)
 
 
 def _changed(function: FunctionView) -> Iterator[Hit]:
@@ -74,7 +134,9 @@ RULE = Rule(
     summary="A hybrid function receives Python values that differ from call to call.",
     details="""Each distinct Python number, string, list or object among the arguments is traced anew, which
 costs some hundred times an eager call. Pass a tensor (`tf.constant(step)`), or loop with `tf.range`.
-`reduce_retracing` helps for shapes, not for Python values.""",
+`reduce_retracing` helps for shapes, not for Python values. An eager function is left eager where a loop or a repeated
+function makes such a value anew for each call: from a counter, a list or field that changes, a file, a clock. What the
+program reads once and passes on stays the same, and costs one trace.""",
     level=Level.WARNING,
     root=scan,
     bad=(

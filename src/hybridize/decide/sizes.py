@@ -1,0 +1,38 @@
+"""Which arguments may come in other sizes: what flow does not know of the shapes of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Container, Tensor, Tup, Unknown, Value
+from hybridize.domain.tensors import BATCH, DYNAMIC, VARIABLE
+
+_DEPTH: Final = 2
+
+
+def is_open(value: Value) -> bool:
+    """Whether a value holds tensors of sizes that are not known, or something that may be such a tensor."""
+    return any(isinstance(o, Unknown) for o in value) or any(map(_is_open, _tensors(value, _DEPTH)))
+
+
+def _is_open(tensor: Tensor) -> bool:
+    """A batch has the sizes of the one before, but for the number of its examples."""
+    shape = tensor.shape
+    if tensor.kind == VARIABLE or shape == ():
+        return False
+    if shape is None or DYNAMIC in shape:
+        return True
+    return bool(shape) and shape[0] > BATCH and min(shape) < 0
+
+
+def _tensors(value: Value, depth: int) -> Iterator[Tensor]:
+    for obj in value:
+        if isinstance(obj, Tensor):
+            yield obj
+        elif depth and isinstance(obj, Tup):
+            for item in obj.items:
+                yield from _tensors(item, depth - 1)
+        elif depth and isinstance(obj, Container):
+            for cell in obj.fields.values():
+                yield from _tensors(cell.value, depth - 1)

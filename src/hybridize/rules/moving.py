@@ -1,0 +1,216 @@
+"""What a call passes anew: whether a value may be another one from one call of a place to the next.
+
+A trace is chosen by Python values and by the shapes of tensors. Where flow knows neither, what is made outside of the
+loops around a call, and only once, is the same at each call; what a loop or a repeated function computes from something
+that changes is not: its counter, elements, changed lists and fields, the outside world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from hybridize.domain.objects import Container, Lib, Lit, Stream
+from hybridize.facts.causes import argument_slot
+from hybridize.facts.origins import callees_at
+from hybridize.flow.frames import Frame
+from hybridize.program.index import Index, index_of
+from hybridize.program.ir import Instr, Loop, Op
+from hybridize.program.operands import operands
+from hybridize.rules.lifetimes import FEW
+from hybridize.rules.loops import filling
+from hybridize.rules.views import ProjectView
+from hybridize.rules.writes import Writes, writes_of
+from hybridize.source import is_test_path
+
+#: Through so many calls a value is followed to where it comes from.
+_CALLS: Final = 3
+#: So many slots are looked at for one value.
+_FAR: Final = 80
+#: What a call learns from outside of the program, or from what nobody knows: another thing each time.
+_OUTSIDE: Final = frozenset(
+    {"random", "clock", "io", "iterator", "mutate", "unknown_call", "foreign_call", "unfollowed"}
+)
+#: Operations that draw numbers.
+_DRAWS: Final = ("tf.random.", "tf.compat.v1.random", "keras.random.", "np.random.")
+#: What calls its argument once.
+_STARTS: Final = frozenset({"absl.app.run", "tf.compat.v1.app.run", "fire.Fire"})
+_BY_OTHERS: Final = frozenset({"callback", "host"})
+_FOLLOWED: Final = frozenset({"call", "protocol", "operator"})
+
+_NOWHERE: Final[frozenset[int]] = frozenset()
+
+
+class Moving:
+    """Answers for places of a solved program."""
+
+    def __init__(self, writes: Writes) -> None:
+        self.writes = writes
+        self._again: dict[Frame, bool] = {}
+        self._changing: dict[Frame, frozenset[int]] = {}
+
+    def argument(self, caller: Frame, pos: int, callee: Frame, index: int) -> int:
+        """The slot of the caller that holds what a call passes for a parameter; -1 where the call does not show it."""
+        return argument_slot(caller, pos, index, callee.code.params[index].name, bound=callee.bound)
+
+    def moves(self, frame: Frame, pos: int, slot: int) -> bool:
+        """Whether a slot may hold another value at each execution of a place in the same function."""
+        return self._slot(frame, frozenset(index_of(frame.code).loops.get(pos, ())), slot, _CALLS, set())
+
+    def is_repeated(self, frame: Frame, pos: int) -> bool:
+        """Whether a place is seen to be executed again and again."""
+        return bool(index_of(frame.code).loops.get(pos)) or self._runs_again(frame)
+
+    def _runs_again(self, frame: Frame) -> bool:
+        """Whether a function is called again and again: in a loop, from many places, by code that calls back."""
+        found = self._again.get(frame)
+        if found is None:
+            self._again[frame] = False  # a recursion: what else calls it decides
+            sites = [] if frame.code.kind in ("module", "class") else self._sites(frame)
+            found = len({(caller.code, pos) for caller, pos, _ in sites}) > FEW or any(
+                (how in _BY_OTHERS and not _runs_once(caller, pos)) or self.is_repeated(caller, pos)
+                for caller, pos, how in sites
+            )
+            self._again[frame] = found
+        return found
+
+    def _sites(self, frame: Frame) -> list[tuple[Frame, int, str]]:
+        """The calls of a frame by code that is no test."""
+        callers = (caller for caller in frame.callers if not caller.gone and not is_test_path(caller.code.path))
+        return [(c, pos, how) for c in callers for (pos, callee), how in c.calls.items() if callee is frame]
+
+    def _slot(self, frame: Frame, around: frozenset[int], slot: int, depth: int, seen: set[tuple[Frame, int]]) -> bool:
+        index = index_of(frame.code)
+        slot = index.original(slot)
+        value = frame.vals[slot] or ()
+        if (frame, slot) in seen or len(seen) > _FAR or _is_constant(value):
+            return False
+        seen.add((frame, slot))
+        made = index.definitions.get(slot)
+        if made is None:
+            return self._parameter(frame, slot, depth, seen)
+        anew = self._runs_again(frame) or not around.isdisjoint(index.loops.get(made[-1], ()))
+        if any(isinstance(o, Container) and self._is_refilled(frame, around, o) for o in value):
+            return True
+        op = made[0]
+        if op in (Op.GLOBAL, Op.CELL, Op.ATTR) and self.writes.late_cells(frame, made):
+            return True
+        if op == Op.ITER and not around.isdisjoint(index.loops.get(made[-1], ())):
+            if not _are_few(frame.vals[made[2]] or ()):
+                return True
+        elif op == Op.PHI and _is_head(index, around, made):
+            if any(_comes_round(index, each, slot) for _, each in made[2]):
+                return True
+        elif op == Op.CALL and anew and made[-1] in self._learns(frame):
+            return True
+        if any(self._slot(frame, around, each, depth, seen) for each in _inputs(index, made)):
+            return True
+        return op == Op.CALL and bool(depth) and self._returned(frame, made, depth - 1, seen)
+
+    def _parameter(self, frame: Frame, slot: int, depth: int, seen: set[tuple[Frame, int]]) -> bool:
+        """Whether callers pass something else from call to call."""
+        place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
+        if place < 0 or not depth:
+            return False
+        for caller, pos in frame.incoming:
+            if caller is None or caller is frame or frame.started_by(caller, pos):
+                continue
+            if caller.calls.get((pos, frame)) in _BY_OTHERS:
+                return True
+            given = self.argument(caller, pos, frame, place)
+            around = frozenset(index_of(caller.code).loops.get(pos, ()))
+            if given >= 0 and self._slot(caller, around, given, depth - 1, seen):
+                return True
+        return False
+
+    def _returned(self, frame: Frame, call: Instr, depth: int, seen: set[tuple[Frame, int]]) -> bool:
+        """Whether what a function of the project gives moves by itself, whatever it is given."""
+        for callee, how in callees_at(frame, call[-1]):
+            if how in _FOLLOWED and not callee.code.name.startswith("__init__"):
+                for instr in index_of(callee.code).of(Op.RETURN):
+                    if self._slot(callee, _NOWHERE, instr[2], depth, seen):
+                        return True
+        return False
+
+    def _learns(self, frame: Frame) -> frozenset[int]:
+        """The places of a function that learn something from outside."""
+        found = self._changing.get(frame)
+        if found is None:
+            found = frozenset(e.position for e in frame.effects.values() if e.kind in _OUTSIDE)
+            found |= {pos for pos, name in frame.ops.items() if name.startswith(_DRAWS)}
+            self._changing[frame] = found
+        return found
+
+    def _is_refilled(self, frame: Frame, around: frozenset[int], obj: Container) -> bool:
+        """Whether elements come or go between two executions: in a loop around, or in a function that runs again."""
+        loops = index_of(frame.code).loops
+        for writer, pos in self.writes.every.get(obj, ()):
+            if writer.code is frame.code and not around.isdisjoint(loops.get(pos, ())):
+                return True
+            lasts = writer.uid != obj.frame and (writer.code is not frame.code or self._runs_again(writer))
+            if lasts and self.is_repeated(writer, pos):
+                return True
+        return False
+
+
+def moving(project: ProjectView) -> Moving:
+    """That of a program, made when first asked for."""
+    return project.shared("moving", lambda: Moving(writes_of(project)))
+
+
+def _runs_once(caller: Frame, pos: int) -> bool:
+    """Whether a call starts the program with the function that it is given."""
+    calls = index_of(caller.code).calls.get(pos, ())
+    return any(isinstance(o, Lib) and o.name in _STARTS for call in calls for o in caller.vals[call[2]] or ())
+
+
+def _is_constant(value: Iterable[object]) -> bool:
+    found = list(value)
+    return len(found) == 1 and isinstance(found[0], Lit) and not found[0].varies
+
+
+def _are_few(value: Iterable[object]) -> bool:
+    """Whether a loop goes through so few elements that a trace for each is none too many."""
+    counts = [getattr(o, "count", None) if isinstance(o, (Stream, Container)) else None for o in value]
+    sizes = [len(o.fields) if isinstance(o, Container) and o.exact else c for o, c in zip(value, counts, strict=False)]
+    return bool(sizes) and all(size is not None and 0 <= size <= FEW for size in sizes)
+
+
+def _is_head(index: Index, around: frozenset[int], made: Instr) -> bool:
+    heads: list[Loop] = [instr[2] for number, instr in enumerate(index.of(Op.LOOP)) if number in around]
+    return any(made is head for loop in heads for head in loop.phis)
+
+
+def _comes_round(index: Index, slot: int, start: int) -> bool:
+    """Whether a turn computes the next value of a variable from the last."""
+    todo, seen = [(slot, False)], set[tuple[int, bool]]()
+    while todo and len(seen) < _FAR:
+        each, changed = todo.pop()
+        each = index.original(each)
+        if (each, changed) in seen:
+            continue
+        seen.add((each, changed))
+        if each == start:
+            if changed:
+                return True
+            continue
+        made = index.definitions.get(each)
+        if made is not None:
+            todo += [(inner, changed or made[0] != Op.PHI) for inner in operands(made)]
+    return False
+
+
+def _inputs(index: Index, made: Instr) -> Iterator[int]:
+    """What an instruction computes from; of a call its arguments and the receiver, not the function."""
+    if made[0] != Op.CALL:
+        yield from operands(made)
+        if made[0] in (Op.LIST, Op.SET, Op.DICT):
+            for instr, loops in filling(index, made):
+                yield from instr[3:-1]
+                yield from (loop.iterable for loop in loops if loop.iterable >= 0)
+        return
+    yield from (slot for slot, _ in made[3])
+    yield from (slot for _, slot in made[4])
+    func = index.source(made[2])
+    if func is not None and func[0] == Op.ATTR:
+        yield func[2]
