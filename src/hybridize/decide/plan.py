@@ -243,11 +243,29 @@ class _Chooser:
         unproven = self.basis.confidences.contracts.unproven(code, frames)
         if unproven is not None:
             return status_of(facts, "unsure", unproven.message, (unproven,))
+        passed_on = self._variable_of_graph(code, facts)
+        if passed_on is not None:
+            return passed_on
         results = [obj for frame in frames for obj in frame.ret]
         unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
         if unknown is None or any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
             return None
         return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
+
+    def _variable_of_graph(self, code: Code, facts: FunctionFacts) -> Status | None:
+        """Whether a graph passes a variable on, as which it got it itself: this function must be no graph of its own.
+
+        Measured with TensorFlow 2.15 and 2.21: under a tape the inner graph holds on to the variable that the outer one
+        was traced with, and raises when that is gone.
+        """
+        variables = [p for p in facts.parameters if any(each.kind == "variable" for each in p.tensor_types)]
+        calls = sorted(self.basis.frequency.calls.get(code, {}).values(), key=lambda c: (c.caller.path, c.position))
+        caller = next((c for c in calls if c.how not in _OUTSIDE and self.graphs.get(c.caller, 0.0) > 0), None)
+        if not variables or caller is None:
+            return None
+        said = f"`{caller.caller.qualname}` is a graph that may pass on a variable as `{variables[0].name}`"
+        here = Evidence(said, caller.caller.path, caller.position >> 16)
+        return status_of(facts, "covered", f"{said}: no graph in a graph takes one after the other", (here,))
 
     def _is_tested(self, code: Code) -> bool:
         return not self.all_safe and self.basis.roles.is_test(code.path)
