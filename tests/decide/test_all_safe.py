@@ -46,3 +46,30 @@ def test_a_graph_may_get_a_tensor_from_another_graph(tmp_path: Path) -> None:
     found = functions(tmp_path, PASSED_ON.format(made="tf.ones([2])"))
     assert is_converted(found["loss"])
     assert is_converted(found["clipped"])
+
+
+UNFOLLOWED = """
+    import tensorflow as tf
+
+    from gates import opened
+
+    def gate(x):
+        return {called}(tf.sin(x) + 1.0) * tf.cos(x)
+
+    gate(tf.ones([2]))
+"""
+
+
+def test_a_call_that_nobody_can_follow_keeps_a_function_eager(tmp_path: Path) -> None:
+    gate = functions(tmp_path, UNFOLLOWED.format(called="opened"))["gate"]
+    assert not is_converted(gate)
+    assert [status.code for status in gate.statuses] == ["HY027"]
+
+
+def test_a_call_that_is_known_does_not(tmp_path: Path) -> None:
+    assert is_converted(functions(tmp_path, UNFOLLOWED.format(called="tf.tanh"))["gate"])
+
+
+def test_a_file_that_keras_may_run_on_another_backend_stays_as_it_is(tmp_path: Path) -> None:
+    source = "import keras\n\ndef twice(x):\n    return keras.ops.sin(x) * 2\n\ntwice(keras.ops.ones([2]))\n"
+    assert not is_converted(functions(tmp_path, source)["twice"])

@@ -61,9 +61,9 @@ class Confidences:
         guessed = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source is Source.SPECULATION]
         if guessed:
             return Grounds(Confidence.ASSUMED, guessed[0].evidence)
-        if code.path not in self.tensorflow:
-            neutral = "its file does not use TensorFlow by name: Keras may run it on another backend"
-            return Grounds(Confidence.ASSUMED, (Evidence(neutral, code.path, code.line),))
+        neutral = self.neutral(code)
+        if neutral is not None:
+            return Grounds(Confidence.ASSUMED, (neutral,))
         frames = list(self.frames.get(code, ()))
         unproven = self.contracts.unproven(code, frames)
         if unproven is not None:
@@ -74,6 +74,13 @@ class Confidences:
             if told is not None:
                 return Grounds(Confidence.DECLARED, (told,))
         return grounds
+
+    def neutral(self, code: Code) -> Evidence | None:
+        """That a function's file may run without TensorFlow."""
+        if code.path in self.tensorflow:
+            return None
+        said = "its file does not use TensorFlow by name: Keras may run it on another backend"
+        return Evidence(said, code.path, code.line)
 
     def _of_calls(self, code: Code, facts: FunctionFacts) -> Grounds:
         """What is known of the calls of a function."""

@@ -18,7 +18,7 @@ from hybridize.decide.removals import Removals
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.frequency import Call, Frequency
-from hybridize.facts.model import Evidence, FunctionFacts, Mode, Ternary
+from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
@@ -107,6 +107,11 @@ def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis,
     return Plan([planned[code] for code in codes], chooser.graphs)
 
 
+def _variables(facts: FunctionFacts) -> list[ParameterFacts]:
+    """The parameters that may receive a variable."""
+    return [param for param in facts.parameters if any(each.kind == "variable" for each in param.tensor_types)]
+
+
 def _converts(report: FunctionReport) -> bool:
     return report.decision.action is Action.CONVERT_TO_HYBRID
 
@@ -119,12 +124,15 @@ class _Chooser:
         self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.roles)
         self.confidences = basis.confidences
         self.graphs: dict[Code, float] = {}
+        self.given: set[Code] = set()  # the functions that get variables as arguments
         #: Whether something that can be converted is called in loops of unknown length.
         self.busy = any(bound.looped and math.isinf(bound.count) for bound in map(basis.frequency.bound, convertible))
 
     def visit(self, code: Code, report: FunctionReport) -> FunctionReport:
         """Decides about a function after all its callers."""
         share = self.share(code)
+        if _variables(report.facts):
+            self.given.add(code)
         if report.decision.action is Action.CONVERT_TO_HYBRID:
             work = self.basis.benefits.work(self.basis.frames.get(code, []))
             benefit = work.cautious if work is not None else None
@@ -237,8 +245,14 @@ class _Chooser:
     def _open_even_so(self, code: Code, facts: FunctionFacts) -> Status | None:
         """What is not made a graph even if all that is safe is asked for: nobody vouches that one may stand there.
 
-        A library's contract does not say so, or what the function gives may be no tensor: graphs give nothing else.
+        Nobody can follow a call, Keras may run the file on another backend, a library's contract does not say that a
+        graph may stand there, or what the function gives may be no tensor: graphs give nothing else.
         """
+        if facts.unfollowed:
+            return status_of(facts, "unsure", facts.unfollowed[0].message, facts.unfollowed)
+        neutral = self.basis.confidences.neutral(code)
+        if neutral is not None:
+            return status_of(facts, "unsure", neutral.message, (neutral,))
         frames = self.basis.frames.get(code, [])
         unproven = self.basis.confidences.contracts.unproven(code, frames)
         if unproven is not None:
@@ -258,9 +272,10 @@ class _Chooser:
         Measured with TensorFlow 2.15 and 2.21: under a tape the inner graph holds on to the variable that the outer one
         was traced with, and raises when that is gone.
         """
-        variables = [p for p in facts.parameters if any(each.kind == "variable" for each in p.tensor_types)]
+        variables = _variables(facts)
         calls = sorted(self.basis.frequency.calls.get(code, {}).values(), key=lambda c: (c.caller.path, c.position))
-        caller = next((c for c in calls if c.how not in _OUTSIDE and self.graphs.get(c.caller, 0.0) > 0), None)
+        graphs = [c for c in calls if c.how not in _OUTSIDE and self.graphs.get(c.caller, 0.0) > 0]
+        caller = next((c for c in graphs if c.caller in self.given), None)
         if not variables or caller is None:
             return None
         said = f"`{caller.caller.qualname}` is a graph that may pass on a variable as `{variables[0].name}`"
