@@ -5,13 +5,20 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Action, FunctionReport
 
 
-def functions(tmp_path: Path, source: str) -> dict[str, FunctionReport]:
-    (tmp_path / "program.py").write_text(textwrap.dedent(source))
+def functions(tmp_path: Path, source: str, *, package: bool = False) -> dict[str, FunctionReport]:
+    tmp_path.mkdir(exist_ok=True)
+    path = tmp_path / ("waves/__init__.py" if package else "program.py")
+    if package:
+        path.parent.mkdir()
+        (tmp_path / "pyproject.toml").write_text('[project]\nname = "waves"\n')
+    path.write_text(textwrap.dedent(source))
     return {f.facts.qualname: f for f in analyze([tmp_path], Config(all_safe=True)).functions}
 
 
@@ -70,6 +77,56 @@ def test_a_call_that_is_known_does_not(tmp_path: Path) -> None:
     assert is_converted(functions(tmp_path, UNFOLLOWED.format(called="tf.tanh"))["gate"])
 
 
-def test_a_file_that_keras_may_run_on_another_backend_stays_as_it_is(tmp_path: Path) -> None:
-    source = "import keras\n\ndef twice(x):\n    return keras.ops.sin(x) * 2\n\ntwice(keras.ops.ones([2]))\n"
-    assert not is_converted(functions(tmp_path, source)["twice"])
+NEUTRAL = """
+    import keras
+
+    def twice(x):
+        return keras.ops.sin(x) * 2
+
+    twice(keras.ops.ones([2]))
+"""
+
+
+def test_a_library_that_keras_may_run_on_another_backend_stays_as_it_is(tmp_path: Path) -> None:
+    assert is_converted(functions(tmp_path / "a", NEUTRAL)["twice"])
+    assert not is_converted(functions(tmp_path / "b", NEUTRAL, package=True)["twice"])
+
+
+ENDING = """
+    import tensorflow as tf
+
+    def checked(x, limit=1.0):
+        y = tf.sin(x) + tf.cos(x) * limit
+        {end}
+
+    checked(tf.ones([2]))
+"""
+
+
+@pytest.mark.parametrize("end", ["return y, y.shape[0]", "return y, tf.Variable", "return y.numpy"])
+def test_a_function_of_a_library_that_gives_more_than_tensors_stays_as_it_is(end: str, tmp_path: Path) -> None:
+    assert not is_converted(functions(tmp_path, ENDING.format(end=end), package=True)["checked"])
+
+
+def test_a_function_of_a_library_that_gives_tensors_does_not(tmp_path: Path) -> None:
+    assert is_converted(functions(tmp_path, ENDING.format(end="return y, x"), package=True)["checked"])
+
+
+NESTED = """
+    import tensorflow as tf
+
+    def run(batches):
+        def step(x):
+            return tf.reduce_sum(tf.sin(x) * tf.cos(x))
+        {body}
+
+    for _ in range(100):
+        print(run(tf.data.Dataset.from_tensor_slices(tf.ones([50, 3]))))
+"""
+
+
+def test_a_nested_function_is_no_graph_where_each_call_makes_it_anew(tmp_path: Path) -> None:
+    once = "print(step(next(iter(batches))))"
+    often = "for x in batches:\n            print(step(x))"
+    assert not is_converted(functions(tmp_path / "a", NESTED.format(body=once))["run.step"])
+    assert is_converted(functions(tmp_path / "b", NESTED.format(body=often))["run.step"])

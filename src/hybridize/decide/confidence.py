@@ -15,7 +15,7 @@ from hybridize.facts.model import Evidence, FunctionFacts, Source, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
-from hybridize.rules.contract import open_contract
+from hybridize.rules.contract import open_contract, open_outcome
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role
 
@@ -74,6 +74,12 @@ class Confidences:
             if told is not None:
                 return Grounds(Confidence.DECLARED, (told,))
         return grounds
+
+    def outcome(self, code: Code, facts: FunctionFacts) -> Evidence | None:
+        """How a call of a library's function ends otherwise as a graph, for callers that are not seen."""
+        if self.roles.of(code.path) is not Role.LIBRARY:
+            return None
+        return open_outcome(self.scanner.view(code, list(self.frames.get(code, ())), facts))
 
     def neutral(self, code: Code) -> Evidence | None:
         """That a function's file may run without TensorFlow."""

@@ -140,7 +140,7 @@ class _Chooser:
             decision = replace(report.decision, benefit=benefit, confidence=grounds.level, grounds=grounds.evidence)
             reason = None if self.all_safe else self._against(code, report.facts, share, work)
             if reason is None and self.all_safe:
-                reason = self._open_even_so(code, report.facts)
+                reason = self._open_even_so(code, report.facts, share)
             elif reason is None:
                 reason = self._no_gain(code, report.facts, work)
                 if reason is None:
@@ -231,10 +231,9 @@ class _Chooser:
             counted = "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
             message = f"about {counted} per call: the call of a graph costs more ({work.benefit:.2g} times as fast)"
             return status_of(facts, "not-worth-it", message)
-        outer = self._made_by(code)
-        if outer is not None:
-            message = f"made anew by each call of `{outer.name}`, which calls it about once: each call would trace it"
-            return status_of(facts, "not-worth-it", message)
+        anew = self._made_anew(code, facts)
+        if anew is not None:
+            return anew
         rare = self._too_rare(code, work)
         if rare is not None:
             often = "once" if rare == 1 else f"at most {rare:.0f} times"
@@ -242,29 +241,37 @@ class _Chooser:
             return status_of(facts, "not-worth-it", message)
         return None
 
-    def _open_even_so(self, code: Code, facts: FunctionFacts) -> Status | None:
+    def _open_even_so(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """What is not made a graph even if all that is safe is asked for: nobody vouches that one may stand there.
 
-        Nobody can follow a call, Keras may run the file on another backend, a library's contract does not say that a
-        graph may stand there, or what the function gives may be no tensor: graphs give nothing else.
+        Nobody can follow a call, Keras may run a library on another backend, a library's contract does not say that a
+        graph may stand there, a call of a library's function would end otherwise, or what the function gives may be no
+        tensor: graphs give nothing else. And what a graph would only be part of another for, or made anew by each call.
         """
         if facts.unfollowed:
             return status_of(facts, "unsure", facts.unfollowed[0].message, facts.unfollowed)
-        neutral = self.basis.confidences.neutral(code)
-        if neutral is not None:
-            return status_of(facts, "unsure", neutral.message, (neutral,))
-        frames = self.basis.frames.get(code, [])
-        unproven = self.basis.confidences.contracts.unproven(code, frames)
-        if unproven is not None:
-            return status_of(facts, "unsure", unproven.message, (unproven,))
-        passed_on = self._variable_of_graph(code, facts)
-        if passed_on is not None:
-            return passed_on
+        confidences, frames = self.basis.confidences, self.basis.frames.get(code, [])
+        unsure = confidences.neutral(code) if self.basis.roles.of(code.path) is Role.LIBRARY else None
+        unsure = unsure or confidences.contracts.unproven(code, frames) or confidences.outcome(code, facts)
+        if unsure is not None:
+            return status_of(facts, "unsure", unsure.message, (unsure,))
         results = [obj for frame in frames for obj in frame.ret]
         unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
-        if unknown is None or any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
+        if unknown is not None and not any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
+            return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
+        return self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
+
+    def _made_within(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
+        """Why a graph of a nested function would be traced again for nothing."""
+        outer = code.parent
+        if outer is None or outer.kind != "function":
             return None
-        return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
+        if self.graphs.get(outer, 0.0) >= _WHOLLY:
+            message = f"made anew by each trace of `{outer.name}`, whose graph it is part of"
+            return status_of(facts, "covered", message)
+        if share >= _WHOLLY:
+            return self._covered(code, facts, share)
+        return self._made_anew(code, facts)
 
     def _variable_of_graph(self, code: Code, facts: FunctionFacts) -> Status | None:
         """Whether a graph passes a variable on, as which it got it itself: this function must be no graph of its own.
@@ -308,15 +315,18 @@ class _Chooser:
         said = decision.grounds[0].message if decision.grounds else "nothing is known of its calls"
         return status_of(facts, "unsure", f"rests on what is {level.value}: {said}", decision.grounds)
 
-    def _made_by(self, code: Code) -> Code | None:
-        """The function around a nested one that makes it anew again and again, and for about one call each."""
+    def _made_anew(self, code: Code, facts: FunctionFacts) -> Status | None:
+        """What is said of a nested function that the one around it makes again and again, for about one call each."""
         outer = code.parent
         if outer is None or outer.kind != "function":
             return None
         calls = self.basis.frequency.calls
         made = sum(call.weight for call in calls.get(outer, {}).values())
         called = sum(call.weight for call in calls.get(code, {}).values())
-        return outer if made > 1 and 0 < called <= _ONCE * made else None
+        if made <= 1 or not 0 < called <= _ONCE * made:
+            return None
+        message = f"made anew by each call of `{outer.name}`, which calls it about once: each call would trace it"
+        return status_of(facts, "not-worth-it", message)
 
     def _too_rare(self, code: Code, work: Work) -> float | None:
         """How often a function is called at most, if that is known and too seldom to win back what tracing costs.

@@ -40,13 +40,22 @@ def open_contract(function: FunctionView) -> Evidence | None:
     return next(open_contracts(function), None)
 
 
+def open_outcome(function: FunctionView) -> Evidence | None:
+    """The first such thing that needs no argument of a certain kind: how a call ends."""
+    return next(_outcomes(function), None)
+
+
 def open_contracts(function: FunctionView) -> Iterator[Evidence]:
     """All such things, the gravest first: exceptions, results, arguments."""
+    yield from _outcomes(function)
+    for view in function.views():
+        yield from _symbolic(view)
+
+
+def _outcomes(function: FunctionView) -> Iterator[Evidence]:
     yield from _exceptions(function)
     for view in function.views():
         yield from _results(view)
-    for view in function.views():
-        yield from _symbolic(view)
 
 
 def _exceptions(function: FunctionView) -> Iterator[Evidence]:
