@@ -48,7 +48,8 @@ class Confidences:
         self.frames: Mapping[Code, Sequence[Frame]] = solution.frames
         self.roles = scanner.project.roles
         self.contracts = scanner.project.contracts
-        self.tensorflow = {mod.path for mod in solution.world.modules.values() if _has_tensorflow(mod)}
+        self.tensorflow = {mod.path for mod in solution.world.modules.values() if _names(mod, "tf")}
+        self.keras = {mod.path for mod in solution.world.modules.values() if _names(mod, "keras")}
         for module in solution.program.modules.values():
             if module.text is not None and "tensorflow" in module.text.text:
                 self.tensorflow.add(module.code.path)
@@ -74,6 +75,12 @@ class Confidences:
             if told is not None:
                 return Grounds(Confidence.DECLARED, (told,))
         return grounds
+
+    def on_any_backend(self, code: Code) -> Evidence | None:
+        """That a library's file uses Keras, and no TensorFlow that a graph would need."""
+        if code.path not in self.keras or self.roles.of(code.path) is not Role.LIBRARY:
+            return None
+        return self.neutral(code)
 
     def outcome(self, code: Code, facts: FunctionFacts) -> Evidence | None:
         """How a call of a library's function ends otherwise as a graph, for callers that are not seen."""
@@ -131,10 +138,10 @@ def _arrays(code: Code, facts: FunctionFacts) -> Evidence | None:
     return None
 
 
-def _has_tensorflow(module: Mod) -> bool:
-    """Whether TensorFlow, or something of it, has a name in a module."""
+def _names(module: Mod, root: str) -> bool:
+    """Whether a library, or something of it, has a name in a module."""
     return any(
-        isinstance(obj, Lib) and obj.name.partition(".")[0] == "tf"
+        isinstance(obj, Lib) and obj.name.partition(".")[0] == root
         for cell in module.fields.values()
         for obj in cell.value
     )

@@ -251,8 +251,11 @@ class _Chooser:
         if facts.unfollowed:
             return status_of(facts, "unsure", facts.unfollowed[0].message, facts.unfollowed)
         confidences, frames = self.basis.confidences, self.basis.frames.get(code, [])
-        unsure = confidences.neutral(code) if self.basis.roles.of(code.path) is Role.LIBRARY else None
-        unsure = unsure or confidences.contracts.unproven(code, frames) or confidences.outcome(code, facts)
+        unsure = (
+            confidences.on_any_backend(code)
+            or confidences.contracts.unproven(code, frames)
+            or confidences.outcome(code, facts)
+        )
         if unsure is not None:
             return status_of(facts, "unsure", unsure.message, (unsure,))
         results = [obj for frame in frames for obj in frame.ret]
