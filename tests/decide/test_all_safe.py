@@ -12,9 +12,11 @@ from hybridize.config import Config
 from hybridize.decide.model import Action, FunctionReport
 
 
-def functions(tmp_path: Path, source: str, *, package: bool = False) -> dict[str, FunctionReport]:
+def functions(
+    tmp_path: Path, source: str, *, package: bool = False, name: str = "program.py"
+) -> dict[str, FunctionReport]:
     tmp_path.mkdir(exist_ok=True)
-    path = tmp_path / ("waves/__init__.py" if package else "program.py")
+    path = tmp_path / ("waves/__init__.py" if package else name)
     if package:
         path.parent.mkdir()
         (tmp_path / "pyproject.toml").write_text('[project]\nname = "waves"\n')
@@ -130,3 +132,25 @@ def test_a_nested_function_is_no_graph_where_each_call_makes_it_anew(tmp_path: P
     often = "for x in batches:\n            print(step(x))"
     assert not is_converted(functions(tmp_path / "a", NESTED.format(body=once))["run.step"])
     assert is_converted(functions(tmp_path / "b", NESTED.format(body=often))["run.step"])
+
+
+TESTS = """
+    import pytest
+    import tensorflow as tf
+
+    @pytest.fixture
+    def batch():
+        return tf.ones([2, 3])
+
+    def energy(x):
+        return tf.reduce_sum(tf.sin(x) * tf.cos(x))
+
+    def test_energy(batch):
+        assert energy(batch) + tf.reduce_sum(batch) > 0
+"""
+
+
+def test_what_a_test_runner_calls_stays_as_it_is(tmp_path: Path) -> None:
+    found = functions(tmp_path, TESTS, name="test_program.py")
+    assert not is_converted(found["test_energy"])
+    assert is_converted(found["energy"])

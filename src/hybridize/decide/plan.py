@@ -21,7 +21,7 @@ from hybridize.facts.frequency import Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
-from hybridize.flow.solve import Solution
+from hybridize.flow.solve import Solution, given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
@@ -248,6 +248,8 @@ class _Chooser:
         graph may stand there, a call of a library's function would end otherwise, or what the function gives may be no
         tensor: graphs give nothing else. And what a graph would only be part of another for, or made anew by each call.
         """
+        if any(pos == given_position(code) for frame in self.basis.frames.get(code, []) for _, pos in frame.incoming):
+            return status_of(facts, "part-of-tests", "a test runner calls it: nothing is gained where tests run")
         if facts.unfollowed:
             return status_of(facts, "unsure", facts.unfollowed[0].message, facts.unfollowed)
         confidences, frames = self.basis.confidences, self.basis.frames.get(code, [])
