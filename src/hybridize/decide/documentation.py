@@ -188,8 +188,8 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         Severity.INFO,
         "Each conversion is `seen` (code that is no test calls the function, with values that are known), `declared` "
         "(type hints or tests say what it accepts) or `assumed` (the analysis had to guess). The default makes those "
-        "of the first level; `--confidence declared`, `--confidence assumed` and `--all-safe` go further. None of them "
-        "takes what nobody vouches for: calls that nobody can follow, results that may be anything, contracts of "
+        "of the first level; `--confidence declared`, `--confidence assumed` and `--all-safe` go further. `--all-safe` "
+        "leaves what nobody vouches for: calls that nobody can follow, results that may be anything, contracts of "
         "libraries that say nothing of graphs, and, in a library, calls that would end otherwise as a graph.",
     ),
     "HY016": Doc(

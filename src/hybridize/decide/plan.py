@@ -138,15 +138,7 @@ class _Chooser:
             benefit = work.cautious if work is not None else None
             grounds = self.confidences.of(code, report.facts)
             decision = replace(report.decision, benefit=benefit, confidence=grounds.level, grounds=grounds.evidence)
-            reason = None if self.all_safe else self._against(code, report.facts, share, work)
-            if reason is None and self.all_safe:
-                reason = self._open_even_so(code, report.facts, share)
-            elif reason is None:
-                reason = self._no_gain(code, report.facts, work)
-                if reason is None:
-                    reason = self._too_unsure(code, report.facts, decision)
-                    if reason is not None:
-                        self.gains.withheld.add(code)
+            reason = self._why_not(code, report.facts, share, work, decision)
             if reason is None:
                 self.graphs[code] = 1.0
                 return replace(report, decision=decision)
@@ -173,6 +165,20 @@ class _Chooser:
         stays_hybrid = report.facts.mode is Mode.HYBRID and report.decision.action is not Action.CONVERT_TO_EAGER
         self.graphs[code] = 1.0 if stays_hybrid else share
         return report
+
+    def _why_not(
+        self, code: Code, facts: FunctionFacts, share: float, work: Work | None, decision: Decision
+    ) -> Status | None:
+        """Why a conversion that is safe is not made; None where it is."""
+        if self.all_safe:
+            return self._open_even_so(code, facts, share)
+        reason = self._against(code, facts, share, work) or self._no_gain(code, facts, work)
+        if reason is not None:
+            return reason
+        reason = self._too_unsure(code, facts, decision)
+        if reason is not None:
+            self.gains.withheld.add(code)
+        return reason
 
     def _updates(self, code: Code, report: FunctionReport, share: float) -> bool:
         """Whether a hybrid function without tensor parameters is one that P7 would make hybrid again."""
