@@ -15,7 +15,7 @@ from hybridize.facts.model import Evidence, FunctionFacts, Source, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
-from hybridize.rules.contract import open_contract
+from hybridize.rules.contract import open_contract, open_outcome
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role
 
@@ -48,7 +48,8 @@ class Confidences:
         self.frames: Mapping[Code, Sequence[Frame]] = solution.frames
         self.roles = scanner.project.roles
         self.contracts = scanner.project.contracts
-        self.tensorflow = {mod.path for mod in solution.world.modules.values() if _has_tensorflow(mod)}
+        self.tensorflow = {mod.path for mod in solution.world.modules.values() if _names(mod, "tf")}
+        self.keras = {mod.path for mod in solution.world.modules.values() if _names(mod, "keras")}
         for module in solution.program.modules.values():
             if module.text is not None and "tensorflow" in module.text.text:
                 self.tensorflow.add(module.code.path)
@@ -61,9 +62,9 @@ class Confidences:
         guessed = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source is Source.SPECULATION]
         if guessed:
             return Grounds(Confidence.ASSUMED, guessed[0].evidence)
-        if code.path not in self.tensorflow:
-            neutral = "its file does not use TensorFlow by name: Keras may run it on another backend"
-            return Grounds(Confidence.ASSUMED, (Evidence(neutral, code.path, code.line),))
+        neutral = self.neutral(code)
+        if neutral is not None:
+            return Grounds(Confidence.ASSUMED, (neutral,))
         frames = list(self.frames.get(code, ()))
         unproven = self.contracts.unproven(code, frames)
         if unproven is not None:
@@ -74,6 +75,25 @@ class Confidences:
             if told is not None:
                 return Grounds(Confidence.DECLARED, (told,))
         return grounds
+
+    def on_any_backend(self, code: Code) -> Evidence | None:
+        """That a library's file uses Keras, and no TensorFlow that a graph would need."""
+        if code.path not in self.keras or self.roles.of(code.path) is not Role.LIBRARY:
+            return None
+        return self.neutral(code)
+
+    def outcome(self, code: Code, facts: FunctionFacts) -> Evidence | None:
+        """How a call of a library's function ends otherwise as a graph, for callers that are not seen."""
+        if self.roles.of(code.path) is not Role.LIBRARY:
+            return None
+        return open_outcome(self.scanner.view(code, list(self.frames.get(code, ())), facts))
+
+    def neutral(self, code: Code) -> Evidence | None:
+        """That a function's file may run without TensorFlow."""
+        if code.path in self.tensorflow:
+            return None
+        said = "its file does not use TensorFlow by name: Keras may run it on another backend"
+        return Evidence(said, code.path, code.line)
 
     def _of_calls(self, code: Code, facts: FunctionFacts) -> Grounds:
         """What is known of the calls of a function."""
@@ -123,10 +143,10 @@ def _arrays(code: Code, facts: FunctionFacts) -> Evidence | None:
     return None
 
 
-def _has_tensorflow(module: Mod) -> bool:
-    """Whether TensorFlow, or something of it, has a name in a module."""
+def _names(module: Mod, root: str) -> bool:
+    """Whether a library, or something of it, has a name in a module."""
     return any(
-        isinstance(obj, Lib) and obj.name.partition(".")[0] == "tf"
+        isinstance(obj, Lib) and obj.name.partition(".")[0] == root
         for cell in module.fields.values()
         for obj in cell.value
     )

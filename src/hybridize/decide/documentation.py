@@ -109,7 +109,8 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "Its calls run as part of graphs: nothing to gain from a decorator of its own.",
         Severity.INFO,
         "The callers are hybrid, or become so, or a `tf.data` pipeline or `fit` traces the function. Where some calls "
-        "are still eager, they are few. `--all-safe` converts the function all the same.",
+        "are still eager, they are few. `--all-safe` converts the function all the same, unless it is a nested one or "
+        "a caller would pass on a variable that it got itself.",
     ),
     "HY014": Doc("abstract-function", "The function only raises.", Severity.INFO),
     "HY018": Doc(
@@ -132,8 +133,9 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "a graph, unless its tensors are large; one whose Python loops unroll to tens of thousands of operations takes "
         "minutes to trace. One whose argument a loop makes longer at each call (a generated sequence) is traced each "
         "time, unless a signature or relaxed retracing takes all lengths. The estimate counts operations, loops, "
-        "callees, layers and known sizes. `--all-safe` converts the function all the same. It is also said of "
-        "functions that stay eager for another reason, where all that they call is known: mending them wins nothing.",
+        "callees, layers and known sizes. `--all-safe` converts the function all the same, unless it is a nested one "
+        "that each call of the one around it makes anew. It is also said of functions that "
+        "stay eager for another reason, where all that they call is known: mending them wins nothing.",
     ),
     "HY022": Doc(
         "no-input-signature",
@@ -186,7 +188,9 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         Severity.INFO,
         "Each conversion is `seen` (code that is no test calls the function, with values that are known), `declared` "
         "(type hints or tests say what it accepts) or `assumed` (the analysis had to guess). The default makes those "
-        "of the first level; `--confidence declared`, `--confidence assumed` and `--all-safe` go further.",
+        "of the first level; `--confidence declared`, `--confidence assumed` and `--all-safe` go further. `--all-safe` "
+        "leaves what nobody vouches for: calls that nobody can follow, results that may be anything, contracts of "
+        "libraries that say nothing of graphs, and, in a library, calls that would end otherwise as a graph.",
     ),
     "HY016": Doc(
         "graph-dependants",

@@ -19,10 +19,10 @@ from hybridize.decide.removals import Removals
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.frequency import GRAPH, SYMBOLIC, Call, Frequency
-from hybridize.facts.model import Evidence, FunctionFacts, Mode, Ternary
+from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
-from hybridize.flow.solve import Solution
+from hybridize.flow.solve import Solution, given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
@@ -116,6 +116,11 @@ def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis,
     return Plan([planned[code] for code in codes], chooser.graphs)
 
 
+def _variables(facts: FunctionFacts) -> list[ParameterFacts]:
+    """The parameters that may receive a variable."""
+    return [param for param in facts.parameters if any(each.kind == "variable" for each in param.tensor_types)]
+
+
 def _converts(report: FunctionReport) -> bool:
     return report.decision.action is Action.CONVERT_TO_HYBRID
 
@@ -128,26 +133,21 @@ class _Chooser:
         self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.benefits, basis.roles)
         self.confidences = basis.confidences
         self.graphs: dict[Code, float] = {}
+        self.given: set[Code] = set()  # the functions that get variables as arguments
         #: Whether something that can be converted is called in loops of unknown length.
         self.busy = any(bound.looped and math.isinf(bound.count) for bound in map(basis.frequency.bound, convertible))
 
     def visit(self, code: Code, report: FunctionReport) -> FunctionReport:
         """Decides about a function after all its callers."""
         share = self.share(code)
+        if _variables(report.facts):
+            self.given.add(code)
         if report.decision.action is Action.CONVERT_TO_HYBRID:
             work = self.basis.benefits.work(self.basis.frames.get(code, []))
             benefit = work.cautious if work is not None else None
             grounds = self.confidences.of(code, report.facts)
             decision = replace(report.decision, benefit=benefit, confidence=grounds.level, grounds=grounds.evidence)
-            reason = None if self.all_safe else self._against(code, report.facts, share, work)
-            if reason is None and self.all_safe:
-                reason = self._open_even_so(code, report.facts)
-            elif reason is None:
-                reason = self._no_gain(code, report.facts, work)
-                if reason is None:
-                    reason = self._too_unsure(code, report.facts, decision)
-                    if reason is not None:
-                        self.gains.withheld.add(code)
+            reason = self._why_not(code, report.facts, share, work, decision)
             if reason is None:
                 self.graphs[code] = 1.0
                 return replace(report, decision=decision)
@@ -191,6 +191,20 @@ class _Chooser:
             return False  # Keras' own loops run what is to be run
         bounds = map(frequency.bound, frequency.codes)
         return not any(bound.count >= _MANY and (bound.looped or bound.folders) for bound in bounds)
+
+    def _why_not(
+        self, code: Code, facts: FunctionFacts, share: float, work: Work | None, decision: Decision
+    ) -> Status | None:
+        """Why a conversion that is safe is not made; None where it is."""
+        if self.all_safe:
+            return self._open_even_so(code, facts, share)
+        reason = self._against(code, facts, share, work) or self._no_gain(code, facts, work)
+        if reason is not None:
+            return reason
+        reason = self._too_unsure(code, facts, decision)
+        if reason is not None:
+            self.gains.withheld.add(code)
+        return reason
 
     def _updates(self, code: Code, report: FunctionReport, share: float) -> bool:
         """Whether a hybrid function without tensor parameters is one that P7 would make hybrid again."""
@@ -251,10 +265,9 @@ class _Chooser:
             counted = "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
             message = f"about {counted} per call: the call of a graph costs more ({work.benefit:.2g} times as fast)"
             return status_of(facts, "not-worth-it", message)
-        outer = self._made_by(code)
-        if outer is not None:
-            message = f"made anew by each call of `{outer.name}`, which calls it about once: each call would trace it"
-            return status_of(facts, "not-worth-it", message)
+        anew = self._made_anew(code, facts)
+        if anew is not None:
+            return anew
         rare = self._too_rare(code, work)
         if rare is not None:
             often = "once" if rare == 1 else f"at most {rare:.0f} times"
@@ -262,20 +275,58 @@ class _Chooser:
             return status_of(facts, "not-worth-it", message)
         return None
 
-    def _open_even_so(self, code: Code, facts: FunctionFacts) -> Status | None:
+    def _open_even_so(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """What is not made a graph even if all that is safe is asked for: nobody vouches that one may stand there.
 
-        A library's contract does not say so, or what the function gives may be no tensor: graphs give nothing else.
+        Nobody can follow a call, Keras may run a library on another backend, a library's contract does not say that a
+        graph may stand there, a call of a library's function would end otherwise, or what the function gives may be no
+        tensor: graphs give nothing else. And what a graph would only be part of another for, or made anew by each call.
         """
-        frames = self.basis.frames.get(code, [])
-        unproven = self.basis.confidences.contracts.unproven(code, frames)
-        if unproven is not None:
-            return status_of(facts, "unsure", unproven.message, (unproven,))
+        if any(pos == given_position(code) for frame in self.basis.frames.get(code, []) for _, pos in frame.incoming):
+            return status_of(facts, "part-of-tests", "a test runner calls it: nothing is gained where tests run")
+        if facts.unfollowed:
+            return status_of(facts, "unsure", facts.unfollowed[0].message, facts.unfollowed)
+        confidences, frames = self.basis.confidences, self.basis.frames.get(code, [])
+        unsure = (
+            confidences.on_any_backend(code)
+            or confidences.contracts.unproven(code, frames)
+            or confidences.outcome(code, facts)
+        )
+        if unsure is not None:
+            return status_of(facts, "unsure", unsure.message, (unsure,))
         results = [obj for frame in frames for obj in frame.ret]
         unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
-        if unknown is None or any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
+        if unknown is not None and not any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
+            return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
+        return self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
+
+    def _made_within(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
+        """Why a graph of a nested function would be traced again for nothing."""
+        outer = code.parent
+        if outer is None or outer.kind != "function":
             return None
-        return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
+        if self.graphs.get(outer, 0.0) >= _WHOLLY:
+            message = f"made anew by each trace of `{outer.name}`, whose graph it is part of"
+            return status_of(facts, "covered", message)
+        if share >= _WHOLLY:
+            return self._covered(code, facts, share)
+        return self._made_anew(code, facts)
+
+    def _variable_of_graph(self, code: Code, facts: FunctionFacts) -> Status | None:
+        """Whether a graph passes a variable on, as which it got it itself: this function must be no graph of its own.
+
+        Measured with TensorFlow 2.15 and 2.21: under a tape the inner graph holds on to the variable that the outer one
+        was traced with, and raises when that is gone.
+        """
+        variables = _variables(facts)
+        calls = sorted(self.basis.frequency.calls.get(code, {}).values(), key=lambda c: (c.caller.path, c.position))
+        graphs = [c for c in calls if c.how not in _OUTSIDE and self.graphs.get(c.caller, 0.0) > 0]
+        caller = next((c for c in graphs if c.caller in self.given), None)
+        if not variables or caller is None:
+            return None
+        said = f"`{caller.caller.qualname}` is a graph that may pass on a variable as `{variables[0].name}`"
+        here = Evidence(said, caller.caller.path, caller.position >> 16)
+        return status_of(facts, "covered", f"{said}: no graph in a graph takes one after the other", (here,))
 
     def _is_tested(self, code: Code) -> bool:
         return not self.all_safe and self.basis.roles.is_test(code.path)
@@ -304,15 +355,18 @@ class _Chooser:
         said = decision.grounds[0].message if decision.grounds else "nothing is known of its calls"
         return status_of(facts, "unsure", f"rests on what is {level.value}: {said}", decision.grounds)
 
-    def _made_by(self, code: Code) -> Code | None:
-        """The function around a nested one that makes it anew again and again, and for about one call each."""
+    def _made_anew(self, code: Code, facts: FunctionFacts) -> Status | None:
+        """What is said of a nested function that the one around it makes again and again, for about one call each."""
         outer = code.parent
         if outer is None or outer.kind != "function":
             return None
         calls = self.basis.frequency.calls
         made = sum(call.weight for call in calls.get(outer, {}).values())
         called = sum(call.weight for call in calls.get(code, {}).values())
-        return outer if made > 1 and 0 < called <= _ONCE * made else None
+        if made <= 1 or not 0 < called <= _ONCE * made:
+            return None
+        message = f"made anew by each call of `{outer.name}`, which calls it about once: each call would trace it"
+        return status_of(facts, "not-worth-it", message)
 
     def _too_rare(self, code: Code, work: Work) -> float | None:
         """How often a function is called at most, if that is known and too seldom to win back what tracing costs.

@@ -76,7 +76,6 @@ class Collector:
         computation, guessed = self.computation.fact(
             frames, speculate=options.speculate and effects.value is Ternary.NO
         )
-        assumed = assumed + guessed
         return FunctionFacts(
             id=f"{module.info.id}:{identifier(code)}",
             path=code.path,
@@ -100,8 +99,11 @@ class Collector:
             updates_variables=self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO),
             tracing_effects=harmful if frames and harmful != effects else None,
             hazards=hazards(code) + (self._dependants(code, frames) if made_hybrid else ()),
-            assumptions=tuple(parameters.assumptions + assumed + vouched) if tensor.value is Ternary.YES else (),
+            assumptions=tuple(parameters.assumptions + assumed + guessed + vouched)
+            if tensor.value is Ternary.YES
+            else (),
             vouched=tuple(vouched),
+            unfollowed=tuple(assumed),
         )
 
     def _is_layer(self, inst: Inst) -> bool:

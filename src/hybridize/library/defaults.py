@@ -34,6 +34,7 @@ from hybridize.domain.tensors import DENSE, NDARRAY, Shape
 from hybridize.library import registry
 from hybridize.library.constants import CONSTANTS
 from hybridize.library.index import Entry, known_package, lookup
+from hybridize.library.no_tensors import gives_no_tensors
 from hybridize.library.python.constants import OPEN_ATTRIBUTES, OPEN_ITEMS
 from hybridize.library.slicing import sliced_tensor
 from hybridize.library.spec import Call
@@ -47,43 +48,6 @@ _ARRAY: Final = tensor(NDARRAY).value
 _OPERATION_ROOTS: Final = frozenset({"tf", "keras"})
 #: Modules inside Keras that projects import all the same, and whose every function computes.
 _OPERATIONS: Final = ("keras.src.backend.math.", "keras.src.backend.numpy.", "keras.src.backend.nn.")
-#: Beginnings of names of TensorFlow and Keras whose functions give no tensors.
-_NO_TENSORS: Final = (
-    "tf.config",
-    "tf.distribute",
-    "tf.train",
-    "tf.saved_model",
-    "tf.profiler",
-    "tf.summary",
-    "tf.io.gfile",
-    "tf.test",
-    "tf.estimator",
-    "tf.lite",
-    "tf.autograph",
-    "tf.debugging.enable",
-    "tf.debugging.disable",
-    "tf.debugging.experimental",
-    "tf.compat.v1.test",
-    "tf.compat.v1.train",
-    "tf.compat.v1.estimator",
-    "tf.compat.v1.gfile",
-    "tf.compat.v1.app",
-    "tf.compat.v1.flags",
-    "tf.compat.v1.disable",
-    "tf.compat.v1.enable",
-    "tf.compat.v1.get_default",
-    "tf.compat.v1.summary",
-    "np.testing",
-    "keras.config",
-    "keras.datasets",
-    "keras.distribution",
-    "keras.export",
-    "keras.models",
-    "keras.saving",
-    "keras.utils.deserialize",
-    "keras.utils.get",
-    "keras.utils.serialize",
-)
 
 
 def library_module(name: str) -> Value:
@@ -147,9 +111,9 @@ def _known_call(call: Call, name: str) -> Value:
             return made
         return keep_arguments(call).value
     root = registry.root_of(name)
-    if root == "np" and not name.startswith(_NO_TENSORS):
+    if root == "np" and not gives_no_tensors(name):
         return _ARRAY
-    if name.startswith(_NO_TENSORS):
+    if gives_no_tensors(name):
         return unknown(f"the result of `{name}`").value
     entry = lookup(name)
     if entry is None and name.startswith(_OPERATIONS):

@@ -28,14 +28,23 @@ def open_contract(function: FunctionView) -> Evidence | None:
     return next(open_contracts(function), None)
 
 
+def open_outcome(function: FunctionView) -> Evidence | None:
+    """The first such thing that needs no argument of a certain kind: how a call ends."""
+    return next(_outcomes(function), None)
+
+
 def open_contracts(function: FunctionView) -> Iterator[Evidence]:
     """All such things, the gravest first: exceptions, results, arguments."""
-    yield from _exceptions(function)
-    for view in function.views():
-        yield from _results(view)
+    yield from _outcomes(function)
     if function.project.contracts.override(function.code) is None:  # Keras gives `call` tensors of a graph
         for view in function.views():
             yield from _symbolic(view)
+
+
+def _outcomes(function: FunctionView) -> Iterator[Evidence]:
+    yield from _exceptions(function)
+    for view in function.views():
+        yield from _results(view)
 
 
 def _exceptions(function: FunctionView) -> Iterator[Evidence]:

@@ -59,7 +59,11 @@ _FEATURES: Final = {
     "VGG16": 512, "VGG19": 512, "Xception": 2048,
 }  # fmt: skip
 #: Models whose features depend on further arguments.
-_OTHER_MODELS: Final = "MobileNet MobileNetV2 MobileNetV3Large MobileNetV3Small".split()
+_OTHER_MODELS: Final = (
+    *"MobileNet MobileNetV2 MobileNetV3Large MobileNetV3Small".split(),
+    *(f"regnet.RegNet{kind}{size:03}" for kind in "XY" for size in (2, 4, 6, 8, 16, 32, 40, 64, 80, 120, 160, 320)),
+    *(f"resnet_rs.ResNetRS{size}" for size in (50, 101, 152, 200, 270, 350, 420)),
+)
 
 
 def _reduced_size(name: str, size: Dim) -> Dim:
@@ -117,7 +121,7 @@ _PREPROCESS: Final = """
     densenet imagenet_utils inception_resnet_v2 inception_v3 mobilenet mobilenet_v2 nasnet resnet resnet50 resnet_v2
     vgg16 vgg19 xception
 """
-_PREPROCESS_SAME: Final = "convnext efficientnet efficientnet_v2 mobilenet_v3"
+_PREPROCESS_SAME: Final = "convnext efficientnet efficientnet_v2 mobilenet_v3 regnet resnet_rs"
 
 # Data ----------------------------------------------------------------------------------------------------------------
 

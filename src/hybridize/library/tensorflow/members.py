@@ -40,6 +40,7 @@ _FUNCTIONS: Final[Mapping[str, str]] = {
     "tf.debugging.is_traceback_filtering_enabled tf.nest.is_nested": "bool",
     "keras.utils.is_interactive_logging_enabled keras.config.is_interactive_logging_enabled": "bool",
     "tf.get_current_name_scope tf.config.optimizer.get_jit tf.config.experimental.get_device_policy": "str",
+    "tf.compat.as_str tf.compat.as_str_any tf.compat.as_text tf.compat.path_to_str": "str",
     "tf.config.threading.get_inter_op_parallelism_threads": "int",
     "tf.config.threading.get_intra_op_parallelism_threads tf.compat.v1.logging.get_verbosity": "int",
 }

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE, Container, Lit, Obj, Prim, Tensor, Tup
+from hybridize.domain.objects import NONE, Bound, Class, Container, Inst, Lit, Obj, Prim, Tensor, Tup
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument
-from hybridize.rules.views import FrameView
+from hybridize.rules.views import FrameView, FunctionView
 
 _VALID: Final = regex(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _ROOTS: Final = (
@@ -24,6 +25,9 @@ _ROOTS: Final = (
     "tf.sparse.",
 )
 _SCOPES: Final = frozenset({"tf.name_scope", "tf.compat.v1.name_scope", "keras.backend.name_scope"})
+#: Layers of Keras 2 whose computation, and whose `call`, names an operation after the object's class.
+_NAMED_BY_CLASS: Final = frozenset({"keras.layers.Conv1D", "keras.layers.Conv2D", "keras.layers.Conv3D"})
+_COMPUTING: Final = ("call", "convolution_op")
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -49,6 +53,27 @@ def _is_operation(name: str) -> bool:
     return root == "tf" and rest[:1].islower() and "." not in rest
 
 
+def root(function: FunctionView) -> Iterator[Hit]:
+    """A convolution of Keras 2 that is computed at the root of a graph, where no name may begin with an underscore."""
+    if function.project.versions.may_have_keras(2):
+        for view in function.views():
+            for instr in index_of(view.code).of(Op.CALL):
+                for cls in _named_after(view, instr):
+                    if not _VALID.fullmatch(cls.name):
+                        said = f"Keras 2 names an operation after the class `{cls.name}`, which no graph allows"
+                        yield Hit(instr[-1], said)
+
+
+def _named_after(view: FrameView, instr: Instr) -> Iterator[Class]:
+    """The classes after which a call of a layer's own computation names operations."""
+    for obj in view.value(instr[2]):
+        if isinstance(obj, Bound) and isinstance(obj.func, str) and isinstance(obj.receiver, Inst):
+            owner, _, method = obj.func.rpartition(":")
+            owners = {owner} if owner else set(view.project.solution.engine.library_bases(obj.receiver.cls))
+            if method in _COMPUTING and _NAMED_BY_CLASS & owners:
+                yield obj.receiver.cls
+
+
 def _takes_name(name: str) -> bool:
     return name in _SCOPES or _is_operation(name)
 
@@ -66,8 +91,12 @@ RULE = Rule(
     outcome=Outcome.RAISES,
     summary="Gives an operation or a scope a name that a graph does not allow.",
     details="""Eager code ignores the names of operations. A graph wants strings of letters, digits and `_.\\/>-`
-that do not begin with an underscore: `name=3`, `name="my op"` and `tf.name_scope("my scope")` raise while tracing.""",
+that do not begin with an underscore: `name=3`, `name="my op"` and `tf.name_scope("my scope")` raise while tracing.
+
+The convolutions of Keras 2 name an operation after the class of the layer. Where the name begins with an underscore,
+`call` itself cannot be a graph: a caller of the layer can, since Keras opens a scope around `call`.""",
     triggers={Op.CALL: Where(call, names=_takes_name)},
+    root=root,
     bad=(
         Example(
             """\
@@ -90,8 +119,36 @@ r1 = target(tf.constant(3.0))
             line=3,
             outcome=Outcome.RAISES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+class _Scaled(tf.keras.layers.Conv1D):
+    def call(self, inputs):
+        return super().call(inputs * 2.0)
+layer = _Scaled(2, 1)
+r1 = layer(tf.ones([1, 4, 3]))
+""",
+            target="_Scaled.call",
+            line=4,
+            outcome=Outcome.RAISES,
+            needs="keras<3",
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+class _Scaled(tf.keras.layers.Conv1D):
+    def call(self, inputs):
+        return super().call(inputs * 2.0)
+layer = _Scaled(2, 1)
+layer.build([1, 4, 3])
+def target(x):
+    return layer(x) + 1.0
+r1 = target(tf.ones([1, 4, 3]))
+""",
+            needs="keras<3",
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -1,0 +1,156 @@
+"""What `--all-safe` leaves eager although it passes P1: what graphs around it, or code that nobody knows, may make wrong."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import Action, FunctionReport
+
+
+def functions(
+    tmp_path: Path, source: str, *, package: bool = False, name: str = "program.py"
+) -> dict[str, FunctionReport]:
+    tmp_path.mkdir(exist_ok=True)
+    path = tmp_path / ("waves/__init__.py" if package else name)
+    if package:
+        path.parent.mkdir()
+        (tmp_path / "pyproject.toml").write_text('[project]\nname = "waves"\n')
+    path.write_text(textwrap.dedent(source))
+    return {f.facts.qualname: f for f in analyze([tmp_path], Config(all_safe=True)).functions}
+
+
+def is_converted(function: FunctionReport) -> bool:
+    return function.decision.action is Action.CONVERT_TO_HYBRID
+
+
+PASSED_ON = """
+    import tensorflow as tf
+
+    def clipped(x):
+        return tf.clip_by_value(tf.abs(x), 0.0, 1.0) * 2.0
+
+    def loss(x):
+        return tf.reduce_sum(tf.square(clipped(x)))
+
+    for _ in range(3):
+        v = {made}
+        with tf.GradientTape() as tape:
+            y = loss(v)
+"""
+
+
+def test_a_graph_gets_no_variable_from_another_graph(tmp_path: Path) -> None:
+    found = functions(tmp_path, PASSED_ON.format(made="tf.Variable([1.0, 2.0])"))
+    assert is_converted(found["loss"])
+    assert not is_converted(found["clipped"])
+    assert [status.code for status in found["clipped"].statuses] == ["HY010"]
+
+
+def test_a_graph_may_get_a_tensor_from_another_graph(tmp_path: Path) -> None:
+    found = functions(tmp_path, PASSED_ON.format(made="tf.ones([2])"))
+    assert is_converted(found["loss"])
+    assert is_converted(found["clipped"])
+
+
+UNFOLLOWED = """
+    import tensorflow as tf
+
+    from gates import opened
+
+    def gate(x):
+        return {called}(tf.sin(x) + 1.0) * tf.cos(x)
+
+    gate(tf.ones([2]))
+"""
+
+
+def test_a_call_that_nobody_can_follow_keeps_a_function_eager(tmp_path: Path) -> None:
+    gate = functions(tmp_path, UNFOLLOWED.format(called="opened"))["gate"]
+    assert not is_converted(gate)
+    assert [status.code for status in gate.statuses] == ["HY027"]
+
+
+def test_a_call_that_is_known_does_not(tmp_path: Path) -> None:
+    assert is_converted(functions(tmp_path, UNFOLLOWED.format(called="tf.tanh"))["gate"])
+
+
+NEUTRAL = """
+    import keras
+
+    def twice(x):
+        return keras.ops.sin(x) * 2
+
+    twice(keras.ops.ones([2]))
+"""
+
+
+def test_a_library_that_keras_may_run_on_another_backend_stays_as_it_is(tmp_path: Path) -> None:
+    assert is_converted(functions(tmp_path / "a", NEUTRAL)["twice"])
+    assert not is_converted(functions(tmp_path / "b", NEUTRAL, package=True)["twice"])
+
+
+ENDING = """
+    import tensorflow as tf
+
+    def checked(x, limit=1.0):
+        y = tf.sin(x) + tf.cos(x) * limit
+        {end}
+
+    checked(tf.ones([2]))
+"""
+
+
+@pytest.mark.parametrize("end", ["return y, y.shape[0]", "return y, tf.Variable", "return y.numpy"])
+def test_a_function_of_a_library_that_gives_more_than_tensors_stays_as_it_is(end: str, tmp_path: Path) -> None:
+    assert not is_converted(functions(tmp_path, ENDING.format(end=end), package=True)["checked"])
+
+
+def test_a_function_of_a_library_that_gives_tensors_does_not(tmp_path: Path) -> None:
+    assert is_converted(functions(tmp_path, ENDING.format(end="return y, x"), package=True)["checked"])
+
+
+NESTED = """
+    import tensorflow as tf
+
+    def run(batches):
+        def step(x):
+            return tf.reduce_sum(tf.sin(x) * tf.cos(x))
+        {body}
+
+    for _ in range(100):
+        print(run(tf.data.Dataset.from_tensor_slices(tf.ones([50, 3]))))
+"""
+
+
+def test_a_nested_function_is_no_graph_where_each_call_makes_it_anew(tmp_path: Path) -> None:
+    once = "print(step(next(iter(batches))))"
+    often = "for x in batches:\n            print(step(x))"
+    assert not is_converted(functions(tmp_path / "a", NESTED.format(body=once))["run.step"])
+    assert is_converted(functions(tmp_path / "b", NESTED.format(body=often))["run.step"])
+
+
+TESTS = """
+    import pytest
+    import tensorflow as tf
+
+    @pytest.fixture
+    def batch():
+        return tf.ones([2, 3])
+
+    def energy(x):
+        return tf.reduce_sum(tf.sin(x) * tf.cos(x))
+
+    def test_energy(batch):
+        assert energy(batch) + tf.reduce_sum(batch) > 0
+"""
+
+
+def test_what_a_test_runner_calls_stays_as_it_is(tmp_path: Path) -> None:
+    found = functions(tmp_path, TESTS, name="test_program.py")
+    assert not is_converted(found["test_energy"])
+    assert is_converted(found["energy"])
