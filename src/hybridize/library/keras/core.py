@@ -564,6 +564,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.backend.epsilon": Spec(lambda call: prim("float").value),
     "keras.backend.image_data_format": Spec(lambda call: STR_V),
     "keras.backend.set_learning_phase": Spec(nothing, effects=("state",)),
+    "keras.backend.learning_phase_scope": Spec(lambda call: unknown("a scope").value, effects=("state",)),
     "keras.backend.set_value": Spec(nothing, effects=("eager_only",)),
     "keras.backend.get_value": Spec(lambda call: tensor(NDARRAY).value, effects=("eager_only",)),
     "keras.backend.int_shape": Spec(lambda call: shape_value(_shape_of_first(call), "tuple")),
