@@ -293,11 +293,9 @@ def _is_field(view: FrameView, instr: Instr) -> bool:
     return runs_layer(view.project, view.frame) and any(o in owner for o in view.frame.args[0])
 
 
-def class_of(value: Value) -> str:
-    """What is called, for people."""
+def class_of(project: ProjectView, value: Value) -> str:
+    """What is called that reads the mode, for people; empty where that is not known."""
     for obj in value:
-        if isinstance(obj, LibInst):
-            return obj.cls.rpartition(".")[2]
-        if isinstance(obj, Inst):
-            return str(obj.cls.name)
+        if isinstance(obj, (Inst, LibInst)) and _is_modal(project, obj, _DEPTH):
+            return obj.cls.name if isinstance(obj, Inst) else obj.cls.rpartition(".")[2]
     return ""

@@ -22,7 +22,7 @@ _SHOWN: Final = 3
 def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """A layer that is called without its mode."""
     if reads_mode(view, instr):
-        name = class_of(view.value(instr[2]))
+        name = class_of(view.project, view.value(instr[2]))
         what = f"a `{name}`" if name else "what may be a layer"
         yield Hit(
             instr[-1], f"calls {what} without `training`: the graph keeps the mode of its first call", sure=bool(name)
