@@ -156,6 +156,20 @@ def test_signature_is_withheld_with_a_reason(case: str, tmp_path: Path) -> None:
     assert {s.severity.value for s in reasons} == {"info"}
 
 
+@pytest.mark.parametrize("more", ["training=None", "mask=None", "**kwargs", "*args", "*, training=False"])
+def test_what_a_library_calls_is_passed_more_than_the_program_passes(more: str, tmp_path: Path) -> None:
+    """`fit`, masks and layers around pass `training` and `mask` to whatever takes them: run with Keras 2 and 3."""
+    layer = "class L(tf.keras.layers.Layer):\n    def build(self, shape):\n        self.built = True\n"
+    calls = "layer = L()\n" + TWO.replace("target", "layer") + "r3 = layer(tf.ones([5, 3]))\n"
+    arguments = [
+        dict(decided(f"{layer}    def call(self, x{each}):\n        return tf.exp(x)\n{calls}", tmp_path, asked=asked,
+                     target="L.call").decision.arguments)
+        for each in ("", f", {more}") for asked in (True, False)
+    ]  # fmt: skip
+    assert arguments[:2] == [{"input_signature": SPEC}] * 2
+    assert all("input_signature" not in each for each in arguments[2:])
+
+
 def test_without_being_asked_only_shapes_that_vary_get_one(tmp_path: Path) -> None:
     source = "def target(x):\n    return x * 2.0\nr1 = target(tf.ones([2, 3]))\n"
     assert signature(source, tmp_path, asked=False) is None

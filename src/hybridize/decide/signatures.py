@@ -35,6 +35,7 @@ _RAISES: Final = frozenset({"assertRaises", "assertRaisesRegex", "raises", "asse
 #: Shapes are generalized at the second trace: only from the third on is anything won.
 _FEW_TRACES: Final = 2
 _KERAS: Final = frozenset({"training", "mask"})
+_STARS: Final = {"varargs": "*", "kwargs": "**"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,7 @@ class Signatures:
         if any(p.source is Source.SPECULATION for p in facts.parameters):
             result.problems.append("its parameters are tensors by speculation only")
         keras = any(site.is_keras for site in sites)
+        others = self.project.contracts.others(code)
         explicit = 0
         for frame in frames:
             explicit |= frame.explicit
@@ -217,6 +219,9 @@ class Signatures:
             values = [site.arguments[index] for site in sites if site.arguments[index]]
             if keras and code.name == "call" and param.name in _KERAS:
                 result.problems.append(f"Keras passes `{param.name}` itself")
+            elif others and not explicit >> index & 1 and _is_optional(param):
+                # `fit` passes `training` to whatever takes it: a signature of what the program passes refuses that.
+                result.problems.append(f"{others} may pass `{_STARS.get(param.kind, '')}{param.name}`, too")
             elif param.kind in ("varargs", "kwargs", "keyword"):
                 _extra(param, values, bool(explicit >> index & 1), result.problems)
             elif param.has_default and not explicit >> index & 1:
@@ -280,12 +285,17 @@ def _may_get_signature(report: FunctionReport) -> bool:
 
 def _extra(param: Param, values: list[Value], given: bool, problems: list[str]) -> None:
     """`*args`, `**kwargs` and keyword-only parameters must stay as they are by default."""
-    stars = {"varargs": "*", "kwargs": "**"}.get(param.kind, "")
+    stars = _STARS.get(param.kind, "")
     if param.kind == "keyword":
         if given or not param.has_default:
             problems.append(f"a signature says nothing of the keyword-only `{param.name}`")
     elif any(not _is_empty(value) for value in values):
         problems.append(f"calls pass more through `{stars}{param.name}`")
+
+
+def _is_optional(param: Param) -> bool:
+    """Whether calls may leave a parameter out."""
+    return param.has_default or param.kind in _STARS
 
 
 def _is_empty(value: Value) -> bool:

@@ -96,6 +96,13 @@ class Contracts:
         known = self._saved.get(code) or self._handed.get(code)
         return known or _host(frames) or _gradient(code, frames) or _implemented_elsewhere(frames)
 
+    def others(self, code: Code) -> str:
+        """Who else than the program calls a function, with whatever it accepts; empty where nobody is known to."""
+        found = self.override(code)
+        if found is not None and found.found.owner != "builtins.object":
+            return found.found.caller if found.found.owner else "a base class that is not known"
+        return "code that is not known" if code in self._handed else ""
+
     @property
     def saved(self) -> dict[Code, Evidence]:
         """The functions that Keras writes to files by their names, with the places that say so."""

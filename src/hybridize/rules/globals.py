@@ -85,7 +85,7 @@ _SETTINGS: Final = (
     (
         "Keras' learning phase",
         "keras.backend.learning_phase",
-        "keras.backend.set_learning_phase",
+        "keras.backend.set_learning_phase keras.backend.learning_phase_scope",
     ),
     (
         "whether Keras logs interactively",
@@ -97,10 +97,15 @@ _SETTINGS: Final = (
     ("whether garbage is collected", "gc.isenabled gc.get_threshold", "gc.enable gc.disable gc.set_threshold"),
 )
 #: Functions that use a setting where this parameter of theirs is not given: the setting's function that tells it.
-UNLESS_GIVEN: Final = dict.fromkeys(
-    (f"tf.summary.{name}" for name in ("scalar", "image", "histogram", "text", "audio", "write")),
-    ("step", "tf.summary.experimental.get_step"),
-)
+UNLESS_GIVEN: Final = {
+    **dict.fromkeys(
+        (f"tf.summary.{name}" for name in ("scalar", "image", "histogram", "text", "audio", "write")),
+        ("step", "tf.summary.experimental.get_step"),
+    ),
+    **dict.fromkeys(
+        ("keras.backend.in_train_phase", "keras.backend.in_test_phase"), ("training", "keras.backend.learning_phase")
+    ),
+}
 _CELLS: Final = tuple(Cell() for _ in _SETTINGS)
 #: The places that stand for such state.
 GLOBALS: Final = frozenset(_CELLS)

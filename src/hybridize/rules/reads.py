@@ -172,7 +172,7 @@ _KNOWN: Final = frozenset({*WORLD, *TELLING, *UNLESS_GIVEN, GETATTR, ATTRGETTER}
 
 
 def _is_given(call: Instr, parameter: str) -> bool:
-    """Whether a summary is given its step: by keyword, or as the third argument."""
+    """Whether what would be asked for is given (the step of a summary): by keyword, or as the third argument."""
     return any(name == parameter for name, _ in call[4]) or len(call[3]) > 2
 
 

@@ -49,6 +49,8 @@ _UNREAD_NAMES: Final = frozenset({"name", "units", "filters", "input_dim", "outp
 _READ: Final = frozenset("kernel bias gamma beta embeddings moving_mean moving_variance layer cell".split())
 #: The layers whose call depends on `trainable`.
 _SWITCHED: Final = ("keras.layers.BatchNormalization", "keras.layers.SyncBatchNormalization")
+_SWITCH: Final = "trainable"
+_OUTPUTS: Final = "$outputs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,9 @@ class Settings:
             name = "" if place in states else name_of(place, owner) or ""
             if place in states or (name and _is_read(owner, name)):
                 self._of.setdefault(owner, []).append(Setting(place, owner, name))
+            elif name == _SWITCH:
+                for switched in _switched_by(owner):
+                    self._of.setdefault(switched, []).append(Setting(place, owner, name))
 
     def concern(self, value: Value) -> bool:
         """Whether a call or an item of something may tell of any of them: asked once of each value."""
@@ -188,6 +193,27 @@ def _classes(owner: Heap) -> list[str]:
     return [name for base in mro if isinstance(base, Lib) for name in registry.class_chain(base.name)]
 
 
+def _switched_by(owner: Inst | LibInst) -> list[Obj]:
+    """What the switch `trainable` of a model reaches: the layers in it whose call depends on it."""
+    if not _is_model(owner):
+        return []
+    inside: list[Obj] = [owner]
+    seen: set[Obj] = {owner}
+    for obj in inside:  # grows while it is read
+        fields = [cell.value for cell in obj.fields.values()] if isinstance(obj, (Inst, LibInst)) else parts(obj)
+        for inner in (o for value in fields for o in value):
+            if inner not in seen and isinstance(inner, (Inst, LibInst, Container, Tup)) and len(seen) < _PARTS:
+                seen.add(inner)
+                inside.append(inner)
+    layers = [o for o in inside if isinstance(o, (Inst, LibInst))]
+    # Which layers a functional model consists of is not kept.
+    return [o for o in layers if _has_outputs(o) or not set(_SWITCHED).isdisjoint(_classes(o))]
+
+
+def _has_outputs(obj: Inst | LibInst) -> bool:
+    return _OUTPUTS in obj.fields and bool(obj.fields[_OUTPUTS].value)
+
+
 def _is_model(owner: Heap) -> bool:
     return any(name.startswith("keras.") for name in _classes(owner))
 
@@ -197,7 +223,7 @@ def _is_read(owner: Heap, name: str) -> bool:
     classes = [each for each in _classes(owner) if each.startswith(("keras.", "tf."))]
     if not classes:
         return isinstance(owner, LibInst)
-    if name == "trainable":
+    if name == _SWITCH:
         return any(each in _SWITCHED for each in classes)
     if name in _UNREAD_NAMES or name.endswith(_UNREAD):
         return False

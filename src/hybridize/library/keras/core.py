@@ -28,6 +28,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Dim, Shape
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
+from hybridize.library.keras.drawn import keep_applied, note_applied, note_reapplied, run_applied
 from hybridize.library.keras.growth import add_layer, begin, doubtful
 from hybridize.library.keras.hooks import run_weight_hook
 from hybridize.library.keras.modes import implied_training, outer_training, takes_training
@@ -113,7 +114,7 @@ def call_layer(call: Call) -> Value:
             return call_sequence(call, obj, args)
         outputs = call.engine.read(call.frame, obj.cell("$outputs"))
         if outputs:
-            return concrete(call, outputs)
+            return _call_functional(call, obj, outputs)
     kind = SYMBOLIC if any(is_symbolic(call, value) for value in args) else DENSE
     return tensor(kind).value
 
@@ -125,7 +126,19 @@ def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
         call.effect("symbolic_call", "a functional model")
     mode = implied_training(call, method, args, symbolic=symbolic)
     kwargs = {**call.kwargs, "training": mode} if mode else call.kwargs
+    if symbolic and isinstance(call.receiver, Inst):
+        named = {name: _as_kind(call, value, DENSE) for name, value in call.kwargs.items()}
+        note_applied(call, call.receiver, [_as_kind(call, value, DENSE) for value in args], named)
     return call_inside(call, method, args, kwargs, call.rest)
+
+
+def _call_functional(call: Call, model: Inst | LibInst, outputs: Value) -> Value:
+    """Calls a functional model: the project's layers in it run again, unless it becomes part of another one."""
+    if any(is_symbolic(call, value) for value in call.args):
+        note_reapplied(call, model)
+    else:
+        run_applied(call, model)
+    return concrete(call, outputs)
 
 
 def call_inside(
@@ -307,6 +320,7 @@ def _make_model(call: Call) -> Value:
     """`keras.Model(inputs, outputs)`: a functional model."""
     made = keep_arguments(call)
     call.keep(made, "$outputs", call.arg(1, "outputs"))
+    keep_applied(call, made)
     return made.value
 
 
@@ -316,6 +330,7 @@ def _init_model(call: Call) -> Value:
     outputs = call.arg(1, "outputs")
     if outputs and isinstance(call.receiver, Inst):
         call.engine.write(call.frame, call.receiver.cell("$outputs"), outputs, call.pos)
+        keep_applied(call, call.receiver)
     return NONE_V
 
 
@@ -372,7 +387,7 @@ def call_library_model(call: Call) -> Value:
     assert isinstance(obj, LibInst)
     outputs = call.field(obj, "$outputs")
     if outputs:
-        return concrete(call, outputs)
+        return _call_functional(call, obj, outputs)
     layers = call.field(obj, "$layers")
     args = cast_inputs(call, call.args)
     if layers:
@@ -574,6 +589,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "keras.backend.epsilon": Spec(lambda call: prim("float").value),
     "keras.backend.image_data_format": Spec(lambda call: STR_V),
     "keras.backend.set_learning_phase": Spec(nothing, effects=("state",)),
+    "keras.backend.learning_phase_scope": Spec(lambda call: unknown("a scope").value, effects=("state",)),
     "keras.backend.set_value": Spec(nothing, effects=("eager_only",)),
     "keras.backend.get_value": Spec(lambda call: tensor(NDARRAY).value, effects=("eager_only",)),
     "keras.backend.int_shape": Spec(lambda call: shape_value(_shape_of_first(call), "tuple")),

@@ -286,6 +286,26 @@ r2 = target(tf.ones([1, 2]))
         Example(
             """\
 import tensorflow as tf
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.norm = tf.keras.layers.BatchNormalization()
+        self.norm.build([None, 2])
+    def call(self, x, training=None):
+        return self.norm(x, training=training)
+net = Net()
+def target(x):
+    return net(x, training=True) * 2.0
+r1 = target(tf.constant([[3.0, 5.0], [4.0, 9.0]]))
+net.trainable = False
+r2 = target(tf.constant([[3.0, 5.0], [4.0, 9.0]]))
+""",
+            line=8,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 class Settings:
     one = None
     def __new__(cls):

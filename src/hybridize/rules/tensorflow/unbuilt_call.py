@@ -37,7 +37,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.project.versions.may_have_keras(3):
         return
     for frame in function.frames:
-        builder = _builder_around(function.project, frame)
+        builder = builder_around(function.project, frame)
         if builder is None:
             continue
         lazy = _lazily_built(function.project, frame)
@@ -50,7 +50,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
 
 
-def _builder_around(project: ProjectView, frame: Frame) -> Frame | None:
+def builder_around(project: ProjectView, frame: Frame) -> Frame | None:
     """The nearest `call` (this frame, or one that leads to it) of a layer class that has no `build` of its own."""
     frames = project.solution.frames
     if not project.shared("calls of layers", lambda: any(code.name == "call" for code in frames)):
