@@ -189,7 +189,7 @@ def _functions(
             ]
             found += [finding(hit, None) for hit in rest]
     codes = [code for _, code in pairs]
-    basis = Basis.of(scanner, collector.extents.components)
+    basis = Basis.of(scanner, collector.extents.components, root)
     wanted = Wanted(config.all_safe, Confidence(config.confidence))
     planned = plan(codes, [reports[i] for i in sorted(reports)], basis, wanted)
     signatures = Signatures(

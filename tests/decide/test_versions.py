@@ -11,6 +11,7 @@ import pytest
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Report
+from hybridize.report.words import releases
 
 UNBUILT = """\
 import tensorflow as tf
@@ -94,3 +95,101 @@ def test_the_releases_are_in_every_output(
     assert said in run("config")
     assert json.loads(run("check", ".", "--output-format", "json"))["project"]["tensorflow"] == found
     assert json.loads(run("config", "--output-format", "json"))["tensorflow-version"]["found"] == found
+
+
+STEP = """\
+import tensorflow as tf
+
+
+def step(x):
+    for _ in range(20):
+        x = tf.sin(x) + x * 0.5
+    return x
+
+
+x = tf.ones([4, 4])
+for _ in range(1000):
+    x = step(x)
+"""
+
+
+def step_of(project: Path, config: Config | None = None, name: str = "step") -> tuple[object, ...]:
+    return verdicts(analyze([project], config or Config()))[name]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "kept"),
+    [
+        ("requirements.txt", "tensorflow==1.15.2\n", True),
+        ("requirements.txt", "numpy\ntensorflow-gpu==1.15\ntensorflow-probability==0.8\n", True),
+        ("requirements.txt", "tensorflow>=1.14\n", True),
+        ("requirements.txt", "tensorflow>=1.14,<3\n", True),
+        ("requirements.txt", "tensorflow<2\n", True),
+        ("setup.py", "setup(extras_require={'tf': ['tensorflow>=1.13']})\n", True),
+        ("environment.yml", "dependencies:\n  - tensorflow-gpu=1.15=gpu_py37\n", True),
+        ("Pipfile", '[packages]\ntensorflow = "==1.15"\n', True),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntensorflow = "^1.15"\n', True),
+        ("README.md", "Needs tf 1.15, Python 3.7.\n", True),
+        ("README.md", "Works with TensorFlow 1.x.\n", True),
+        ("README.md", "Requires TensorFlow >= 1.4.\n", True),
+        ("README.md", "Needs TensorFlow 2; for TensorFlow 1.15 see another branch.\n", False),
+        ("requirements.txt", "tensorflow>=2.0\n", False),
+    ],
+)
+def test_nothing_is_converted_that_tensorflow_1_may_run(file: str, text: str, kept: bool, tmp_path: Path) -> None:
+    (tmp_path / file).write_text(text)
+    (tmp_path / "program.py").write_text(STEP)
+    assert ("HY028" in step_of(tmp_path)) == kept
+    assert ("nothing is converted by default" in releases(analyze([tmp_path], Config()).project.versions)) == kept
+    assert "HY028" not in step_of(tmp_path, Config(tensorflow_version="2.15"))
+
+
+def test_sources_of_tensorflow_2_narrow_a_range(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow>=1.14\n")
+    (tmp_path / "program.py").write_text(STEP + "tf.random.set_seed(1)\n")
+    assert "HY028" not in step_of(tmp_path)
+    (tmp_path / "program.py").write_text(STEP + "if tf.__version__ > '2':\n    tf.random.set_seed(1)\n")
+    assert "HY028" in step_of(tmp_path)
+
+
+def test_all_safe_converts_where_tensorflow_2_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(STEP)
+    for requirement, kept in (("tensorflow>=1.14", False), ("tensorflow==1.15", True)):
+        (tmp_path / "requirements.txt").write_text(f"{requirement}\n")
+        assert ("HY028" in step_of(tmp_path, Config(all_safe=True))) == kept
+
+
+def test_a_folder_with_requirements_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.4\n")
+    for folder, requirement in (("old", "tensorflow==1.15"), ("new", "tensorflow==2.9")):
+        (tmp_path / folder / "lib").mkdir(parents=True)
+        (tmp_path / folder / "requirements.txt").write_text(f"{requirement}\n")
+        (tmp_path / folder / "lib" / f"{folder}_program.py").write_text(STEP.replace("step", folder))
+    found = verdicts(analyze([tmp_path], Config()))
+    assert ("HY028" in found["old"], "HY028" in found["new"]) == (True, False)
+
+
+SWITCH = "import tensorflow.compat.v1 as tf\n{}\n"
+
+
+@pytest.mark.parametrize(
+    ("main", "kept"),
+    [
+        (SWITCH.format("tf.disable_v2_behavior()") + "import program\n", True),
+        (SWITCH.format("def main():\n    tf.disable_eager_execution()\nmain()") + "import program\n", True),
+        (SWITCH.format("tf.disable_v2_behavior()"), False),  # another process
+        (SWITCH.format("import program\nwith tf.Session() as s:\n    s.run(program.step(tf.ones(2)))"), True),
+        (SWITCH.format("s = tf.InteractiveSession()") + "import program\n", False),  # only settings of devices
+    ],
+)
+def test_a_process_without_eager_execution(main: str, kept: bool, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(STEP)
+    (tmp_path / "main.py").write_text(main)
+    assert ("HY028" in step_of(tmp_path)) == kept
+
+
+def test_what_a_switched_module_shares_its_process_with(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(STEP)
+    (tmp_path / "switch.py").write_text(SWITCH.format("tf.disable_v2_behavior()"))
+    (tmp_path / "main.py").write_text("import switch\nfrom program import step\n")
+    assert "HY028" in step_of(tmp_path)

@@ -192,6 +192,17 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "leaves what nobody vouches for: calls that nobody can follow, results that may be anything, contracts of "
         "libraries that say nothing of graphs, and, in a library, calls that would end otherwise as a graph.",
     ),
+    "HY028": Doc(
+        "tensorflow-1",
+        "The project may run on TensorFlow 1, or its code runs in sessions: no function is converted.",
+        Severity.INFO,
+        "Where eager execution is off, calls build a graph that a session runs: a decorator gains nothing, and may "
+        "raise. That is so on every release before 2.0, which requirements (or else a README) allow, and in "
+        "programs that call `disable_eager_execution` or `disable_v2_behavior`: in each module of a process that does. "
+        "`tensorflow>=1.14` allows both, and what is done by default has to hold for both, unless the sources use what "
+        "only TensorFlow 2 has. Say `tensorflow-version` where the project runs on a later release. `--all-safe` "
+        "converts all the same where TensorFlow 2 is allowed.",
+    ),
     "HY016": Doc(
         "graph-dependants",
         "Something depends on the graph (a concrete function, `jit_compile`, `input_signature`, an export).",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
 from hybridize.decide.confidence import Confidences, suffices
@@ -16,13 +17,14 @@ from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import Gains
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.decide.removals import Removals
+from hybridize.decide.sessions import Sessions
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.frequency import GRAPH, SYMBOLIC, Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
-from hybridize.flow.solve import Solution, given_position
+from hybridize.flow.solve import given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
@@ -44,9 +46,6 @@ _SHOWN: Final = 3
 _EVEN_SO: Final = "even without that a graph would not pay"
 #: What a program calls that leaves training to Keras.
 _COMPILE: Final = "keras.Model.compile"
-#: What only a program of TensorFlow 1 calls: eagerly the first raises.
-_PLACEHOLDER: Final = "tf.compat.v1.placeholder"
-_SWITCHES: Final = frozenset({"tf.compat.v1.disable_eager_execution", "tf.compat.v1.disable_v2_behavior"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +55,22 @@ class Basis:
     frames: Mapping[Code, list[Frame]]
     frequency: Frequency
     benefits: Benefits
-    static: Mapping[str, Evidence]  # the files that build a graph of TensorFlow 1, with the place that says so
+    sessions: Sessions
     roles: Roles
     confidences: Confidences
     removals: Removals
     scanner: Scanner
 
     @classmethod
-    def of(cls, scanner: Scanner, order: list[list[Frame]]) -> Basis:
-        """That of a solved program; `order` are the components of its call graph, callees first."""
+    def of(cls, scanner: Scanner, order: list[list[Frame]], root: Path | None = None) -> Basis:
+        """That of a solved program in a folder; `order` are the components of its call graph, callees first."""
         solution, roles = scanner.solution, scanner.project.roles
         counts = Counts()
         frequency = Frequency(solution, order, counts)
         benefits = Benefits(set(solution.world.hybrids), counts, solution.frames)
         removals = Removals(solution.frames, frequency, benefits, roles)
-        return cls(
-            solution.frames, frequency, benefits, _static(solution), roles, Confidences(scanner), removals, scanner
-        )
+        sessions = Sessions.of(solution, scanner.project.versions, roles, root)
+        return cls(solution.frames, frequency, benefits, sessions, roles, Confidences(scanner), removals, scanner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +163,9 @@ class _Chooser:
             tested = "belongs to the tests: its decorator may be what they test"
             report = report.kept(status_of(report.facts, "part-of-tests", tested))
         elif report.decision.action is Action.CONVERT_TO_EAGER:
-            report = self.basis.removals.visit(code, report, all_safe=self.all_safe)
+            session = None if self.all_safe else self._session(code, report.facts)
+            removed = self.basis.removals.visit(code, report, all_safe=self.all_safe)
+            report = removed if session is None else report.kept(session)
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
             report = replace(report, statuses=(*report.statuses, self._covered(code, report.facts, share)))
@@ -243,15 +243,14 @@ class _Chooser:
 
     def _against(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
         """Why a function that is safe to convert is left as it is."""
+        session = self._session(code, facts)
+        if session is not None:
+            return session
         covered = facts.covered_by_hybrid_callers
         if covered.value is Ternary.YES and share >= _MOSTLY:
             return status_of(facts, "covered", "every caller is a graph already", covered.evidence)
         if share >= _MOSTLY:
             return self._covered(code, facts, share)
-        static = self.basis.static.get(code.path)
-        if static is not None:
-            message = "its file builds a graph of TensorFlow 1, which a session runs: it computes nothing itself"
-            return status_of(facts, "covered", message, (static,))
         if work is None:
             return None
         if work.nodes > costs.LARGEST_GRAPH:
@@ -275,6 +274,12 @@ class _Chooser:
             return status_of(facts, "not-worth-it", message)
         return None
 
+    def _session(self, code: Code, facts: FunctionFacts) -> Status | None:
+        """Why a function builds graphs of sessions, which a decorator changes for the worse."""
+        said = self.basis.sessions.against(code.path)
+        evidence = (said,) if said is not None and said.path else ()
+        return None if said is None else status_of(facts, "tensorflow-1", said.message, evidence)
+
     def _open_even_so(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """What is not made a graph even if all that is safe is asked for: nobody vouches that one may stand there.
 
@@ -282,6 +287,8 @@ class _Chooser:
         graph may stand there, a call of a library's function would end otherwise, or what the function gives may be no
         tensor: graphs give nothing else. And what a graph would only be part of another for, or made anew by each call.
         """
+        if self.basis.sessions.only:
+            return self._session(code, facts)
         if any(pos == given_position(code) for frame in self.basis.frames.get(code, []) for _, pos in frame.incoming):
             return status_of(facts, "part-of-tests", "a test runner calls it: nothing is gained where tests run")
         if facts.unfollowed:
@@ -399,16 +406,3 @@ class _Chooser:
             return status_of(facts, "covered", f"runs as part of the graph of {names}", evidence)
         message = f"mostly runs as part of the graph of {names} (about {share:.0%} of its calls)"
         return status_of(facts, "covered", message, evidence)
-
-
-def _static(solution: Solution) -> dict[str, Evidence]:
-    """The files whose own code makes placeholders, or switches eager execution off."""
-    found: dict[str, Evidence] = {}
-    for code, frames in solution.frames.items():
-        for frame in frames if code.kind == "module" else ():
-            said = [(pos, name) for pos, name in frame.ops.items() if name == _PLACEHOLDER]
-            said += [(e.position, e.detail) for e in frame.effects.values() if e.detail in _SWITCHES]
-            if said:
-                pos, name = min(said)
-                found.setdefault(code.path, Evidence(f"calls `{name}`", code.path, pos >> 16))
-    return found

@@ -13,7 +13,7 @@ from hybridize.domain.objects import LibInst, Obj, Unknown
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
-from hybridize.library.registry import known_package
+from hybridize.library.index import known_package
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.regex import regex

@@ -8,7 +8,7 @@ from hybridize.decide.model import Action, FunctionReport, Report, Status
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, TensorType, Ternary
 from hybridize.regex import regex
 from hybridize.report.style import one_line
-from hybridize.source.versions import Versions
+from hybridize.source.versions import EAGER, Versions
 
 _VERDICTS = {
     Action.CONVERT_TO_HYBRID: "to hybrid",
@@ -130,7 +130,10 @@ def releases(versions: Versions) -> str:
     if versions.oldest < versions.newest:
         text += f", any from {release(versions.oldest)} to {release(versions.newest)}"
     kerases = " or ".join(str(major) for major in (2, 3) if versions.may_have_keras(major))
-    return one_line(f"{text} ({versions.source}), Keras {kerases}")
+    text = f"{text} ({versions.source}), Keras {kerases}"
+    if versions.oldest < EAGER:
+        text += ": nothing is converted by default, since sessions run TensorFlow 1"
+    return one_line(text)
 
 
 def counted(number: int, noun: str) -> str:

@@ -16,6 +16,8 @@ Release: TypeAlias = tuple[int, int]
 #: The releases whose facts we know apart; a project on an older one is judged by the first.
 OLDEST: Final[Release] = (2, 9)
 NEWEST: Final[Release] = (2, 21)
+#: The first release that is eager unless somebody switches that off.
+EAGER: Final[Release] = (2, 0)
 #: The first release that brings Keras 3.
 _KERAS_3: Final[Release] = (2, 16)
 _LAST_KERAS_2: Final[Release] = (2, 15)
@@ -46,17 +48,28 @@ _PACKAGE: Final = regex(
 #: "TensorFlow 2.4", "tensorflow==2.6.0", a badge: but "2.0" often just means the second TensorFlow.
 _WRITTEN: Final = regex(
     rf"(?<![\w./-])(?:{_NAME}|TF)(?P<how>\s?==\s?|[ \t*:`-]{{1,3}}(?:version\s)?v?)"
-    r"(?P<version>2\.(?:[1-9]\d?(?:\.\d+)?|0\.\d+))(?![\w.+-]*[+\w/])"
+    r"(?P<version>2\.(?:[1-9]\d?(?:\.\d+)?|0\.\d+)|1\.\d+(?:\.\d+)?|1\.x)(?![\w.+-]*[+\w/])"
     r"(?!\W{0,3}(?:(?:or|and) )?(?:later|newer|higher|above|up|greater|onwards?|and)\b)",
     re.I,
 )
 #: "2.15 or newer", "TensorFlow >= 2.4", "TensorFlow 2.3+".
 _OPEN: Final = regex(
-    rf"(?<![\w./-])(?:{_NAME}|TF)\W{{1,4}}(?:version\s)?v?2\.\d+(?:\.\d+)?"
+    rf"(?<![\w./-])(?:{_NAME}|TF)\W{{1,4}}(?:version\s)?v?[12]\.\d+(?:\.\d+)?"
     r"(?:\s*\+|\W{0,3}(?:or|and)?\s*(?:later|newer|higher|above|up|greater|onwards?)\b)"
-    rf"|(?<![\w./-])(?:{_NAME}|TF)\W{{0,3}}(?:version\s)?(?:>=|≥|>|at least|from)\s*v?2\.\d",
+    rf"|(?<![\w./-])(?:{_NAME}|TF)\W{{0,3}}(?:version\s)?(?:>=|≥|>|at least|from)\s*v?[12]\.\d",
     re.I,
 )
+#: "TensorFlow 2", which what is said of TensorFlow 1 beside it is not about; and "TensorFlow >= 1.4", "1.4 or newer".
+_SECOND: Final = regex(rf"(?<![\w./-])(?:{_NAME}|TF)\W{{0,4}}(?:version\s)?v?2(?!\d)", re.I)
+_SINCE_FIRST: Final = regex(
+    rf"(?<![\w./-])(?:{_NAME}|TF)\W{{0,4}}(?:version\s)?(?:>=|≥|>|at least|from)?\s*v?(?P<version>1\.\d+)", re.I
+)
+#: What no release before 2.0 has, and how programs ask which one they run on.
+_EAGER_ONLY: Final = regex(
+    r"\b(?:tf|tensorflow)\.(?:random\.(?:set_seed|Generator)\b|data\.AUTOTUNE\b|summary\.create_file_writer\("
+    r"|config\.(?:list_physical_devices|run_functions_eagerly|set_visible_devices)\(|keras\.utils\.set_random_seed)"
+)
+_ASKS_RELEASE: Final = regex(r"\b(?:tf|tensorflow)\.(?:__version__|version\.VERSION)")
 #: `2.*`: any release of a major version.
 _ANY: Final = regex(r"\d+(?:\.\*)")
 _LOCKED: Final = regex(rf'name = "{_NAME}"\s*\nversion = "(?P<version>[\d.]+)', re.I)
@@ -72,7 +85,7 @@ _COMPARE: Final = {
 }
 #: `assert tf.__version__ == "2.9.3"`, or that it starts with a release.
 _ASSERTED: Final = regex(
-    r"^[ \t]*assert\b[^#\n]*\b(?:tf|tensorflow)\.__version__\s*(?:==|\.startswith\()\s*[\"'](2)\.(\d+)", re.M
+    r"^[ \t]*assert\b[^#\n]*\b(?:tf|tensorflow)\.__version__\s*(?:==|\.startswith\()\s*[\"']([12])\.(\d+)", re.M
 )
 _LEGACY: Final = regex(r"TF_USE_LEGACY_KERAS[\"']?\]?\s*(?:,|=|:)\s*[\"']?(?:1|true)", re.I)
 #: What Keras 3 no longer has: a program that uses it runs on Keras 2 only (each was tried under 2.15 and 2.21).
@@ -148,7 +161,7 @@ class _Said:
     newest: Release
     line: int
     origin: str = ""
-    marked: bool = False  # for some platforms or Pythons only
+    marked: bool = False  # for some platforms or Pythons only; of a text: "or newer"
 
 
 def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) -> Versions:
@@ -167,7 +180,7 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
         release = _release(chosen)
         found = Versions(release, 2, "tensorflow-version", release, release, legacy=legacy)
     else:
-        found = replace(_narrowed(_found(root, sources), sources), legacy=legacy)
+        found = replace(_narrowed(_eager(_found(root, sources), sources), sources), legacy=legacy)
     return replace(found, keras=2 if legacy or found.tensorflow < _KERAS_3 else 3)
 
 
@@ -184,8 +197,18 @@ def _found(root: Path, sources: list[str]) -> Versions:
     if asserted is not None:
         return Versions(asserted, 2, "sources", asserted, asserted)
     if told is not None and told.oldest is not None:
-        return Versions(told.oldest, 2, told.origin, min(OLDEST, told.oldest), told.newest, told.line, told=True)
+        release = told.newest if told.marked else told.oldest
+        return Versions(release, 2, told.origin, min(OLDEST, told.oldest), told.newest, told.line, told=True)
     return Versions()
+
+
+def _eager(found: Versions, sources: list[str]) -> Versions:
+    """Without the releases before 2.0, where sources use what those do not have and ask for no release."""
+    if found.oldest >= EAGER or found.newest < EAGER or any(_ASKS_RELEASE.search(text) for text in sources):
+        return found
+    if not any(_EAGER_ONLY.search(text) for text in sources):
+        return found
+    return replace(found, oldest=EAGER, tensorflow=max(found.tensorflow, EAGER))
 
 
 def _narrowed(found: Versions, sources: list[str]) -> Versions:
@@ -240,6 +263,37 @@ def _declared(folder: Path, places: list[Path]) -> Iterator[_Said]:
                     yield replace(said, origin=_from(folder, file))
 
 
+def old_folders(root: Path, paths: Iterable[str]) -> dict[str, Versions]:
+    """What the own requirements of folders below a project's say, where that is a release before 2.0.
+
+    Args:
+        root: the project's folder.
+        paths: its files, from there.
+
+    Returns:
+        By file, the releases that the closest folder with requirements allows; nothing for files of later ones.
+    """
+    known: dict[str, Versions | None] = {"": None}
+    found = {path: _closest(root, path.rpartition("/")[0], known) for path in paths}
+    return {path: said for path, said in found.items() if said is not None and said.oldest < EAGER}
+
+
+def _closest(root: Path, folder: str, known: dict[str, Versions | None]) -> Versions | None:
+    if folder not in known:
+        place = root / folder
+        said = next((_read_from(root, f) for p in _FILES[:-1] for f in _matching(place, p) if _read(f)), None)
+        known[folder] = said or _closest(root, folder.rpartition("/")[0], known)
+    return known[folder]
+
+
+def _read_from(root: Path, file: Path) -> Versions | None:
+    said = _read(file)
+    if said is None:
+        return None
+    oldest = said.oldest or min(OLDEST, said.newest)
+    return Versions(said.newest, 2, _from(root, file), oldest, said.newest, said.line)
+
+
 def _from(folder: Path, file: Path) -> str:
     return os.path.relpath(file, folder).replace(os.sep, "/")
 
@@ -252,8 +306,16 @@ def _told(folder: Path, places: list[Path]) -> Iterator[_Said]:
     for file in sorted(f for place in places for f in _matching(place, _TEXTS)):
         text = _text(file) or ""
         named = [(_release(each["version"]), each) for each in _WRITTEN.finditer(text)]
+        if any(release < EAGER for release, _ in named) and _SECOND.search(text):
+            named = [pair for pair in named if pair[0] >= EAGER]
         pinned = [pair for pair in named if "==" in pair[1]["how"]]
-        if not named or (not pinned and _OPEN.search(text)):
+        if not pinned and _OPEN.search(text):
+            since = None if _SECOND.search(text) else _SINCE_FIRST.search(text)
+            if since is not None:
+                line = text.count("\n", 0, since.start()) + 1
+                yield _Said(_release(since["version"]), NEWEST, line, _from(folder, file), marked=True)
+            continue
+        if not named:
             continue
         release, at = max(pinned or named, key=lambda pair: pair[0])
         line = text.count("\n", 0, at.start()) + 1

@@ -1,0 +1,147 @@
+"""What runs on TensorFlow 1, or as such: there a session runs graphs that all code only builds, and nothing is eager.
+
+A release before 2.0 that the project may run on holds for all of it; a folder with requirements of its own may ask for
+one. Eager execution that some module switches off is off for every module of the same process: for those that it
+imports, and those that import it, with all that they import. A session's graph is built by its file and what that
+imports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from hybridize.domain.objects import Bound, LibInst
+from hybridize.facts.model import Evidence
+from hybridize.flow.solve import Solution
+from hybridize.program.build import ModuleSource, Program
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
+from hybridize.program.lowering import walk_codes
+from hybridize.records import dataclass
+from hybridize.source import Roles
+from hybridize.source.versions import EAGER, Versions, old_folders
+
+#: What only a program of TensorFlow 1 calls: eagerly the first raises.
+_PLACEHOLDERS: Final = frozenset({"tf.compat.v1.placeholder", "tf.compat.v1.sparse_placeholder"})
+_SWITCHES: Final = frozenset({"tf.compat.v1.disable_eager_execution", "tf.compat.v1.disable_v2_behavior"})
+_SESSIONS: Final = frozenset({"tf.compat.v1.Session", "tf.compat.v1.InteractiveSession"})
+#: The words without which a text has none of them.
+_WORDS: Final = ("placeholder", "disable_", "Session")
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Which files run on TensorFlow 1: all (`release`), or by path, each with what says so.
+
+    `only`: the project runs on no later release.
+    """
+
+    release: Evidence | None
+    files: Mapping[str, Evidence]
+    only: bool = False
+
+    def against(self, path: str) -> Evidence | None:
+        """Why the functions of a file are nothing that a decorator would turn into a graph."""
+        return self.release or self.files.get(path)
+
+    @classmethod
+    def of(cls, solution: Solution, versions: Versions, roles: Roles, root: Path | None = None) -> Sessions:
+        """Those of a solved program."""
+        decided = versions.oldest < EAGER or versions.origin == "tensorflow-version"
+        files = {} if decided else _asked_for(solution.program, root)
+        files.update((path, said) for path, said in _static(solution, roles).items() if path not in files)
+        return cls(_release(versions), files, versions.newest < EAGER)
+
+
+def _release(versions: Versions) -> Evidence | None:
+    if versions.oldest >= EAGER:
+        return None
+    may = "runs" if versions.newest < EAGER else "may run"
+    oldest = ".".join(map(str, versions.oldest))
+    said = f"the project {may} on TensorFlow {oldest} ({versions.source}), where a session runs graphs"
+    return Evidence(said, versions.origin if versions.line else "", versions.line)
+
+
+def _asked_for(program: Program, root: Path | None) -> dict[str, Evidence]:
+    """The files in folders whose own requirements ask for TensorFlow 1."""
+    paths = [module.code.path for module in program.modules.values() if module.text is not None]
+    if root is None:
+        return {}
+    said = "{} asks for TensorFlow {}, where a session runs graphs"
+    return {
+        path: Evidence(said.format(found.origin, ".".join(map(str, found.newest))), found.origin, found.line)
+        for path, found in old_folders(root, paths).items()
+    }
+
+
+def _static(solution: Solution, roles: Roles) -> dict[str, Evidence]:
+    """The files that build graphs for sessions, or run where eager execution is off."""
+    files: dict[str, Evidence] = {}
+    switched: dict[str, Evidence] = {}
+    running: dict[str, Evidence] = {}
+    modules = solution.program.modules
+    suspects = {m.code.path for m in modules.values() if m.text is not None and any(w in m.text.text for w in _WORDS)}
+    for code, frames in solution.frames.items():
+        for frame in frames if code.path in suspects else ():
+            here = code.path
+            for pos, name in sorted(frame.ops.items()):
+                if name in _PLACEHOLDERS:
+                    files.setdefault(here, Evidence(f"calls `{name}`", here, pos >> 16))
+            for effect in frame.effects.values():
+                if effect.detail in _SWITCHES and not roles.is_test(here):
+                    switched.setdefault(here, Evidence(f"calls `{effect.detail}`", here, effect.position >> 16))
+            for instr in index_of(code).of(Op.CALL):
+                if any(_runs_session(obj) for obj in frame.vals[instr[2]] or ()) and not roles.is_test(here):
+                    running.setdefault(here, Evidence("runs a session", here, instr[-1] >> 16))
+    if switched or running:
+        _spread(solution.program, switched, running, files)
+    return files
+
+
+def _runs_session(obj: object) -> bool:
+    """Whether an object is the method `run` of a session."""
+    if not isinstance(obj, Bound) or not isinstance(obj.receiver, LibInst) or obj.receiver.cls not in _SESSIONS:
+        return False
+    return isinstance(obj.func, str) and obj.func.rpartition(":")[2] == "run"
+
+
+def _spread(
+    program: Program, switched: Mapping[str, Evidence], running: Mapping[str, Evidence], files: dict[str, Evidence]
+) -> None:
+    """Adds the files of each process that has a switch, and those that a session's file imports."""
+    imported = {id_: set(_imported(program, id_, module)) for id_, module in program.modules.items()}
+    path_of = {id_: module.code.path for id_, module in program.modules.items()}
+    for start in sorted(program.modules):
+        reached = _closure(start, imported)
+        said = [switched[path_of[each]] for each in sorted(reached) if path_of[each] in switched]
+        said += [running[path_of[start]]] if path_of[start] in running else []
+        for each in reached if said else ():
+            files.setdefault(path_of[each], said[0])
+
+
+def _closure(start: str, imported: Mapping[str, set[str]]) -> set[str]:
+    found, todo = {start}, [start]
+    while todo:
+        new = imported.get(todo.pop(), set()) - found
+        found |= new
+        todo += new
+    return found
+
+
+def _imported(program: Program, id_: str, module: ModuleSource) -> Iterator[str]:
+    """The modules of the project that a module imports, wherever in it the statement stands."""
+    for code in walk_codes(module.code):
+        index = index_of(code)
+        for dotted, level, name in [
+            *((i[2], 0, None) for i in index.of(Op.IMPORT)),
+            *((i[2], i[3], i[4]) for i in index.of(Op.IMPORT_FROM)),
+            *((i[2], i[3], None) for i in index.of(Op.IMPORT_STAR)),
+        ]:
+            found = program.imports.resolve(id_, dotted, level)
+            if found is not None:
+                yield found
+                inner = program.imports.submodule(found, name) if name else None
+                if inner is not None:
+                    yield inner
