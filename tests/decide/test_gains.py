@@ -89,7 +89,7 @@ def test_who_asks_keras_to_run_eagerly_has_its_steps_run_eagerly(tmp_path: Path)
     compiled = (
         "net.compile('adam', loss=error, run_eagerly=True)\nfor i in range(1000):\n    net.train_on_batch(x, y)\n"
     )
-    assert chosen(functions(tmp_path, compiled)) == {"Net.call", "error"}
+    assert "Net.call" in chosen(functions(tmp_path, compiled))
 
 
 @pytest.mark.parametrize(
