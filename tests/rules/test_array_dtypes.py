@@ -67,10 +67,32 @@ def test_the_table_is_what_tensorflow_does(name: str) -> None:
     yields = {m.slot: m.yields for m in meetings._alike(list(range(len(names))), name)}
     for place, parameter in enumerate(names):
         given = {each: tf.constant(value) for each, value in ones.items()}
-        given[parameter] = ones[parameter].astype(np.float64)
+        given[parameter] = ones[parameter].astype(np.float64) + 1e-9
         assert _works(tf, lambda given=given: function(**given, **REST.get(name, {}))) is yields[place]
+        if yields[place]:
+            alike = {**given, parameter: tf.convert_to_tensor(given[parameter], tf.float32)}
+            results = [tf.nest.flatten(function(**each, **REST.get(name, {}))) for each in (given, alike)]
+            assert all(a.numpy().tobytes() == b.numpy().tobytes() for a, b in zip(*results, strict=True))
         traced = tf.function(lambda **kept: function(**kept, **REST.get(name, {})))
         assert not _works(tf, lambda given=given, traced=traced: traced(**given))
+
+
+STRANGE = [1e-310, 1e-42, 1e300, float("nan"), float("inf"), -0.0, 0.1, 16777217.0]
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("name", sorted(meetings.OPERATORS - {"@"}))
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float64"])
+def test_operators_convert_as_convert_to_tensor_does(name: str, dtype: str) -> None:
+    """What HY821 rests on: on either side of a tensor or variable an array, or a scalar, becomes the same number."""
+    np, tf = pytest.importorskip("numpy"), pytest.importorskip("tensorflow")
+    compute = eval(f"lambda x, y: x {name} y")
+    data = np.array(STRANGE if dtype == "float64" else [0, 1, 2, 3, 4, 5, 2**53 + 1, 2**62 + 1]).astype(dtype)
+    for tensor in (tf.linspace(0.1, 2.0, 8), tf.Variable(tf.linspace(0.1, 2.0, 8))):
+        for array in (data, *data):
+            alike = tf.convert_to_tensor(array, tf.float32)
+            for one, other in (((tensor, array), (tensor, alike)), ((array, tensor), (alike, tensor))):
+                np.testing.assert_array_equal(compute(*one).numpy(), compute(*other).numpy())
 
 
 def _works(tf: Any, run: Any) -> bool:
