@@ -74,7 +74,7 @@ COMPILE = "net.compile('adam', loss=error, metrics=[error])\n"
     "calls",
     [
         "net.fit(x, y, epochs=10)\nnet.evaluate(x, y)\nprint(net.predict(x))\n",
-        "for i in range(1000):\n    net.train_on_batch(x, y)\n    net.test_on_batch(x, y)\n    net.predict_on_batch(x)\n",
+        "for i in range(99):\n    net.train_on_batch(x, y)\n    net.test_on_batch(x, y)\n    net.predict_on_batch(x)\n",
         "net.build([None, 16])\nnet(x[:1])\nnet.summary()\nnet.fit(x, y)\n",
         "for fold in range(10):\n    net = Net(3)\n    net.compile('adam', loss=error)\n    net.fit(x, y)\n",
     ],

@@ -1,7 +1,7 @@
-"""Calls of something unknown that speak against no graph: of models that the program trains, and of names without value.
+"""Calls of something unknown that speak against no graph: of models that are trained, and of names without value.
 
-A model of another package whose trainable variables are asked for computes on tensors, and is made to run in graphs: its
-own training does. A name that nothing defines raises wherever it is read, eagerly and in a graph.
+A model of another package whose trainable variables are asked for computes on tensors, and is made to run in graphs:
+its own training does. A name that nothing defines raises wherever it is read, eagerly and in a graph.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hybridize.domain.objects import LibInst, Obj, Unknown
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
-from hybridize.library.index import known_package
+from hybridize.library.index.lookup import known_package
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.regex import regex
