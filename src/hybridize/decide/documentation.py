@@ -179,8 +179,9 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "No eager code that is no test is seen to call the function often enough to win back what tracing costs.",
         Severity.INFO,
         "The first call of a graph traces it, which takes as long as hundreds of calls save. So the default converts "
-        "what loops of the program call, what wins that back in one call, and steps that apply gradients. What a "
-        "library offers to callers elsewhere is converted with `--all-safe`.",
+        "what loops of the program call, what wins that back in one call, and steps that apply gradients. What "
+        "Keras runs in graphs of its own (`fit`, functional models) is not called eagerly by that. What a library "
+        "offers to callers elsewhere is converted with `--all-safe`.",
     ),
     "HY027": Doc(
         "unsure",

@@ -34,7 +34,7 @@ _HALF: Final = 0.5
 _NOW_AND_THEN: Final = 0.2
 _MOST: Final = 1e6
 _STEPS: Final = 6
-_DOING: Final = (Bound, Class, Func, Inst, Lib, LibInst)
+_DOING: Final = (Bound, Class, Func, Lib, LibInst)
 _CALCULATES: Final = frozenset({Op.CALL, Op.BINARY, Op.INPLACE, Op.UNARY, Op.COMPARE, Op.ITEM})
 
 
@@ -210,8 +210,16 @@ def _holds_objects(value: Value | None) -> bool:
 def _is_doing(value: Value) -> bool:
     """Whether all that a value may be does something; of a tuple (`enumerate`, `zip`) one item suffices."""
     return bool(value) and all(
-        isinstance(o, _DOING) or (isinstance(o, Tup) and any(map(_is_doing, o.items))) for o in value
+        isinstance(o, _DOING)
+        or (isinstance(o, Inst) and _is_callable(o.cls))
+        or (isinstance(o, Tup) and any(map(_is_doing, o.items)))
+        for o in value
     )
+
+
+def _is_callable(cls: Class) -> bool:
+    """Whether objects of a class can be called, as layers and modules can: others hold data."""
+    return bool(cls.library) or any(isinstance(base, Class) and "__call__" in base.fields for base in cls.mro)
 
 
 def _elements(obj: Obj) -> Iterator[Obj]:
