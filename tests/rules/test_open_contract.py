@@ -63,8 +63,25 @@ def target(x, k=0):
 """,
         "gives its argument to a layer: with a symbolic tensor it builds a model",
     ),
+    "a list and what may be an element of it": (
+        """\
+def target(x, k=(tf.ones(()), tf.zeros(()))):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * k[0] + k[1]
+    return tape.gradient(y, x)
+""",
+        "derives by an argument what is computed from another one, which may hold the same tensor",
+    ),
 }
 CLOSED = {
+    "two tensors": """\
+def target(x, k=tf.ones(())):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * k
+    return tape.gradient(y, x)
+""",
     "an exception that is kept": """\
 def target(x, k=0):
     if k > 3:

@@ -13,6 +13,7 @@ from hybridize.domain.objects import Unknown
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import roots
 from hybridize.facts.symbolic import CLOSURE, parameter_bit
+from hybridize.rules.derived import may_be_passed_twice
 from hybridize.rules.exceptions import is_kept, named
 from hybridize.rules.functional import fed
 from hybridize.rules.incompatibility.exception_type import Raisers
@@ -36,9 +37,9 @@ def open_outcome(function: FunctionView) -> Evidence | None:
 def open_contracts(function: FunctionView) -> Iterator[Evidence]:
     """All such things, the gravest first: exceptions, results, arguments."""
     yield from _outcomes(function)
-    if function.project.contracts.override(function.code) is None:  # Keras gives `call` tensors of a graph
-        for view in function.views():
-            yield from _symbolic(view)
+    for view in function.views():
+        yield from _symbolic(view)
+    yield from _aliases(function)
 
 
 def _outcomes(function: FunctionView) -> Iterator[Evidence]:
@@ -82,3 +83,11 @@ def _symbolic(view: FrameView) -> Iterator[Evidence]:
     if found.layers & ~receiver & ~CLOSURE and not found.refused:
         said = "gives its argument to a layer: with a symbolic tensor it builds a model"
         yield Evidence(said, view.code.path, found.position >> 16)
+
+
+def _aliases(function: FunctionView) -> Iterator[Evidence]:
+    """A derivative by one argument of what another one brings: callers may pass a list and an element of it."""
+    found = may_be_passed_twice(function)
+    if found is not None:
+        said = "derives by an argument what is computed from another one, which may hold the same tensor"
+        yield Evidence(said, found.path, found.position >> 16)

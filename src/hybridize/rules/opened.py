@@ -53,16 +53,20 @@ def opened(view: FrameView, pos: int, callee: Frame, ask: Ask) -> OpenView | Non
     if level_of(view) >= _CALLS or callee.gone:
         return None
     given: dict[int, Dims] = {}
-    how = view.frame.calls.get((pos, callee), "")
     for index, param in enumerate(callee.code.params):
-        slots = passed_slots(view.frame, pos, callee, index)
-        if slots is None and how in _WRAPPED:
-            slots = _by_place(view, pos, callee, index)
-        for slot in slots or ():
+        for slot in passed(view, pos, callee, index) or ():
             dims = ask(view, slot) if has_tensor(view.value(slot), arrays=False) else None
             if dims is not None and has_tensor(callee.args[index], arrays=False):
                 given[param.slot] = dims
     return OpenView(view.project, callee, given, level_of(view) + 1)
+
+
+def passed(view: FrameView, pos: int, callee: Frame, index: int) -> list[int] | None:
+    """The slots that a call passes for a parameter, that of a graph or layer too; None where that cannot be told."""
+    slots = passed_slots(view.frame, pos, callee, index)
+    if slots is None and view.frame.calls.get((pos, callee)) in _WRAPPED:
+        return _by_place(view, pos, callee, index)
+    return slots
 
 
 def returned(view: FrameView, call: Instr, ask: Ask, element: int | None = None) -> Dims | None:

@@ -272,6 +272,7 @@ def rollout(n, x):
     for i in tf.range(n):
         rows = rows.write(i, x * tf.cast(i, tf.float32))
     return rows.stack()
+@tf.function
 def target(n, x):
     y = rollout(n, x)
     total = tf.zeros(())
@@ -280,7 +281,7 @@ def target(n, x):
     return total
 r1 = target(tf.constant(3), tf.constant(2.0))
 """,
-            line=11,
+            line=12,
             outcome=Outcome.RAISES,
         ),
         Example(
@@ -291,6 +292,7 @@ class Column:
     def of(self, y):
         return tf.reshape(y, [y.shape[0], 1])
 column = Column()
+@tf.function
 def target(x):
     return column.of(tf.boolean_mask(x, x > 0.0))
 r1 = target(tf.constant([1.0, -1.0, 3.0]))
@@ -421,6 +423,7 @@ import tensorflow as tf
 @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32)])
 def double(x):
     return x * 2.0
+@tf.function
 def target(x):
     y = double(x)
     return tf.reduce_sum(y) / float(y.shape[0])
