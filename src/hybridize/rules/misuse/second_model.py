@@ -29,7 +29,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if not any(_calls(frame, param.slot) for frame in function.frames):
             found = set()
         if index or function.facts.kind is not FunctionKind.METHOD:
-            found |= _filling(function, {o for o in given if isinstance(o, Inst)})
+            objects = {o for o in given if isinstance(o, Inst)}
+            found |= _filling(function, objects) | _holding(function, objects)
         if not found:
             continue
         makers = _makers(function, index)
@@ -61,6 +62,23 @@ def _filling(function: FunctionView, given: set[Inst]) -> set[Inst]:
         receivers = given & frame.args[0] if frame.args else set()
         if receivers and _fillers(project).within(project.extents.set_of([frame])):
             found |= receivers
+    return found
+
+
+def _holding(function: FunctionView, given: set[Inst]) -> set[Inst]:
+    """Objects of the project, no layers themselves, that have an unbuilt layer in a field which is called in here."""
+    project = function.project
+    holders: dict[Obj, set[Inst]] = {}
+    for obj in given:
+        if not project.is_layer(obj):
+            for held in {o for cell in list(obj.fields.values()) for o in cell.value if _is_lazy(project, o)}:
+                holders.setdefault(held, set()).add(obj)
+    # What they share, the first trace builds for all of them.
+    lazy = {o: some for o, some in holders.items() if len(some) == 1 and not _is_used_outside(function, o)}
+    found: set[Inst] = set()
+    for frame in extent(function.frames, NOT_TRACED) if lazy else ():
+        for call in index_of(frame.code).of(Op.CALL):
+            found.update(obj for o in frame.vals[call[2]] or () for obj in lazy.get(o, ()))
     return found
 
 
@@ -188,6 +206,22 @@ call), or make a hybrid function for each.""",
         Example(
             """\
 import tensorflow as tf
+class Agent:
+    def __init__(self):
+        self.net = tf.keras.layers.Dense(1, kernel_initializer="ones")
+def target(agent, x):
+    return agent.net(x)
+a = Agent()
+b = Agent()
+r1 = target(a, tf.ones([1, 2]))
+r2 = target(b, tf.ones([1, 2]))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 class Scale(tf.keras.layers.Layer):
     def build(self, shape):
         self.k = self.add_weight(shape=(shape[-1],), initializer="ones")
@@ -264,6 +298,20 @@ for model in models:
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+class Agent:
+    def __init__(self):
+        self.net = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1, kernel_initializer="ones")])
+def target(agent, x):
+    return agent.net(x)
+a = Agent()
+b = Agent()
+r1 = target(a, tf.ones([1, 2]))
+r2 = target(b, tf.ones([1, 2]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Container, Inst, LibInst, Obj
-from hybridize.facts.model import Evidence
+from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -21,7 +21,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Parameters that receive several optimizers, none of which has its variables yet."""
     for i, param in enumerate(function.code.params):
         found = {o for f in function.frames for o in f.args[i] if is_optimizer(function.project, o)}
-        if len(found) < 2 or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
+        if len(found) < 2 and (i or function.facts.kind is not FunctionKind.METHOD):  # a graph for each receiver
+            found = _of_objects(function, i)
+        if not found or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
             continue
         extents = function.project.extents
         for frame in sorted(extents.frames(extents.of_all(function.frames) & _stepping(function.project)), key=_number):
@@ -36,6 +38,14 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 break
 
     yield from _by_key(function)
+
+
+def _of_objects(function: FunctionView, index: int) -> set[Obj]:
+    """The optimizers that several objects of the project, which arrive at a parameter, have in their fields."""
+    objects = {o for f in function.frames for o in f.args[index] if isinstance(o, Inst)}
+    fields = {o for obj in objects for cell in list(obj.fields.values()) for o in cell.value}
+    held = {o for o in fields if is_optimizer(function.project, o)} if len(objects) > 1 else set()
+    return held if len(held) > 1 else set()
 
 
 def _by_key(function: FunctionView) -> Iterator[Hit]:
@@ -95,6 +105,26 @@ its first trace: for a second optimizer TensorFlow raises. Make a hybrid functio
         Example(
             """\
 import tensorflow as tf
+class Trainer:
+    def __init__(self):
+        self.w = tf.Variable(1.0)
+        self.opt = tf.keras.optimizers.Adam(0.1)
+def target(trainer, x):
+    with tf.GradientTape() as tape:
+        loss = (trainer.w * x) ** 2
+    trainer.opt.apply_gradients([(tape.gradient(loss, trainer.w), trainer.w)])
+    return loss
+a = Trainer()
+b = Trainer()
+r1 = target(a, tf.constant(1.0))
+r2 = target(b, tf.constant(1.0))
+""",
+            line=6,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
 v = tf.Variable(1.0)
 def target(opt, x):
     with tf.GradientTape() as tape:
@@ -144,6 +174,25 @@ r2 = target(tf.constant(1.0), "slow")
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+class Trainer:
+    def __init__(self):
+        self.w = tf.Variable(1.0)
+        self.opt = tf.keras.optimizers.Adam(0.1)
+    def target(self, x):
+        with tf.GradientTape() as tape:
+            loss = (self.w * x) ** 2
+        self.opt.apply_gradients([(tape.gradient(loss, self.w), self.w)])
+        return loss
+a = Trainer()
+b = Trainer()
+r1 = a.target(tf.constant(1.0))
+r2 = b.target(tf.constant(1.0))
+""",
+            target="Trainer.target",
+        ),
         Example(
             """\
 import tensorflow as tf
