@@ -26,8 +26,10 @@ def test_the_step_becomes_a_graph(name: str, tmp_path: Path) -> None:
     done = fixed((TUTORIALS / f"{name}.txt").read_text(encoding="utf-8"), tmp_path)
     lines = [each.strip() for each in done.text.splitlines()]
     assert line in lines
-    assert lines[lines.index(line) - 1] == "@tf.function"
-    assert lines.count("@tf.function") == 1
+    # Episodes differ in length: one graph serves them all.
+    decorator = "@tf.function(reduce_retracing=True)" if name == "reinforce" else "@tf.function"
+    assert lines[lines.index(line) - 1] == decorator
+    assert sum(each.startswith("@tf.function") for each in lines) == 1
     assert {each.code for each, _ in done.repaired.done} == codes
     assert fixed(done.text, tmp_path).text == done.text
 
