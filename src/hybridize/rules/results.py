@@ -58,13 +58,14 @@ _RETURNABLE: Final = (
     "tf.SparseTensor",
     "tf.sparse.",
     "tf.IndexedSlices",
+    "tf.linalg.LinearOperator",
     "tf.experimental.",
     "tf.distribute.",
     "tf.types.",
-    "tf.TypeSpec",
-    "tfp.",
-    "tensorflow_probability.",
+    "tensorflow_probability.",  # `rules/returned.py` tells which
 )
+#: But these raise (each was tried under 2.15 and 2.21).
+_REFUSED: Final = ("tf.data.Options", "tf.distribute.Strategy", "tf.distribute.MirroredStrategy")
 _SEQUENCES: Final = frozenset({"tuple", "list"})
 _MEMBER_DEPTH: Final = 6
 _ITERATORS: Final = frozenset(f"builtins.{n}" for n in "zip map filter enumerate reversed".split())
@@ -254,7 +255,8 @@ def _instance(obj: Inst | LibInst) -> tuple[str, str, str] | None:
     if isinstance(obj, LibInst):
         if obj.cls == "tf.TensorArray":
             return READS, "a TensorArray", "TensorArray"
-        return (OBJECT, f"a `{obj.cls}`", "") if not obj.cls.startswith(_RETURNABLE) else None
+        returnable = obj.cls.startswith(_RETURNABLE) and obj.cls not in _REFUSED
+        return (OBJECT, f"a `{obj.cls}`", "") if not returnable else None
     names = [b.name for b in obj.cls.mro if isinstance(b, Lib)]
     remade = _remade(obj, names)
     if remade is not None:

@@ -3,8 +3,9 @@
 Eager TensorFlow gives a Python value the dtype of whichever operand is a tensor; the operation of a graph makes a
 tensor of its first operand, of the value's own dtype, and asks the others for that one. The table is measured: the
 public functions of TensorFlow 2.15 and 2.21 and of Keras 2 and 3 were called with Python values, lists, NumPy scalars
-and arrays in each place, and these raise in a graph alone. What is not in it behaves alike in both (`tf.add`,
-`tf.stack`, `keras.ops`: they convert in Python). `tests/rules/test_conversion_order.py` asks TensorFlow again.
+and arrays in each place, and these raise in a graph alone. What else could be called behaves alike in both (`tf.add`,
+`tf.stack`, nearly all of `keras.ops`: they convert in Python). `tests/rules/test_conversion_order.py` asks TensorFlow
+of each function in it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ GROUPS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     **{f"tf.tensor_scatter_nd_{name}": (("tensor", "updates"),) for name in _SCATTERS.split()},
     "tf.nn.bias_add": (("value", "bias"),),
     "keras.backend.bias_add": (("x", "bias"),),
+    **dict.fromkeys(("keras.ops.scatter_update", "keras.ops.slice_update"), (("inputs", "updates"),)),
     "tf.quantization.quantize_and_dequantize_v2": (("input", "input_min", "input_max"),),
     "tf.nn.normalize_moments": (("mean_ss", "counts"), ("variance_ss", "counts")),
 }

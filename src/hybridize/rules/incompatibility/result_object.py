@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
+from hybridize.rules.returned import returned
 from hybridize.rules.views import FunctionView
 
 
@@ -27,6 +28,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 if part.what == REMADE and instr[-1] not in seen:
                     seen.add(instr[-1])
                     yield Hit(instr[-1], f"returns {part.said}", outcome=Outcome.DIFFERS)
+            if instr[-1] not in seen:
+                for each in returned(view, instr[2]):
+                    if each.certain or not function.is_hybrid:  # of what is not known nobody is accused
+                        seen.add(instr[-1])
+                        outcome = None if each.certain else Outcome.DIFFERS
+                        yield Hit(instr[-1], f"returns {each.said}", outcome=outcome)
+                        break
 
 
 def _message(part: Part) -> str:
@@ -46,7 +54,13 @@ object of a class (a dataclass too), a function, a layer, model or optimizer, a 
 raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the tensors and
 build the object outside. A class of one's own that derives from list or tuple comes back as a plain one, one that
 derives from dict without its fields. A dictionary is sorted by its keys and made anew: texts beside numbers as keys
-raise, and so does a `Counter`. Datasets, ragged and sparse tensors are fine.""",
+raise, and so does a `Counter`. Datasets, ragged and sparse tensors and linear operators are fine.
+
+Of TensorFlow Probability, most distributions, bijectors and kernels come back (since the release for TensorFlow 2.15,
+with which that was measured): with tensors for numbers and variables, another name, and without attributes that were
+set. Structural time series models, `HiddenMarkovModel`, `MaskedAutoregressiveFlow` and classes of one's own that derive
+from `Distribution` raise, a `GaussianProcess` cannot be used any more, and what a `DistributionLambda` gives becomes a
+plain tensor. What was not measured is not taken to come back.""",
     root=scan,
     bare=True,
     bad=(
