@@ -183,3 +183,12 @@ def test_a_layer_that_each_call_makes_is_traced_each_time(tmp_path: Path) -> Non
     report = analyze([tmp_path], Config())
     found = next(f for f in report.functions if f.facts.qualname == "Double.call")
     assert found.decision.action.value == "keep"
+
+
+def test_a_functional_model_keeps_its_layers_whatever_list_they_were_given(tmp_path: Path) -> None:
+    layer = "class Scaled(tf.keras.layers.Layer):\n    def call(self, pair):\n        return work(pair[0]) * pair[1]\n"
+    calls = "for _ in range(5):\n    x = Scaled()([x, tf.ones([4])])\nmodel = tf.keras.Model(given, x)\n"
+    (tmp_path / "program.py").write_text(HEAD + layer + "x = given = tf.keras.Input([4])\n" + calls)
+    report = analyze([tmp_path], Config())
+    found = next(f for f in report.functions if f.facts.qualname == "Scaled.call")
+    assert "HY103" not in {status.code for status in found.statuses}

@@ -180,7 +180,8 @@ class Lifetimes:
 def _is_of_functional_model(caller: Frame, pos: int) -> bool:
     """Whether a call is given a symbolic tensor of Keras: the model that comes of it keeps what is called."""
     slots = (slot for call in index_of(caller.code).calls.get(pos, ()) for slot in arguments(call))
-    return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for slot in slots for o in caller.vals[slot] or ())
+    given = (o for slot in slots for o in held(caller.vals[slot] or (), _DEPTH, parts))
+    return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in given)
 
 
 def _tests(frame: Frame) -> bool:

@@ -114,7 +114,9 @@ class Resizing:
             return bool(depth) and any(self._slot(f, i[-1], i[2], depth - 1, seen) for f, i in inside)
         given = list(_given(frame, call))
         numbers = [s for s in given if any(_is_number(o) for o in frame.vals[s] or ())]
-        if any(self.answers.moves(frame, pos, slot) for slot in numbers):
+        # Where a tensor is given whose size is not known, that may be why the result's is not.
+        open_too = any(isinstance(o, Tensor) and not _is_sized(o.value) for s in given for o in frame.vals[s] or ())
+        if not open_too and any(self.answers.moves(frame, pos, slot) for slot in numbers):
             return True
         return any(self._slot(frame, pos, slot, depth, seen) for slot in given)
 
