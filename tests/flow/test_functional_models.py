@@ -78,3 +78,12 @@ def test_the_mode_of_a_functional_model_reaches_its_layers(tmp_path: Path) -> No
     codes = {f.facts.qualname: {s.code for s in f.statuses} for f in report.functions}
     assert "HY606" in codes["Drop.call"]
     assert "HY606" not in codes["step"]
+
+
+def test_fit_runs_the_layers_as_a_graph(tmp_path: Path) -> None:
+    """What only `fit` and `evaluate` call needs no graph of its own."""
+    calls = "x = tf.ones([8, 3])\nmodel.compile('sgd', 'mse')\nmodel.fit(x, x)\nmodel.evaluate(x, x)\n"
+    (tmp_path / "program.py").write_text(LAYERS + MADE["here"].format(layer="Fine") + calls)
+    report = analyze([tmp_path], Config(), repairs=False)
+    fine = next(f for f in report.functions if f.facts.qualname == "Fine.call")
+    assert fine.decision.action.value == "keep"

@@ -99,8 +99,8 @@ def input_shape(call: Call, value: Value, depth: int = 0) -> Value:
     return result or unknown("an input shape").value
 
 
-def call_layer(call: Call) -> Value:
-    """`layer(x)`: `build` first, once, then `call` on converted inputs."""
+def call_layer(call: Call, how: str = "keras") -> Value:
+    """`layer(x)`: `build` first, once, then `call` on converted inputs; `how`: those inside a functional model."""
     obj = call.receiver
     assert obj is not None
     args = cast_inputs(call, call.args)
@@ -114,7 +114,7 @@ def call_layer(call: Call) -> Value:
             return call_sequence(call, obj, args)
         outputs = call.engine.read(call.frame, obj.cell("$outputs"))
         if outputs:
-            return _call_functional(call, obj, outputs)
+            return _call_functional(call, obj, outputs, how)
     kind = SYMBOLIC if any(is_symbolic(call, value) for value in args) else DENSE
     return tensor(kind).value
 
@@ -132,12 +132,12 @@ def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
     return call_inside(call, method, args, kwargs, call.rest)
 
 
-def _call_functional(call: Call, model: Inst | LibInst, outputs: Value) -> Value:
+def _call_functional(call: Call, model: Inst | LibInst, outputs: Value, how: str) -> Value:
     """Calls a functional model: the project's layers in it run again, unless it becomes part of another one."""
     if any(is_symbolic(call, value) for value in call.args):
         note_reapplied(call, model)
     else:
-        run_applied(call, model)
+        run_applied(call, model, how)
     return concrete(call, outputs)
 
 
@@ -381,13 +381,13 @@ def _pop(call: Call) -> Value:
     return NONE_V
 
 
-def call_library_model(call: Call) -> Value:
+def call_library_model(call: Call, how: str = "keras") -> Value:
     """Calls a functional model or a `Sequential`."""
     obj = call.receiver
     assert isinstance(obj, LibInst)
     outputs = call.field(obj, "$outputs")
     if outputs:
-        return _call_functional(call, obj, outputs)
+        return _call_functional(call, obj, outputs, how)
     layers = call.field(obj, "$layers")
     args = cast_inputs(call, call.args)
     if layers:

@@ -47,15 +47,15 @@ def keep_applied(call: Call, model: Inst | LibInst) -> None:
                 todo.append(callee)
 
 
-def run_applied(call: Call, model: Inst | LibInst) -> None:
-    """Runs the layers of a functional model on graph tensors."""
+def run_applied(call: Call, model: Inst | LibInst, how: str) -> None:
+    """Runs the layers of a functional model on graph tensors; `how`: by Keras, or as a part of the graph of `fit`."""
     for _, value in _kept(call, model.cell(_APPLIED), model.fields):
         for each in value:
             if isinstance(each, Tup) and len(each.items) == 3:
-                _run(call, each)
+                _run(call, each, how)
 
 
-def _run(call: Call, applied: Tup) -> None:
+def _run(call: Call, applied: Tup, how: str) -> None:
     layers, given, named = applied.items
     for layer in layers:
         method = call.engine.find_method(call.frame, layer, "call") if isinstance(layer, Inst) else BOTTOM
@@ -66,7 +66,7 @@ def _run(call: Call, applied: Tup) -> None:
                     if _TRAINING not in kwargs and takes_training(method, len(args.items)):
                         mode = call.kwargs.get(_TRAINING) or outer_training(call.frame)
                         kwargs |= {_TRAINING: mode} if mode else {}
-                    call.engine.call_value(call.frame, call.pos, method, list(args.items), kwargs, "keras")
+                    call.engine.call_value(call.frame, call.pos, method, list(args.items), kwargs, how)
 
 
 def _kept(call: Call, names: Cell, cells: Mapping[Any, Cell]) -> Iterator[tuple[str, Value]]:

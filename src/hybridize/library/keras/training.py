@@ -166,7 +166,7 @@ def _default_step(call: Call, data: Value, training: bool, how: str) -> Value:
         found = call.engine.find_method(call.frame, obj, "call") if obj is not None else BOTTOM
         if takes_training(found) or isinstance(obj, LibInst):
             inner.kwargs = {"training": literal(training).value}
-        predicted = call_layer(inner) if isinstance(obj, Inst) else call_library_model(inner)
+        predicted = call_layer(inner, how) if isinstance(obj, Inst) else call_library_model(inner, how)
         result = join(result, predicted)
         if len(parts) > 1:
             _losses(call, parts[1], predicted, how)
