@@ -219,7 +219,7 @@ class _Chooser:
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
         if work is None or work.unknown or facts.tensor_computation.value is not Ternary.YES:
             return ()
-        reason = self._against(code, facts, share, work)
+        reason = None if self._session(code, facts) else self._against(code, facts, share, work)
         return () if reason is None else (replace(reason, message=f"{_EVEN_SO}: {reason.message}"),)
 
     def share(self, code: Code) -> float:

@@ -88,13 +88,16 @@ def _static(solution: Solution, roles: Roles) -> dict[str, Evidence]:
             here = code.path
             for pos, name in sorted(frame.ops.items()):
                 if name in _PLACEHOLDERS:
-                    files.setdefault(here, Evidence(f"calls `{name}`", here, pos >> 16))
+                    files.setdefault(
+                        here, Evidence(f"its file calls `{name}`, which only graphs of sessions have", here, pos >> 16)
+                    )
             for effect in frame.effects.values():
                 if effect.detail in _SWITCHES and not roles.is_test(here):
-                    switched.setdefault(here, Evidence(f"calls `{effect.detail}`", here, effect.position >> 16))
+                    said = f"its process calls `{effect.detail}`: nothing runs eagerly there"
+                    switched.setdefault(here, Evidence(said, here, effect.position >> 16))
             for instr in index_of(code).of(Op.CALL):
                 if any(_runs_session(obj) for obj in frame.vals[instr[2]] or ()) and not roles.is_test(here):
-                    running.setdefault(here, Evidence("runs a session", here, instr[-1] >> 16))
+                    running.setdefault(here, Evidence("a session runs graphs of its process", here, instr[-1] >> 16))
     if switched or running:
         _spread(solution.program, switched, running, files)
     return files
