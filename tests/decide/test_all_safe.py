@@ -154,3 +154,19 @@ def test_what_a_test_runner_calls_stays_as_it_is(tmp_path: Path) -> None:
     found = functions(tmp_path, TESTS, name="test_program.py")
     assert not is_converted(found["test_energy"])
     assert is_converted(found["energy"])
+
+
+SIZES = """
+    import tensorflow as tf
+
+    def sizes(x: tf.Tensor):
+        known = x.shape
+        return tf.shape(x) if None in known.as_list() else known
+
+    def filled(x: tf.Tensor):
+        return tf.constant(2.0, shape=sizes(x)) + x
+"""
+
+
+def test_a_function_of_a_library_that_may_give_a_static_shape_stays_as_it_is(tmp_path: Path) -> None:
+    assert not is_converted(functions(tmp_path, SIZES, package=True)["sizes"])

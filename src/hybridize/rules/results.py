@@ -168,11 +168,11 @@ class _Found(dict[tuple[tuple[object, ...], str, str, str], None]):
 
 
 def _parts(value: Value, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:
-    for obj in value:
-        if isinstance(obj, Tensor) and obj.kind != NDARRAY and obj.kind != VARIABLE:
-            return  # where it may be a tensor as well, the rest is what loops and branches started with
+    # Where it may be a tensor as well, the rest is what loops and branches started with, but for static shapes.
+    beside = any(isinstance(obj, Tensor) and obj.kind not in (NDARRAY, VARIABLE) for obj in value)
     for obj in sorted(value, key=repr) if len(value) > 1 else value:
-        _object(obj, path, depth, seen, found)
+        if not beside or (isinstance(obj, (Tup, Stream)) and obj.kind == "TensorShape"):
+            _object(obj, path, depth, seen, found)
 
 
 def _object(obj: Obj, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:
