@@ -1,4 +1,4 @@
-"""What `--all-safe` leaves eager although it passes P1: what graphs around it, or unknown code, may make wrong."""
+"""What `--all-safe` leaves eager although it passes P1: graphs around it, or unknown code, may make it wrong."""
 
 from __future__ import annotations
 

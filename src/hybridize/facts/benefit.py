@@ -56,8 +56,8 @@ class Work:
     values is unrolled, one over tensors is traced once. `updates` are how often that graph applies gradients.
     `unknown` says that something is called of which it is not known what it does: the figures are then the least.
     `taped` are the operations of which a tape knows each (those of a graph are one), `weights` the elements of the
-    variables as far as they are known, `guessed` the microseconds that rest on sizes that are not. `derives` says that
-    gradients are taken, `assigns` that variables get new values.
+    variables as far as they are known, `guessed` the microseconds that rest on sizes that are not. `derives` says how
+    often gradients are taken at one place of the graph, `assigns` that variables get new values.
     """
 
     dispatches: float = 0.0
@@ -71,7 +71,7 @@ class Work:
     taped: float = 0.0
     weights: float = 0.0
     guessed: float = 0.0
-    derives: bool = False
+    derives: float = 0.0
     assigns: bool = False
 
     def add(self, other: Work, often: Often, share: float = 1.0) -> None:
@@ -91,13 +91,18 @@ class Work:
         self.nodes = min(self.nodes + share * often.nodes * other.nodes, _MOST)
         self.updates = min(self.updates + share * often.copies * other.updates, _MOST)
         self.unknown = self.unknown or other.unknown
-        self.derives = self.derives or other.derives
+        self.derives = max(self.derives, min(often.copies * other.derives, _MOST))
         self.assigns = self.assigns or other.assigns
 
     @property
     def trains(self) -> bool:
         """Whether it is a step of training: by an optimizer, or with gradients that variables are moved by."""
-        return self.updates > 0 or (self.derives and self.assigns)
+        return self.steps > 0
+
+    @property
+    def steps(self) -> float:
+        """How many steps of training the graph holds, unrolled ones each."""
+        return max(self.updates, self.derives if self.assigns else 0.0)
 
     @property
     def eager(self) -> float:
@@ -194,6 +199,7 @@ class Benefits:
                 for operation in operations(frame, instr):
                     if costs.differentiates(operation.name):
                         gradients += often.times
+                        total.derives = max(total.derives, often.copies)
                     if costs.applies(operation.name):
                         applied.append((often.times, operation.owner))
                         total.updates += often.copies
@@ -207,7 +213,6 @@ class Benefits:
             if times and inner is not None:
                 total.add(self._as_called(callee, inner), self._often(frame, pos, times), 1 / alternatives[pos, how])
         if gradients:
-            total.derives = True
             total = _differentiated(total, gradients)
         trained = max(total.variables, 2.0)
         for times, optimizer in applied:
