@@ -481,3 +481,20 @@ def test_a_small_part_of_a_step_that_stays_eager_gains_nothing_that_anybody_noti
     found = functions(source, tmp_path)
     assert chosen(found) == ["large"]
     assert "of what `step` does around its calls" in found["small"].statuses[-1].message
+
+
+def test_a_training_loop_whose_variables_are_moved_by_hand_is_not_unrolled(tmp_path: Path) -> None:
+    source = """
+        import tensorflow as tf
+        w = tf.Variable(tf.ones([3, 1]))
+        def fit(x, n):
+            for i in range(n):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(tf.matmul(x, w) ** 2)
+                w.assign_sub(0.1 * tape.gradient(loss, w))
+            return loss
+        fit(tf.ones([100, 3]), 200)
+        """
+    found = functions(source, tmp_path)
+    assert chosen(found) == []
+    assert "unrolls a training loop" in found["fit"].statuses[-1].message
