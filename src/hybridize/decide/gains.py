@@ -91,15 +91,15 @@ class Gains:
 
     def pays(self, code: Code, work: Work) -> bool:
         """Whether the calls that are seen win back what tracing costs."""
-        often = self.calls(code, work)
+        often = self._for_each(code, self.calls(code, work))
         saved = work.eager - work.graph
-        outer = code.parent
-        if outer is not None and outer.kind == "function":
-            often = self._for_each(code, outer, often)
         return saved > 0 and (isinf(often) or often * saved >= work.trace)
 
-    def _for_each(self, code: Code, outer: Code, often: float) -> float:
-        """How often a nested function is called for each time that the function around it makes and traces it anew."""
+    def _for_each(self, code: Code, often: float) -> float:
+        """How often a function is called for each time that the one around it, if any, makes it, to be traced anew."""
+        outer = code.parent
+        if outer is None or outer.kind != "function":
+            return often
         made = self._often.get(outer, 0.0)
         if self.roles.of(outer.path) is Role.LIBRARY or isinf(made):
             calls = [c for c in self.frequency.calls.get(code, {}).values() if c.caller is outer]
@@ -128,8 +128,10 @@ class Gains:
             return "nothing but tests calls it here: nobody is seen to call it eagerly again and again"
         if not often:
             return "no eager code that is no test is seen to call it"
-        times = "once" if often <= 1 else f"{often:.0f} times"
-        return f"eager code is seen to call it {times}: tracing it takes longer than that saves"
+        each = self._for_each(code, often)
+        made = f" for each time that `{code.parent.qualname}` makes it" if code.parent and each != often else ""
+        times = "once" if 0 < each <= 1 else f"{each:.0f} times"
+        return f"eager code is seen to call it {times}{made}: tracing it takes longer than that saves"
 
     def _small(self, code: Code) -> str | None:
         """Says that nobody would notice the gain, where each eager caller has other work that takes much longer."""
