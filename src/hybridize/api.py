@@ -147,7 +147,7 @@ def _functions(
     from hybridize.rules.scan import Scanner
 
     options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
-    decisions = Options(config.strict_literals, variables=not config.all_safe)
+    decisions = Options(config.strict_literals)
     solver = Solver(program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
     if progress is not None:
         progress("solving", 0, 0)

@@ -99,7 +99,7 @@ class Plan:
 def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, wanted: Wanted) -> Plan:
     """The reports (in the order of `codes`) with the expected benefit; what is not worth it is kept, with a reason.
 
-    With `all_safe` every conversion stays as it is.
+    With `all_safe` every conversion stays as it is, but what nobody vouches for.
     """
     planned = dict(zip(codes, reports, strict=True))
     chooser = _Chooser(basis, wanted, [c for c, r in planned.items() if _converts(r)])
@@ -154,7 +154,7 @@ class _Chooser:
                 decision = replace(decision, precondition=None, benefit=None, confidence=None, grounds=())
                 statuses = (status_of(report.facts, "no-tensor-parameter", "no parameter receives a tensor"), *statuses)
             report = replace(report, decision=replace(decision, action=Action.KEEP), statuses=statuses)
-        elif not self.all_safe and self._updates(code, report, share):
+        elif self._updates(code, report, share):
             said = report.facts.updates_variables.evidence
             message = f"{said[0].message}: as a graph that gains without tensors as arguments"
             kept = status_of(report.facts, "updates-variables", message, said)
@@ -195,16 +195,17 @@ class _Chooser:
     def _why_not(
         self, code: Code, facts: FunctionFacts, share: float, work: Work | None, decision: Decision
     ) -> Status | None:
-        """Why a conversion that is safe is not made; None where it is."""
-        if self.all_safe:
-            return self._open_even_so(code, facts, share)
+        """Why a conversion that is safe is not made; None where it is. `--all-safe` makes what the default does, too."""
+        # Without tensors as arguments the gain alone makes up for them.
+        even_so = self._open_even_so(code, facts, share) if self.all_safe and decision.precondition != "P7" else None
+        if self.all_safe and decision.precondition != "P7" and even_so is None:
+            return None
         reason = self._against(code, facts, share, work) or self._no_gain(code, facts, work)
-        if reason is not None:
-            return reason
-        reason = self._too_unsure(code, facts, decision)
-        if reason is not None:
-            self.gains.withheld.add(code)
-        return reason
+        if reason is None:
+            reason = self._too_unsure(code, facts, decision)
+            if reason is not None and not self.all_safe:
+                self.gains.withheld.add(code)
+        return None if reason is None else even_so or reason
 
     def _updates(self, code: Code, report: FunctionReport, share: float) -> bool:
         """Whether a hybrid function without tensor parameters is one that P7 would make hybrid again."""

@@ -23,13 +23,9 @@ FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user can switch about decisions.
-
-    Without `variables` only tensor parameters count, as in the paper.
-    """
+    """What the user can switch about decisions."""
 
     strict_literals: bool = False
-    variables: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +122,7 @@ def table(options: Options) -> tuple[Precondition, ...]:
 
 def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ()) -> FunctionReport:
     """The decision about one function, with the statuses that say why. `hits` are those of the rules on it."""
-    unasked = "P1" if options.variables and facts.updates_variables.value is Ternary.YES else "P7"
+    unasked = "P1" if facts.updates_variables.value is Ternary.YES else "P7"
     rows = [row for row in table(options) if row.mode is facts.mode and row.name != unasked]
     failures: list[Status] = []
     for row in rows:
