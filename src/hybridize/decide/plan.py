@@ -195,7 +195,7 @@ class _Chooser:
     def _why_not(
         self, code: Code, facts: FunctionFacts, share: float, work: Work | None, decision: Decision
     ) -> Status | None:
-        """Why a conversion that is safe is not made; None where it is. `--all-safe` makes what the default does, too."""
+        """Why a conversion that is safe is not made; None where it is. `--all-safe` makes all that the default does."""
         # Without tensors as arguments the gain alone makes up for them.
         even_so = self._open_even_so(code, facts, share) if self.all_safe and decision.precondition != "P7" else None
         if self.all_safe and decision.precondition != "P7" and even_so is None:
