@@ -257,7 +257,7 @@ class _Chooser:
         if work.nodes > costs.LARGEST_GRAPH:
             message = f"tracing unrolls its Python loops: about {work.nodes:,.0f} operations"
             return status_of(facts, "not-worth-it", message)
-        if work.steps > costs.MOST_UPDATES:
+        if work.updates > costs.MOST_UPDATES or work.steps > costs.MOST_STEPS:
             message = "tracing unrolls a training loop: a graph of one step is what gains"
             return status_of(facts, "not-worth-it", message)
         if work.benefit < 1:

@@ -199,6 +199,8 @@ def _minimizes(name: str) -> bool:
 LARGEST_GRAPH: Final = 20_000
 #: More updates of variables than that in one graph are a training loop that was unrolled.
 MOST_UPDATES: Final = 8
+#: The same of steps that move variables without an optimizer, which has state of its own and many operations.
+MOST_STEPS: Final = 32
 #: Run their function operation by operation when they are called eagerly, once for each element.
 REPEATING: Final = frozenset({"tf.while_loop", "tf.map_fn", "tf.scan", "tf.foldl", "tf.foldr"})
 
