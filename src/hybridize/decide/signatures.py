@@ -114,23 +114,19 @@ class Signatures:
 
     def _relaxed(self, code: Code, report: FunctionReport, sites: list[Site], grown: Evidence | None) -> FunctionReport:
         """What becomes of a conversion that is traced for each size: other sizes are let in, or it is not made."""
-        relaxes = self.project.versions.oldest >= _RELAXES
         frames = self.project.solution.frames.get(code, [])
         signature = self._signature(code, report.facts, frames, sites)
         listed = grown is not None and grown.message == APPENDED  # a longer list is another structure
         conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) if not listed else None
-        if relaxes and not listed and conflict is None:
-            return _with(report, "reduce_retracing", "True")
+        if not listed and conflict is None:
+            return _with(report, self._relaxes, "True")
         if self.all_safe:
             return report
         facts = report.facts
-        if relaxes and grown is not None:
+        if grown is not None:
             return report.kept(
                 status_of(facts, "not-worth-it", f"every call is traced anew: {grown.message}", (grown,))
             )
-        if not relaxes:
-            said = "each new shape is traced anew, and not all releases in question take `reduce_retracing`"
-            return report.kept(status_of(facts, "not-worth-it", said))
         sizes = self._resized(code, sites)
         if sizes is None or conflict is None:
             return report
@@ -142,14 +138,16 @@ class Signatures:
 
         A graph for one size costs the same with it; only what nobody can look into might miss a size.
         """
-        if (
-            loose is None
-            or self.project.versions.oldest < _RELAXES
-            or any(map(opaque_call, extent(frames, NOT_TRACED)))
-        ):
+        if loose is None or any(map(opaque_call, extent(frames, NOT_TRACED))):
             return report
         conflict = self.reads.conflict(frames, any_rank=False, relaxed=True)
-        return report if conflict is not None else _with(report, "reduce_retracing", "True")
+        return report if conflict is not None else _with(report, self._relaxes, "True")
+
+    @property
+    def _relaxes(self) -> str:
+        """The argument that lets in other sizes, under a name that every release in question takes."""
+        new = self.project.versions.oldest >= _RELAXES
+        return "reduce_retracing" if new else "experimental_relax_shapes"
 
     def _resized(self, code: Code, sites: list[Site]) -> Evidence | None:
         """A call that passes tensors of another size each time."""

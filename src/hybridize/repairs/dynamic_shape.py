@@ -38,7 +38,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         maker = _Dynamic(bench, file, tf, source)
         maker.replace(place)
         spans = ((file.path, start(node), end(node)),)
-        yield Change(tuple(maker.edits), f"a static dim becomes `{maker.source}`", None, spans=spans)
+        yield Change(tuple(maker.edits), f"a static dim becomes `{maker.source}`", maker.doubt, spans=spans)
 
 
 def _whole(bench: Bench, file: SourceFile, tf: str, node: ast.AST) -> tuple[ast.expr, str] | None:
@@ -66,6 +66,7 @@ def _unpacked(bench: Bench, file: SourceFile, tf: str, node: ast.Assign) -> Chan
     if shape is None or len(shape) != len(names.elts) or "\n" in file.source(tensor):
         raise NotOffered("it is not known how many dims there are")
     source, edits, parts = file.source(tensor), [], []
+    doubt = None
     for axis, (dim, name) in enumerate(zip(shape, names.elts, strict=True)):
         if not is_dynamic(dim) or not isinstance(name, ast.Name):
             parts.append(f"{source}.shape[{axis}]")
@@ -74,9 +75,10 @@ def _unpacked(bench: Bench, file: SourceFile, tf: str, node: ast.Assign) -> Chan
         maker.name(node, name.id, f"`{name.id}` is used where only a Python number will do")
         parts.append(maker.source)
         edits += maker.edits
+        doubt = doubt or maker.doubt
     edits.insert(0, file.replace(node.value, ", ".join(parts)))
     spans = ((file.path, start(node), end(node)),)
-    return Change(tuple(edits), f"a static dim becomes `{tf}.shape({source})[...]`", None, spans=spans)
+    return Change(tuple(edits), f"a static dim becomes `{tf}.shape({source})[...]`", doubt, spans=spans)
 
 
 def _read(file: SourceFile, node: ast.AST) -> tuple[ast.expr, str] | None:
@@ -119,7 +121,10 @@ def _named(file: SourceFile, node: ast.expr) -> ast.expr | None:
 
 
 class _Dynamic:
-    """Puts a dim of TensorFlow's in the place of a Python one; raises NotOffered where only that will do."""
+    """Puts a dim of TensorFlow's in the place of a Python one; raises NotOffered where only that will do.
+
+    `doubt`: a condition on the dim, which Python decides where it is known, traces both of its branches afterwards.
+    """
 
     def __init__(self, bench: Bench, file: SourceFile, tf: str, source: str) -> None:
         self.bench = bench
@@ -127,6 +132,7 @@ class _Dynamic:
         self.tf = tf
         self.source = source
         self.edits: list[TextEdit] = []
+        self.doubt: str | None = None
 
     def replace(self, node: ast.expr) -> None:
         """The edits for one read, with those where its value meets floats."""
@@ -157,6 +163,7 @@ class _Dynamic:
                 around = self.file.parents[parent]
                 looped = any(isinstance(n, (ast.For, ast.While)) for n in self.file.around(around))
                 if isinstance(around, (ast.If, ast.While)) and not _leaves(around, _ENDS if looped else _BREAKS):
+                    self.doubt = "a branch that a known size cuts away is traced then, and may be wrong for that size"
                     return ""
             case ast.Slice():
                 return ""
