@@ -11,6 +11,7 @@ from hybridize.domain.tensors import is_dynamic
 from hybridize.repairs.bench import Bench, is_tensor
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
+from hybridize.source import Role
 from hybridize.source.syntax import walk
 
 _WHOLE: Final = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
@@ -38,7 +39,10 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         maker = _Dynamic(bench, file, tf, source)
         maker.replace(place)
         spans = ((file.path, start(node), end(node)),)
-        yield Change(tuple(maker.edits), f"a static dim becomes `{maker.source}`", maker.doubt, spans=spans)
+        doubt = maker.doubt
+        if isinstance(place, ast.Call) and bench.project.roles.of(file.path) is Role.LIBRARY:
+            doubt = doubt or "who else calls this may pass a list, whose length is no size of a tensor"
+        yield Change(tuple(maker.edits), f"a static dim becomes `{maker.source}`", doubt, spans=spans)
 
 
 def _whole(bench: Bench, file: SourceFile, tf: str, node: ast.AST) -> tuple[ast.expr, str] | None:

@@ -15,6 +15,7 @@ from hybridize.repairs.fields import (
     is_constructor,
     is_filled,
     is_preceded,
+    read_by_strangers,
     receiver,
 )
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample, TextEdit
@@ -57,6 +58,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         doubt = f"`{helped.helpers[0]}` takes `{name}` as an argument, and who uses this code may read the attribute"
     elif not name.startswith("_") or name.startswith("__"):
         doubt = f"who uses this code may read the attribute `{name}`"
+    elif (stranger := read_by_strangers(bench, *found)) is not None:
+        doubt = f"what reads `{name}` at {stranger} may be such an object"
     own_list = always and holds_new(here)
     gone = [use for use in here if use.kind != "read" or (own_list and is_filled(use))]
     spans = tuple((file.path, start(use.statement), end(use.statement)) for use in gone)

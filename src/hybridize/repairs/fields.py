@@ -77,6 +77,18 @@ def _field_uses(bench: Bench, owner: Inst, name: str) -> list[Use] | None:
     return found
 
 
+def read_by_strangers(bench: Bench, owner: Inst, name: str) -> str | None:
+    """Where an object that nobody knows has such a field: it may be one of these, and its class derive from theirs."""
+    owners = bench.instances(owner)
+    homes = {cls.path for cls in _classes(owners)}
+    for file in _files_with_field(bench, name):
+        for node in file.attributes.get(name, ()) if file.path not in homes else ():
+            code = bench.code_around(file, node)
+            if code is None or _is_ours(bench, code, node, owners) is None:
+                return f"{file.path}:{node.lineno}"
+    return None
+
+
 def _classes(owners: set[Heap]) -> Iterator[Code]:
     """The classes of some objects, with all their bases in the project."""
     for each in owners:

@@ -211,7 +211,7 @@ def size_of(layer: LibInst, given: Shape = None) -> Size:
     rule = next((rule for start, rule in _RULES if it.name.startswith(start)), _same)
     try:
         found = rule(it)
-    except ArithmeticError:  # settings that Keras itself refuses: they must not end a run
+    except (ArithmeticError, LookupError, ValueError):  # what Keras itself refuses: it must not end a run
         found = _same(it)
     return Size(found.written, found.flops, found.weights, it.guessed)
 

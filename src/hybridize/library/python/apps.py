@@ -135,7 +135,8 @@ def _bar_range(call: Call) -> Value:
 
 def _bar_elements(call: Call) -> Value:
     call.effect("print", "a progress bar")
-    element = call.elements(recall(call, "iterable"))
+    over = frozenset(o for o in recall(call, "iterable") if o is not call.receiver)  # `self.items = tqdm(self.items)`
+    element = call.elements(over)
     return element if call.name == "iter" else iterator_of(call, element)
 
 

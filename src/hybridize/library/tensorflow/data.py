@@ -277,18 +277,22 @@ class _Arrived(LeafRule):
         return tensor(obj.kind, obj.dtype, arrived(obj.shape)).value if isinstance(obj, Tensor) else obj.value
 
 
-def _has_run_time_dims(call: Call, value: Value, depth: int = 0) -> bool:
-    for obj in value:
+def _has_run_time_dims(call: Call, element: Value) -> bool:
+    """Whether a tensor in a structure has a dim that is None; each part of it is looked at once, wherever it is."""
+    todo: list[Obj] = list(element)
+    seen: set[Obj] = set(todo)
+    while todo:
+        obj = todo.pop()
         if isinstance(obj, Tensor) and arrived(obj.shape) != obj.shape:
             return True
         parts: list[Value] = []
-        if isinstance(obj, Tup) and depth < 5:
+        if isinstance(obj, Tup):
             parts = list(obj.items)
-        elif isinstance(obj, Container) and depth < 5:
+        elif isinstance(obj, Container):
             parts = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
-        for part in parts:
-            if _has_run_time_dims(call, part, depth + 1):
-                return True
+        new = {held for part in parts for held in part} - seen
+        seen |= new
+        todo += new
     return False
 
 

@@ -60,29 +60,34 @@ def element_of(call: Call) -> Value:
     return call.receiver.element if isinstance(call.receiver, Stream) else unknown("an element of a dataset").value
 
 
-def structure(call: Call, value: Value, leaf: LeafRule, depth: int = 0) -> Value:
-    """Maps the tensors of an element's structure."""
+def structure(
+    call: Call, value: Value, leaf: LeafRule, depth: int = 0, done: dict[Container, Value] | None = None
+) -> Value:
+    """Maps the tensors of an element's structure; `done` are its dictionaries, each mapped once wherever it is held."""
+    done = {} if done is None else done
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tup) and depth < 5:
-            items = [structure(call, item, leaf, depth + 1) for item in obj.items]
+            items = [structure(call, item, leaf, depth + 1, done) for item in obj.items]
             result = join(result, tup(items, obj.kind, obj.names).value)
         elif isinstance(obj, Container) and obj.kind == "dict" and depth < 5:
-            result = join(result, _mapping(call, obj, leaf, depth))
+            result = join(result, done[obj] if obj in done else _mapping(call, obj, leaf, depth, done))
         else:
             result = join(result, leaf(call, obj))
     return result
 
 
-def _mapping(call: Call, obj: Container, leaf: LeafRule, depth: int) -> Value:
+def _mapping(call: Call, obj: Container, leaf: LeafRule, depth: int, done: dict[Container, Value]) -> Value:
     engine, frame = call.engine, call.frame
     # Calls in a chain have one position: the source tells their results apart.
-    made = call.new("dict", f"structure {depth} {call.name} {id(obj)}")
+    made = call.new("dict", f"structure {call.name} {id(obj)}")
+    done[obj] = made.value
     for key, cell in list(obj.fields.items()):
-        engine.write(frame, made.cell(key), structure(call, engine.read(frame, cell), leaf, depth + 1), call.pos)
+        mapped = structure(call, engine.read(frame, cell), leaf, depth + 1, done)
+        engine.write(frame, made.cell(key), mapped, call.pos)
     if not engine.is_exact(frame, obj):
         engine.lose_exactness(made)
-        rest = structure(call, engine.read(frame, obj.rest_cell()), leaf, depth + 1)
+        rest = structure(call, engine.read(frame, obj.rest_cell()), leaf, depth + 1, done)
         engine.write(frame, made.rest_cell(), rest, call.pos)
     return made.value
 

@@ -98,13 +98,18 @@ def _rows(call: Call, value: Value) -> int | None:
     """How many rows the tensors of a structure have, if all that is known of them agrees."""
     dims: set[Dim] = set()
     todo = list(value)
+    seen = set(todo)  # what holds itself, or is held in many places, is looked at once
     while todo:
         obj = todo.pop()
         if isinstance(obj, Tup):
-            todo += [o for item in obj.items for o in item]
+            new = {o for item in obj.items for o in item} - seen
         elif isinstance(obj, Container) and obj.kind == "dict":
-            todo += [o for _, item in call.engine.items(call.frame, obj) for o in item]
+            new = {o for _, item in call.engine.items(call.frame, obj) for o in item} - seen
         else:
+            new = set()
+        seen |= new
+        todo += new
+        if not isinstance(obj, Tup) and not (isinstance(obj, Container) and obj.kind == "dict"):
             shape = type_of_value(call, obj.value, PYTHON_TF)[1]
             dims.add(shape[0] if shape else DYNAMIC)
     (only,) = dims if len(dims) == 1 else (DYNAMIC,)
