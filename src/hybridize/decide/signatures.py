@@ -24,7 +24,7 @@ from hybridize.records import dataclass, replace
 from hybridize.rules.moving import moving
 from hybridize.rules.resizing import resizing
 from hybridize.rules.views import ProjectView
-from hybridize.source import Role, is_test_path
+from hybridize.source import Role
 from hybridize.source.syntax import walk
 
 #: The first release that takes `reduce_retracing`.
@@ -88,7 +88,7 @@ class Signatures:
         sites = list(self._sites(code, frames))
         signature = self._signature(code, facts, frames, sites)
         # What tests pass says nothing of how often a size comes.
-        own = [site for site in sites if not is_test_path(site.path)]
+        own = [site for site in sites if not self.project.roles.is_test(site.path)]
         traces = self._traces(code, facts, frames, own) if signature.traces > 1 else 1.0
         grown = self._grown(code, facts, own) if math.isfinite(traces) else None
         resized = self._resized(code, own) if converts and grown is None and math.isfinite(traces) else None

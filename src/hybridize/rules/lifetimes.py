@@ -27,7 +27,6 @@ from hybridize.records import dataclass, field
 from hybridize.rules.comparing import compared
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView, ProjectView
-from hybridize.source import is_test_path
 
 #: So many calls pay for a trace.
 PAYS: Final = 8.0
@@ -78,9 +77,9 @@ class Lifetimes:
         self.roots: dict[Frame, None] = {}  # what others call: nobody in the program, or only tests
         for body in bodies:
             # A test runner calls at a place of its own.
-            self.roots.update((c, None) for at, c in body.roots if at != given_position(c.code) and not _tests(c))
-        for frame in (f for frames in project.solution.frames.values() for f in frames if _tests(f)):
-            self.roots.update((c, None) for (_, c), how in frame.calls.items() if how in _CALLS and not _tests(c))
+            self.roots.update((c, None) for at, c in body.roots if at != given_position(c.code) and not self._tests(c))
+        for frame in (f for frames in project.solution.frames.values() for f in frames if self._tests(f)):
+            self.roots.update((c, None) for (_, c), how in frame.calls.items() if how in _CALLS and not self._tests(c))
         self._bodies = bodies
         self._order = list(reversed(project.extents.components))
         self.closed = self._spread(dict.fromkeys(bodies, 1.0), self._order)
@@ -113,7 +112,7 @@ class Lifetimes:
         for component in order:
             members = set(component)
             for frame in sorted(component, key=lambda f: f.uid):
-                mine = 0.0 if _tests(frame) else often.get(frame, 0.0)
+                mine = 0.0 if self._tests(frame) else often.get(frame, 0.0)
                 if mine:
                     self._calls(frame, mine, members, often, runs or self.counts.runs)
         return often
@@ -148,7 +147,7 @@ class Lifetimes:
     def _is_short_in_runs(self, tally: _Tally) -> bool:
         """Whether every run of what others call makes the objects itself, for few calls, and gives them to nobody."""
         extents = self.project.extents
-        callers = extents.set_of(caller for caller, _ in tally.calls if not _tests(caller))
+        callers = extents.set_of(caller for caller, _ in tally.calls if not self._tests(caller))
         found = False
         for root in self.roots:
             some = extents.of(root)
@@ -173,8 +172,11 @@ class Lifetimes:
             made += sum(self._runs(f, pos, often, runs) for f in [f for f in frames if f.uid in uids] or frames)
         return calls, made
 
+    def _tests(self, frame: Frame) -> bool:
+        return self.project.roles.is_test(frame.code.path)
+
     def _runs(self, frame: Frame, pos: int, often: _Often, runs: _Runs) -> float:
-        return min(often.get(frame, 0.0) * runs(frame, pos), _MOST) if not _tests(frame) else 0.0
+        return min(often.get(frame, 0.0) * runs(frame, pos), _MOST) if not self._tests(frame) else 0.0
 
 
 def _is_of_functional_model(caller: Frame, pos: int) -> bool:
@@ -182,10 +184,6 @@ def _is_of_functional_model(caller: Frame, pos: int) -> bool:
     slots = (slot for call in index_of(caller.code).calls.get(pos, ()) for slot in arguments(call))
     given = (o for slot in slots for o in held(caller.vals[slot] or (), _DEPTH, parts))
     return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in given)
-
-
-def _tests(frame: Frame) -> bool:
-    return is_test_path(frame.code.path)
 
 
 def lifetimes(project: ProjectView) -> Lifetimes:
