@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tup, Value
+from hybridize.facts.extents import Having
 from hybridize.facts.work import Places
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
@@ -29,6 +31,13 @@ _STEPS: Final = 300
 
 def is_lazy(project: ProjectView, obj: Obj, depth: int = 0) -> bool:
     """Whether a model or layer of Keras gets weights only when it is first called."""
+    known: dict[tuple[Obj, int], bool] = project.shared("lazily built", dict)
+    if (obj, depth) not in known:
+        known[obj, depth] = _is_lazy(project, obj, depth)
+    return known[obj, depth]
+
+
+def _is_lazy(project: ProjectView, obj: Obj, depth: int) -> bool:
     if not isinstance(obj, (Inst, LibInst)) or is_built(project, obj):
         return False
     outputs = obj.fields.get("$outputs")
@@ -104,13 +113,16 @@ class Walk:
         if made is not None and made[0] == Op.ATTR and made[3] in _RUNS:
             self.built |= {o for o in view.value(made[2]) if isinstance(o, (Inst, LibInst))}
 
-    def is_run(self, obj: Obj, depth: int = 0) -> bool:
-        """Whether an object was called, or all that it holds and that has weights: some of it is taken for all."""
-        if obj in self.built:
-            return True
-        if depth == _DEPTH or not isinstance(obj, (Inst, LibInst)):
-            return False
-        return any(self.is_run(held, depth + 1) for held in _held(obj) if isinstance(held, (Inst, LibInst)))
+    def is_run(self, obj: Obj) -> bool:
+        """Whether an object was called, or some of what it holds, which is taken for all."""
+        todo, seen = [obj], {obj}
+        for _ in range(_DEPTH + 1):
+            if not self.built.isdisjoint(todo):
+                return True
+            new = {o for each in todo if isinstance(each, (Inst, LibInst)) for o in _held(each)} - seen
+            seen |= new
+            todo = list(new)
+        return False
 
 
 def early(project: ProjectView) -> frozenset[Obj]:
@@ -141,9 +153,19 @@ def before(function: FunctionView) -> frozenset[Obj]:
     return found or frozenset()
 
 
+def _mentions(frame: Frame, names: Set[str]) -> bool:
+    return any(name in index_of(frame.code).attributes for name in names)
+
+
 def unbuilt(function: FunctionView, names: Iterable[str]) -> Iterator[tuple[Frame, Instr, Obj]]:
     """Where a function or its callees read one of some attributes of what may have no weights at the first call."""
     asked = frozenset(names)
+    project = function.project
+    readers: Having = project.shared(
+        ("readers", asked), lambda: project.extents.having(lambda frame: _mentions(frame, asked))
+    )
+    if not readers.within(project.extents.of_all(function.frames)):
+        return
     built: frozenset[Obj] | None = None
     for frame in function.frames:
         for place in Walk(function.project).reads(frame, asked):
