@@ -7,6 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Container, Inst, Lib, LibInst, Obj, Tensor, Tup, Value
 from hybridize.domain.tensors import VARIABLE
+from hybridize.flow.frames import Frame
 from hybridize.library.python.probability_results import (
     DIFFERS,
     PACKAGE,
@@ -51,7 +52,7 @@ def returned(view: FrameView, slot: int, depth: int = _DEPTH) -> Iterator[Return
         for part in inner:
             yield from returned(view, part, depth - 1)
         return
-    if made is not None and made[0] == Op.CALL and _is_coerced(view, made, depth):
+    if made is not None and made[0] == Op.CALL and _is_coerced(view, made):
         said = "a distribution that stands for a tensor: a traced function gives the tensor"
         yield Returned(said, certain=False)
         return
@@ -102,17 +103,23 @@ def _held(value: Value) -> Iterator[Obj]:
             yield from (part for cell in obj.fields.values() for part in cell.value)
 
 
-def _is_coerced(view: FrameView, call: Instr, depth: int) -> bool:
+def _is_coerced(view: FrameView, call: Instr) -> bool:
     """Whether a call runs a layer that gives distributions, or a function of the program that ends in one."""
-    if any(_coercing(obj) for obj in view.value(call[2])):
-        return True
-    for callee, how in view.callees(call[-1]) if depth else ():
-        inner = FrameView(view.project, callee)
-        for instr in index_of(inner.code).of(Op.RETURN) if how in ("call", "keras") else ():
-            made = inner.definition(instr[2])
-            if made is not None and made[0] == Op.CALL and _is_coerced(inner, made, depth - 1):
-                return True
-    return False
+    known: dict[tuple[Frame, int], bool] = view.project.shared("coerced results", dict)
+    key = (view.frame, call[-1])
+    if key not in known:
+        known[key] = False  # of a recursive call
+        known[key] = any(map(_coercing, view.value(call[2]))) or any(
+            _ends_coerced(FrameView(view.project, callee))
+            for callee, how in view.callees(call[-1])
+            if how in ("call", "keras")
+        )
+    return known[key]
+
+
+def _ends_coerced(view: FrameView) -> bool:
+    made = (view.definition(instr[2]) for instr in index_of(view.code).of(Op.RETURN))
+    return any(each is not None and each[0] == Op.CALL and _is_coerced(view, each) for each in made)
 
 
 def _coercing(obj: Obj, depth: int = 3) -> bool:
