@@ -140,6 +140,7 @@ class Benefits:
         self.frames = frames or {}
         self._work: dict[Frame, Work] = {}
         self._models: dict[LibInst, Work] = {}
+        self._loops: dict[tuple[Frame, int], Work] = {}
 
     def work(self, frames: list[Frame]) -> Work | None:
         """The work of a function: that of the context that does most; None where it was never run."""
@@ -164,9 +165,18 @@ class Benefits:
                     key = id(loop)
                     loops[key] = loop
                     saved[key] = saved.get(key, 0.0) + gain
-            self._of(frame)
-            found += [gain / self._summed(frame, loops[key]).eager for key, gain in saved.items() if gain > 0]
+            found += [gain / self._around(frame, loops[key]).eager for key, gain in saved.items() if gain > 0]
         return max(found, default=None)
+
+    def _around(self, frame: Frame, loop: Loop | None) -> Work:
+        """The work of a loop of a frame, or of the frame."""
+        whole = self._of(frame)
+        if loop is None:
+            return whole
+        key = (frame, loop.entry)
+        if key not in self._loops:
+            self._loops[key] = self._summed(frame, loop)
+        return self._loops[key]
 
     def _loop(self, frame: Frame, pos: int) -> Loop | None:
         """The innermost loop around a place."""

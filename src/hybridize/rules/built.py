@@ -12,10 +12,10 @@ from typing import Final
 
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tup, Value
 from hybridize.facts.extents import Having
-from hybridize.facts.work import Places
+from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Instr, Op
 from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -43,8 +43,10 @@ def _is_lazy(project: ProjectView, obj: Obj, depth: int) -> bool:
     outputs = obj.fields.get("$outputs")
     if outputs is not None and outputs.value:
         return False
-    if isinstance(obj, LibInst) or owns_weights(project, obj):
-        return owns_weights(project, obj)
+    if owns_weights(project, obj):
+        return True
+    if isinstance(obj, LibInst):
+        return False
     if not any(name.startswith(_LAYERS) for name in project.solution.engine.library_bases(obj.cls)):
         return False
     return depth < _DEPTH and any(is_lazy(project, held, depth + 1) for held in _held(obj))
@@ -70,17 +72,13 @@ class Walk:
         self.project = project
         self.built: set[Obj] = set(built)
         self._seen: set[Frame] = set()
-        self._places: dict[Code, Places] = {}
 
     def reads(self, frame: Frame, names: Set[str]) -> Iterator[tuple[Frame, Instr, Obj]]:
         """The places where one of some attributes is read of what is lazy and not built by then."""
         if frame in self._seen or len(self._seen) > _STEPS:
             return
         self._seen.add(frame)
-        callees: dict[int, list[Frame]] = {}
-        for pos, callee, how in self.project.extents.calls(frame):
-            if how not in NOT_TRACED:
-                callees.setdefault(pos, []).append(callee)
+        callees = self._callees(frame)
         for instr in self.project.symbolic.instructions(frame.code):
             if instr[0] == Op.ATTR and instr[3] in names:
                 for obj in frame.vals[instr[2]] or ():
@@ -93,11 +91,8 @@ class Walk:
 
     def until(self, frame: Frame, position: int) -> None:
         """Runs what stands before a place of a frame for certain, not under a condition."""
-        share = self._places.setdefault(frame.code, Places(frame.code)).share
-        callees: dict[int, list[Frame]] = {}
-        for pos, callee, how in self.project.extents.calls(frame):
-            if how not in NOT_TRACED:
-                callees.setdefault(pos, []).append(callee)
+        counts: Counts = self.project.shared("counts of runs", Counts)
+        share, callees = counts.places(frame.code).share, self._callees(frame)
         for instr in self.project.symbolic.instructions(frame.code):
             pos = instr[-1]
             if instr[0] == Op.CALL and pos < position and pos not in share:
@@ -105,6 +100,14 @@ class Walk:
                     for _ in self.reads(callee, frozenset()):
                         pass
                 self._run(frame, instr)
+
+    def _callees(self, frame: Frame) -> dict[int, list[Frame]]:
+        """What a frame calls as part of itself, by position."""
+        found: dict[int, list[Frame]] = {}
+        for pos, callee, how in self.project.extents.calls(frame):
+            if how not in NOT_TRACED:
+                found.setdefault(pos, []).append(callee)
+        return found
 
     def _run(self, frame: Frame, call: Instr) -> None:
         self.built |= {o for o in frame.vals[call[2]] or () if isinstance(o, (Inst, LibInst))}
@@ -126,7 +129,7 @@ class Walk:
 
 
 def early(project: ProjectView) -> frozenset[Obj]:
-    """What is run while objects are constructed, or at the top level of files, before anything calls a function."""
+    """What is run while objects are constructed, before anything calls their methods."""
 
     def find() -> frozenset[Obj]:
         walk = Walk(project)
@@ -168,7 +171,7 @@ def unbuilt(function: FunctionView, names: Iterable[str]) -> Iterator[tuple[Fram
         return
     built: frozenset[Obj] | None = None
     for frame in function.frames:
-        for place in Walk(function.project).reads(frame, asked):
+        for place in Walk(project).reads(frame, asked):
             built = before(function) if built is None else built
-            if not Walk(function.project, built).is_run(place[2]):
+            if not Walk(project, built).is_run(place[2]):
                 yield place

@@ -44,6 +44,7 @@ from hybridize.library.tensorflow.data_elements import (
     element_of,
     elements_of,
     first_axis_dropped,
+    leaves,
     structure,
 )
 from hybridize.library.tensorflow.data_sources import counted_range, from_generator, slices, tensors, zip_datasets
@@ -278,22 +279,16 @@ class _Arrived(LeafRule):
 
 
 def _has_run_time_dims(call: Call, element: Value) -> bool:
-    """Whether a tensor in a structure has a dim that is None; each part of it is looked at once, wherever it is."""
-    todo: list[Obj] = list(element)
-    seen: set[Obj] = set(todo)
-    while todo:
-        obj = todo.pop()
-        if isinstance(obj, Tensor) and arrived(obj.shape) != obj.shape:
-            return True
-        parts: list[Value] = []
+    """Whether a tensor in a structure has a dim that is None."""
+
+    def inside(obj: Obj) -> list[Value] | None:
         if isinstance(obj, Tup):
-            parts = list(obj.items)
-        elif isinstance(obj, Container):
-            parts = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
-        new = {held for part in parts for held in part} - seen
-        seen |= new
-        todo += new
-    return False
+            return list(obj.items)
+        if isinstance(obj, Container):
+            return [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
+        return None
+
+    return any(isinstance(obj, Tensor) and arrived(obj.shape) != obj.shape for obj in leaves(element, inside))
 
 
 def _numpy_iterator(call: Call) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -90,6 +91,21 @@ def _mapping(call: Call, obj: Container, leaf: LeafRule, depth: int, done: dict[
         rest = structure(call, engine.read(frame, obj.rest_cell()), leaf, depth + 1, done)
         engine.write(frame, made.rest_cell(), rest, call.pos)
     return made.value
+
+
+def leaves(value: Value, inside: Callable[[Obj], Iterable[Value] | None]) -> Iterator[Obj]:
+    """What is at the ends of a structure, each once wherever it is held; `inside` gives parts, None for an end."""
+    todo = list(value)
+    seen = set(todo)  # a structure may hold itself
+    while todo:
+        obj = todo.pop()
+        parts = inside(obj)
+        if parts is None:
+            yield obj
+            continue
+        new = {held for part in parts for held in part} - seen
+        seen |= new
+        todo += new
 
 
 class LeafRule:

@@ -11,6 +11,7 @@ from hybridize.domain.objects import (
     NONE_V,
     Container,
     LibInst,
+    Obj,
     Stream,
     Tup,
     Value,
@@ -32,6 +33,7 @@ from hybridize.library.tensorflow.data_elements import (
     dataset,
     elements_of,
     first_axis_dropped,
+    leaves,
     structure,
 )
 
@@ -96,22 +98,16 @@ def counted_range(call: Call) -> Value:
 
 def _rows(call: Call, value: Value) -> int | None:
     """How many rows the tensors of a structure have, if all that is known of them agrees."""
-    dims: set[Dim] = set()
-    todo = list(value)
-    seen = set(todo)  # what holds itself, or is held in many places, is looked at once
-    while todo:
-        obj = todo.pop()
+
+    def inside(obj: Obj) -> list[Value] | None:
         if isinstance(obj, Tup):
-            new = {o for item in obj.items for o in item} - seen
-        elif isinstance(obj, Container) and obj.kind == "dict":
-            new = {o for _, item in call.engine.items(call.frame, obj) for o in item} - seen
-        else:
-            new = set()
-        seen |= new
-        todo += new
-        if not isinstance(obj, Tup) and not (isinstance(obj, Container) and obj.kind == "dict"):
-            shape = type_of_value(call, obj.value, PYTHON_TF)[1]
-            dims.add(shape[0] if shape else DYNAMIC)
+            return list(obj.items)
+        if isinstance(obj, Container) and obj.kind == "dict":
+            return [item for _, item in call.engine.items(call.frame, obj)]
+        return None
+
+    shapes = [type_of_value(call, obj.value, PYTHON_TF)[1] for obj in leaves(value, inside)]
+    dims: set[Dim] = {shape[0] if shape else DYNAMIC for shape in shapes}
     (only,) = dims if len(dims) == 1 else (DYNAMIC,)
     return only if only >= 0 else None
 
