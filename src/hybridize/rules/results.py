@@ -119,6 +119,14 @@ def display(view: FrameView, slot: int) -> list[tuple[tuple[object, ...], int]]:
 
 def _is_member(view: FrameView, slot: int, depth: int = _MEMBER_DEPTH) -> bool:
     """Whether a slot holds `C.NAME` of an `enum.Enum` whose members are no numbers or strings, wherever it is read."""
+    known: dict[tuple[Frame, int, int], bool] = view.project.shared("members of enumerations", dict)
+    key = (view.frame, slot, depth)  # many paths of calls lead to the same place
+    if key not in known:
+        known[key] = _comes_from_member(view, slot, depth)
+    return known[key]
+
+
+def _comes_from_member(view: FrameView, slot: int, depth: int) -> bool:
     made = view.definition(slot)
     if made is None or not depth:
         return False
