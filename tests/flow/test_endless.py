@@ -172,6 +172,51 @@ def test_containers_that_hold_each_other_end(tmp_path: Path) -> None:
     assert all(f.facts.reached for f in report.functions if f.facts.qualname.startswith("use"))
 
 
+_NEST = """\
+import tensorflow as tf
+def nest(d):
+    for i in range(6):
+        d["k%d" % i] = [tf.ones(2), (tf.ones(3), [d]), {"x": (d, d), "y": [d, (d, [d])]}]
+        d["l%d" % i] = list(d.items())
+    return d
+names = nest({})
+parts = [names, (names, [names])]
+parts.append((parts, (parts, names), [parts]))
+class Net(tf.keras.Model):
+    def call(self, x, training=None):
+        return x
+net = Net()
+"""
+_GIVEN_A_NEST = (
+    "net(v, v)",
+    "net.fit(v, v)",
+    "net.predict(v)",
+    "net.evaluate(v)",
+    "net.train_on_batch(v, v)",
+    "tf.keras.Sequential(v)(v)",
+    "tf.keras.Model(inputs=v, outputs=v)(v)",
+    "tf.keras.layers.Concatenate()(v)",
+    "tf.keras.layers.LSTM(3)(v, initial_state=v)",
+    "tf.keras.optimizers.Adam().apply_gradients(zip(v, v))",
+    "tf.GradientTape().gradient(v, v)",
+    "tf.data.Dataset.from_generator(lambda: v, output_signature=v).padded_batch(2)",
+    "tf.map_fn(lambda x: v, v, fn_output_signature=v)",
+    "tf.io.parse_single_example('', v)",
+)
+
+
+@pytest.mark.parametrize("use", _GIVEN_A_NEST)
+def test_what_holds_itself_through_tuples_is_looked_at_once(
+    use: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures: list[str] = []
+    monkeypatch.setattr("hybridize.flow.world.World.note_failure", lambda _, message: failures.append(message))
+    (tmp_path / "main.py").write_text(f"{_NEST}def use(v):\n    {use}\n    return v\nuse(names)\nuse((parts, names))\n")
+    report = analyze([tmp_path], Config())
+    assert all(f.facts.reached for f in report.functions if f.facts.qualname == "use")
+    assert not failures
+
+
 def test_what_is_no_longer_followed_is_unknown_not_harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybridize.flow.contexts.ALLOWANCE", 20)
     monkeypatch.setattr("hybridize.flow.contexts.ALLOWANCE_BY_SLOT", 1)

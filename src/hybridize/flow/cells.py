@@ -59,7 +59,7 @@ class Cells(EngineApi):
         def enqueue(self, frame: Frame) -> None: ...
 
     def apply_rule(self, rule: Rule, call: Call) -> Value:
-        """Applies a model. A mistake in one costs its value, not the analysis; `world.failures` keeps it for tests."""
+        """Applies a model. A mistake in one costs its value, not the analysis; `world.note_failure` keeps it."""
         if self.rules_open >= MAX_RULES:
             return unknown("the result of library calls that nest without end").value
         self.rules_open += 1
@@ -68,7 +68,7 @@ class Cells(EngineApi):
         except ExhaustedError:
             raise
         except Exception as error:
-            self.world.failures.append(f"{call.name}: {type(error).__name__}: {error}")
+            self.world.note_failure(f"{call.name}: {type(error).__name__}: {error}")
             call.frame.effect("foreign_call", None, call.name, call.pos)
             return unknown(f"the result of `{call.name}`").value
         finally:

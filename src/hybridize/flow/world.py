@@ -56,6 +56,10 @@ class World:
         self._finished: dict[Code, Cell] = {}
         self._growth: dict[Cell, int] = {}
 
+    def note_failure(self, message: str) -> None:
+        """A model raised: its answer is lost, and the analysis goes on."""
+        self.failures.append(message)
+
     def site(self, what: object, frame: Frame, pos: int, tag: str) -> Any:
         """The name of an allocation: by site and frame while the site has few frames, then by site alone."""
         place = (what, frame.code, pos, tag, frame.turn)

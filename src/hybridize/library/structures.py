@@ -16,6 +16,14 @@ _DEEPEST: Final = 20
 _MOST_LEAVES: Final = 48
 
 
+def once(done: dict[Obj, Value], obj: Obj, make: Callable[[], Value], meanwhile: Value = BOTTOM) -> Value:
+    """What is made of an object: once wherever it is held, and `meanwhile` in what it holds of itself."""
+    if obj not in done:
+        done[obj] = meanwhile
+        done[obj] = make()
+    return done[obj]
+
+
 def map_structure(call: Call, value: Value, leaf: Callable[[Obj], Value], tag: str) -> Value:
     """A structure like `value` whose leaves are what `leaf` makes of its leaves."""
     return _Mapping(call, leaf, tag).value(value, 0)

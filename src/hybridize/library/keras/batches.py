@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -24,7 +25,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import BATCH, DENSE, Dim, arrived, at_run_time, blurred
 from hybridize.library.spec import Call
-from hybridize.library.structures import map_structure
+from hybridize.library.structures import map_structure, once
 
 #: Where the methods take the size of batches.
 _BATCH_SIZE: Final = {"fit": 2, "evaluate": 2, "predict": 1}
@@ -34,6 +35,10 @@ _STEPS: Final = ("steps_per_epoch", "steps", "validation_steps")
 
 def batch_of(call: Call, value: Value, part: str = "") -> Value:
     """A batch of what is given to `fit`: arrays are cut into batches, data sets give their elements."""
+    return _batch(call, value, part, {})
+
+
+def _batch(call: Call, value: Value, part: str, done: dict[Obj, Value]) -> Value:
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
@@ -45,12 +50,8 @@ def batch_of(call: Call, value: Value, part: str = "") -> Value:
         elif isinstance(obj, Inst):
             item = call.method(obj, "__getitem__", INT_V)
             result = join(result, _loaded(call, item) if item else tensor(DENSE).value)
-        elif isinstance(obj, Tup):
-            result = join(result, tup([batch_of(call, item, part) for item in obj.items], obj.kind, obj.names).value)
-        elif isinstance(obj, Container) and obj.kind == "dict":
-            result = join(result, _dict_batch(call, obj, part))
-        elif isinstance(obj, Container):
-            result = join(result, call.list_of(batch_of(call, call.elements(obj.value), part), obj.kind, "batch"))
+        elif isinstance(obj, (Tup, Container)):
+            result = join(result, once(done, obj, partial(_batch_of_structure, call, obj, part, done)))
         elif isinstance(obj, Lit):
             continue
         else:
@@ -58,16 +59,24 @@ def batch_of(call: Call, value: Value, part: str = "") -> Value:
     return result
 
 
-def _dict_batch(call: Call, obj: Container, part: str) -> Value:
+def _batch_of_structure(call: Call, obj: Tup | Container, part: str, done: dict[Obj, Value]) -> Value:
+    if isinstance(obj, Tup):
+        return tup([_batch(call, item, part, done) for item in obj.items], obj.kind, obj.names).value
+    if obj.kind == "dict":
+        return _dict_batch(call, obj, part, done)
+    return call.list_of(_batch(call, call.elements(obj.value), part, done), obj.kind, "batch")
+
+
+def _dict_batch(call: Call, obj: Container, part: str, done: dict[Obj, Value]) -> Value:
     """A batch of arrays by name."""
     made = call.new("dict", f"batch {part}{obj.site[1]}")
     if not call.engine.is_exact(call.frame, obj):
         call.engine.lose_exactness(made)
         held = frozenset(o for o in call.engine.values_of(call.frame, obj) if not isinstance(o, Container))
-        call.engine.write(call.frame, made.rest_cell(), batch_of(call, held, part), call.pos)
+        call.engine.write(call.frame, made.rest_cell(), _batch(call, held, part, done), call.pos)
     for key, cell in list(obj.fields.items()):
         held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
-        call.engine.write(call.frame, made.cell(key), batch_of(call, held, part), call.pos)
+        call.engine.write(call.frame, made.cell(key), _batch(call, held, part, done), call.pos)
     return made.value
 
 

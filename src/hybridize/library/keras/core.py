@@ -31,6 +31,7 @@ from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.drawn import keep_applied, note_applied, note_reapplied, run_applied
 from hybridize.library.keras.growth import add_layer, begin, doubtful
 from hybridize.library.keras.hooks import run_weight_hook
+from hybridize.library.keras.kinds import as_kind
 from hybridize.library.keras.modes import implied_training, outer_training, takes_training
 from hybridize.library.keras.settings import (
     cast_inputs,
@@ -127,8 +128,8 @@ def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
     mode = implied_training(call, method, args, symbolic=symbolic)
     kwargs = {**call.kwargs, "training": mode} if mode else call.kwargs
     if symbolic and isinstance(call.receiver, Inst):
-        named = {name: _as_kind(call, value, DENSE) for name, value in call.kwargs.items()}
-        note_applied(call, call.receiver, [_as_kind(call, value, DENSE) for value in args], named)
+        named = {name: as_kind(call, value, DENSE) for name, value in call.kwargs.items()}
+        note_applied(call, call.receiver, [as_kind(call, value, DENSE) for value in args], named)
     return call_inside(call, method, args, kwargs, call.rest)
 
 
@@ -148,14 +149,14 @@ def call_inside(
     engine, frame, pos = call.engine, call.frame, call.pos
     if not any(is_symbolic(call, value) for value in args):
         return engine.call_value(frame, pos, func, args, kwargs or {}, "keras", rest)
-    traced = [_as_kind(call, value, DENSE) for value in args]
-    return _as_kind(call, engine.call_value(frame, pos, func, traced, kwargs or {}, "keras", rest), SYMBOLIC)
+    traced = [as_kind(call, value, DENSE) for value in args]
+    return as_kind(call, engine.call_value(frame, pos, func, traced, kwargs or {}, "keras", rest), SYMBOLIC)
 
 
 def concrete(call: Call, value: Value) -> Value:
     """Symbolic outputs as the tensors that calling a functional model gives: as many examples as the input has."""
     kind = SYMBOLIC if any(is_symbolic(call, v) for v in call.args) else DENSE
-    return _as_kind(call, value, kind, batch_size(call, call.args[0] if call.args else BOTTOM))
+    return as_kind(call, value, kind, batch_size(call, call.args[0] if call.args else BOTTOM))
 
 
 def batch_size(call: Call, value: Value, depth: int = 0) -> Dim:
@@ -171,39 +172,6 @@ def batch_size(call: Call, value: Value, depth: int = 0) -> Dim:
         else:
             return DYNAMIC
     return found.pop() if len(found) == 1 else DYNAMIC
-
-
-def _as_kind(call: Call, value: Value, kind: str, batch: Dim = BATCH) -> Value:
-    """A structure with its dense and symbolic tensors as one or the other, and a number of examples."""
-    result = BOTTOM
-    for obj in value:
-        if isinstance(obj, Tensor):
-            changes = obj.kind in (DENSE, SYMBOLIC)
-            result = join(result, tensor(kind if changes else obj.kind, obj.dtype, _sized(obj.shape, batch)).value)
-        elif isinstance(obj, Tup):
-            result = join(result, tup([_as_kind(call, i, kind, batch) for i in obj.items], obj.kind, obj.names).value)
-        elif isinstance(obj, Container):
-            result = join(result, _container_as_kind(call, obj, kind, batch))
-        else:
-            result = join(result, obj.value)
-    return result
-
-
-def _sized(shape: Shape, batch: Dim) -> Shape:
-    return shape if shape is None or batch == BATCH else tuple(batch if d == BATCH else d for d in shape)
-
-
-def _container_as_kind(call: Call, obj: Container, kind: str, batch: Dim) -> Value:
-    """A list or dictionary of tensors by position and key, as far as these are known."""
-    if not call.engine.is_exact(call.frame, obj):
-        values = call.engine.values_of(call.frame, obj)
-        held = frozenset(o for o in values if not isinstance(o, Container))
-        return call.list_of(_as_kind(call, held, kind, batch), obj.kind, f"{kind} structure")
-    made = call.new(obj.kind, f"{kind} structure {obj.site[1]}")
-    for key, cell in list(obj.fields.items()):
-        held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
-        call.engine.write(call.frame, made.cell(key), _as_kind(call, held, kind, batch), call.pos)
-    return made.value
 
 
 def call_sequence(call: Call, obj: Inst | LibInst, args: list[Value]) -> Value:
@@ -270,11 +238,11 @@ def _build(call: Call) -> Value:
     traced = _placeholder(call, shape)
     if isinstance(obj, LibInst):
         if _holds(call, obj, "$layers"):
-            call_sequence(call, obj, [_as_kind(call, traced, SYMBOLIC)])
+            call_sequence(call, obj, [as_kind(call, traced, SYMBOLIC)])
         elif not _holds(call, obj, "$outputs"):
             call.engine.write(call.frame, obj.cell("$built"), traced, call.pos)
     elif "keras.Sequential" in call.engine.mro_names(obj):
-        call_sequence(call, obj, [_as_kind(call, traced, SYMBOLIC)])
+        call_sequence(call, obj, [as_kind(call, traced, SYMBOLIC)])
     elif "keras.Model" in call.engine.mro_names(obj):
         call.method(obj, "call", traced, how="keras")
     return NONE_V

@@ -35,7 +35,9 @@ from hybridize.library.defaults import keep_arguments
 from hybridize.library.index import known_package
 from hybridize.library.operands import INFER, Args, Impossible, Operand, Unsure, positions
 from hybridize.library.spec import Call, Rule
+from hybridize.library.structures import once
 from hybridize.program.ir import Block, Op
+from hybridize.records import dataclass
 
 REST: Final = "*"
 
@@ -325,51 +327,67 @@ _CAST: Final = (Tensor, Tup, Container)
 
 def cast_value(call: Call, value: Value, dtype: str | None, first: bool = True) -> Value:
     """A value after Keras' casting to a dtype."""
-    for obj in value:
-        if isinstance(obj, _CAST):
-            break
-    else:
-        return value
-    result = BOTTOM
-    for obj in value:
+    return _Casting(call, dtype, first, {}).value(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Casting:
+    """The casting of one argument; what it holds in many places is cast once."""
+
+    call: Call
+    dtype: str | None
+    first: bool
+    done: dict[Obj, Value]
+
+    def value(self, value: Value) -> Value:
+        for obj in value:
+            if isinstance(obj, _CAST):
+                break
+        else:
+            return value
+        result = BOTTOM
+        for obj in value:
+            result = join(result, self._object(obj))
+        return result
+
+    def _object(self, obj: Obj) -> Value:
         if isinstance(obj, Tensor):
             found = obj.dtype
-            if is_float(found) and found != dtype:
-                found = dtype if first else None
+            if is_float(found) and found != self.dtype:
+                found = self.dtype if self.first else None
             kind = DENSE if obj.kind == NDARRAY or (obj.kind == VARIABLE and found != obj.dtype) else obj.kind
             same = kind == obj.kind and found == obj.dtype
-            result = join(result, obj.value if same else tensor(kind, found, obj.shape).value)
-        elif isinstance(obj, Tup) and obj.kind == "tuple":
-            items = [cast_value(call, item, dtype, first) for item in obj.items]
-            result = join(result, tup(items, obj.kind, obj.names).value)
-        elif isinstance(obj, Container) and obj.kind in ("list", "dict"):
-            result = join(result, _cast_container(call, obj, dtype, first))
-        else:
-            result = join(result, obj.value)
-    return result
-
-
-def _cast_container(call: Call, obj: Container, dtype: str | None, first: bool) -> Value:
-    """A list or dictionary after casting: itself where nothing changes, else a new one."""
-    engine, frame = call.engine, call.frame
-    cells: dict[Any, Value] = dict(engine.items(frame, obj))
-    if obj.rest is not None:
-        cells[REST] = engine.read(frame, obj.rest)
-    cast: dict[Any, Value] = {}
-    changed = False
-    for key, value in cells.items():
-        if not _holds_container(value):
-            new = cast[key] = cast_value(call, value, dtype, first)
-            changed = changed or (new is not value and new != value)
-    if not changed:
+            return obj.value if same else tensor(kind, found, obj.shape).value
+        if isinstance(obj, Tup) and obj.kind == "tuple":
+            return once(self.done, obj, lambda: self._tuple(obj), obj.value)
+        if isinstance(obj, Container) and obj.kind in ("list", "dict"):
+            return once(self.done, obj, lambda: self._container(obj), obj.value)
         return obj.value
-    made = engine.container(frame, call.pos, obj.kind, f"cast {obj.site[1]}")
-    if not engine.is_exact(frame, obj):
-        engine.lose_exactness(made)
-    for key, value in cells.items():
-        target = made.rest_cell() if key == REST else made.cell(key)
-        engine.write(frame, target, cast.get(key, value), call.pos)
-    return made.value
+
+    def _tuple(self, obj: Tup) -> Value:
+        return tup([self.value(item) for item in obj.items], obj.kind, obj.names).value
+
+    def _container(self, obj: Container) -> Value:
+        """A list or dictionary after casting: itself where nothing changes, else a new one."""
+        engine, frame = self.call.engine, self.call.frame
+        cells: dict[Any, Value] = dict(engine.items(frame, obj))
+        if obj.rest is not None:
+            cells[REST] = engine.read(frame, obj.rest)
+        cast: dict[Any, Value] = {}
+        changed = False
+        for key, value in cells.items():
+            if not _holds_container(value):
+                new = cast[key] = self.value(value)
+                changed = changed or (new is not value and new != value)
+        if not changed:
+            return obj.value
+        made = engine.container(frame, self.call.pos, obj.kind, f"cast {obj.site[1]}")
+        if not engine.is_exact(frame, obj):
+            engine.lose_exactness(made)
+        for key, value in cells.items():
+            target = made.rest_cell() if key == REST else made.cell(key)
+            engine.write(frame, target, cast.get(key, value), self.call.pos)
+        return made.value
 
 
 def _holds_container(value: Value) -> bool:

@@ -226,21 +226,22 @@ def inside(model: LibInst) -> Iterator[tuple[LibInst, float]]:
     for name in ("$layers", "layer", "forward_layer", "backward_layer"):
         cell = model.fields.get(name)
         for obj in cell.value if cell is not None else ():
-            yield from _held(obj, 1.0)
+            yield from _held(obj, 1.0, set())
 
 
 #: So often a layer counts of which several are made at one place, in a list whose length is not known.
 _SEVERAL: Final = 3.0
 
 
-def _held(obj: Obj, share: float) -> Iterator[tuple[LibInst, float]]:
+def _held(obj: Obj, share: float, seen: set[Obj]) -> Iterator[tuple[LibInst, float]]:
     if isinstance(obj, LibInst):
         yield obj, share
-    elif isinstance(obj, (Container, Tup)):
+    elif isinstance(obj, (Container, Tup)) and obj not in seen:  # a list may hold itself
+        seen.add(obj)
         parts: list[Value] = list(obj.items) if isinstance(obj, Tup) else [c.value for c in obj.fields.values()]
         for part in parts:
             for each in part:
-                yield from _held(each, share / max(len(part), 1))
+                yield from _held(each, share / max(len(part), 1), seen)
         rest = obj.rest.value if isinstance(obj, Container) and obj.rest is not None else ()
         for each in rest:
-            yield from _held(each, share * _SEVERAL)
+            yield from _held(each, share * _SEVERAL, seen)

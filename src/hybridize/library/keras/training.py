@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from hybridize.domain.lattice import join
@@ -13,6 +14,7 @@ from hybridize.domain.objects import (
     Inst,
     LibInst,
     Lit,
+    Obj,
     Stream,
     Tensor,
     Tup,
@@ -36,6 +38,7 @@ from hybridize.library.keras.core import batch_size, call_layer, call_library_mo
 from hybridize.library.keras.losses import seen_dtype
 from hybridize.library.keras.modes import takes_training
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.structures import once
 
 _SCALAR: Final = tensor(DENSE, "float32", ()).value
 
@@ -86,7 +89,7 @@ def _step(step: str, *, training: bool) -> Rule:
         if training:
             _validate(call, obj, how)
         if step == "predict_step":
-            return _as_arrays(call, predicted, batch_size(call, x))
+            return _as_arrays(call, predicted, batch_size(call, x), {})
         return _history(call) if training else _evaluated(call)
 
     return rule
@@ -104,8 +107,8 @@ def _validate(call: Call, obj: Inst | LibInst, how: str) -> None:
         _default_step(call, data, False, how)
 
 
-def _as_arrays(call: Call, value: Value, examples: Dim) -> Value:
-    """What `predict` gives: the results of all batches, one after the other, as arrays."""
+def _as_arrays(call: Call, value: Value, examples: Dim, done: dict[Obj, Value]) -> Value:
+    """What `predict` gives: the results of all batches, one after the other, as arrays; `done` are its structures."""
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Tensor):
@@ -113,11 +116,8 @@ def _as_arrays(call: Call, value: Value, examples: Dim) -> Value:
             if shape:
                 shape = (_rows_of_all(call, shape[0], examples), *shape[1:])
             result = join(result, tensor(NDARRAY, obj.dtype, shape).value)
-        elif isinstance(obj, Tup):
-            items = [_as_arrays(call, item, examples) for item in obj.items]
-            result = join(result, tup(items, obj.kind, obj.names).value)
-        elif isinstance(obj, Container):
-            result = join(result, _arrays_of(call, obj, examples))
+        elif isinstance(obj, (Tup, Container)):
+            result = join(result, once(done, obj, partial(_arrays_of, call, obj, examples, done)))
         else:
             result = join(result, tensor(NDARRAY).value)
     return result or tensor(NDARRAY).value
@@ -132,16 +132,19 @@ def _rows_of_all(call: Call, rows: Dim, examples: Dim) -> Dim:
     return rows * (examples // size) if rows >= 0 and size > 0 else UNRESOLVED
 
 
-def _arrays_of(call: Call, obj: Container, examples: Dim) -> Value:
+def _arrays_of(call: Call, obj: Tup | Container, examples: Dim, done: dict[Obj, Value]) -> Value:
+    if isinstance(obj, Tup):
+        items = [_as_arrays(call, item, examples, done) for item in obj.items]
+        return tup(items, obj.kind, obj.names).value
     made = call.new(obj.kind, "predicted")
     if not call.engine.is_exact(call.frame, obj):
         call.engine.lose_exactness(made)
         held = frozenset(o for o in call.engine.values_of(call.frame, obj) if not isinstance(o, Container))
-        values = _as_arrays(call, held, examples)
+        values = _as_arrays(call, held, examples, done)
         call.engine.write(call.frame, made.rest_cell(), values, call.pos)
     for key, cell in list(obj.fields.items()):
         held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
-        array = _as_arrays(call, held, examples)
+        array = _as_arrays(call, held, examples, done)
         call.engine.write(call.frame, made.cell(key), array, call.pos)
     return made.value
 
