@@ -132,6 +132,10 @@ class Versions:
             return major == 2
         return self.newest >= _KERAS_3 if major == 3 else self.oldest < _KERAS_3
 
+    def needs_keras(self, major: int) -> bool:
+        """Whether the project runs on this major version of Keras alone."""
+        return self.may_have_keras(major) and not self.may_have_keras(5 - major)
+
     @property
     def binds(self) -> bool:
         """Whether a file or option says what the project runs on: not a text for people, nor a guess."""

@@ -39,7 +39,8 @@ def scan(project: ProjectView) -> Iterator[Hit]:
                             on.setdefault(path, []).append((frame, instr[-1], obj.name))
     for path, places in on.items():
         for frame, pos, name in places if path not in off else ():
-            level = Level.INFO if _is_asked_for(frame, pos) else None
+            asked = project.roles.is_test(path) or _is_asked_for(frame, pos)
+            level = Level.INFO if asked else None
             yield Hit(pos, f"`{name}` runs every hybrid function eagerly", path=path, level=level)
 
 

@@ -1,0 +1,75 @@
+"""How loudly hits are told of functions that are hybrid already: what a person can act on, as errors and warnings.
+
+A hit keeps a function eager wherever it may be right. Of a function that somebody has decorated, and has run since, it
+is told as an error or a warning only where nothing speaks against it; the rest is information.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import NONE, Tensor
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr, Op
+from hybridize.records import replace
+from hybridize.rules.model import Level, RuleHit
+from hybridize.rules.views import FunctionView
+
+#: What a value is read from that other code has put there: what differs there differs by object or call, not by branch.
+_READ: Final = frozenset({Op.ATTR, Op.ITEM, Op.GLOBAL, Op.CELL, Op.CALL})
+_SAME: Final = frozenset({Op.COPY, Op.REFINE})
+#: Where the operands of an instruction are that Python or TensorFlow looks at.
+_OPERANDS: Final = {
+    Op.IF: (2,),
+    Op.ASSERT: (2,),
+    Op.ATTR: (2,),
+    Op.ITER: (2,),
+    Op.ITEM: (2, 3),
+    Op.UNARY: (3,),
+    Op.BINARY: (3, 4),
+    Op.INPLACE: (3, 4),
+    Op.COMPARE: (3, 4),
+}
+
+
+def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
+    """The hits on a function; where it is hybrid, as information what is in doubt, and what a test does on purpose."""
+    if not function.is_hybrid:
+        return hits
+    tests = function.project.roles.is_test(function.code.path)
+    return [replace(hit, level=Level.INFO) if tests or not hit.sure else hit for hit in hits]
+
+
+def is_merged(frame: Frame, instr: Instr) -> bool:
+    """Whether an operand is a tensor in some calls or objects that were taken together, and none in others.
+
+    None counts as nothing: code that asks for it first is left with the tensor.
+    """
+    for slot in _operands(frame, instr):
+        value = frame.vals[slot] or ()
+        tensors = [o for o in value if isinstance(o, Tensor)]
+        if tensors and any(o is not NONE and not isinstance(o, Tensor) for o in value) and _is_read(frame, slot):
+            return True
+    return False
+
+
+def _operands(frame: Frame, instr: Instr) -> Iterator[int]:
+    if instr[0] != Op.CALL:
+        yield from (instr[place] for place in _OPERANDS.get(instr[0], ()))
+        return
+    yield from (slot for slot, _ in instr[3])
+    yield from (slot for _, slot in instr[4])
+    method = index_of(frame.code).definitions.get(instr[2])
+    if method is not None and method[0] == Op.ATTR:
+        yield method[2]
+
+
+def _is_read(frame: Frame, slot: int) -> bool:
+    """Whether a slot holds a parameter, or what was read from somewhere: no choice between branches."""
+    known = index_of(frame.code).definitions
+    made = known.get(slot)
+    while made is not None and made[0] in _SAME:
+        made = known.get(made[2])
+    return made is None or made[0] in _READ
