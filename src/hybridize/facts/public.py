@@ -10,7 +10,7 @@ from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
 
 #: What runs when an object is made, and when Keras first calls a layer: it is still being set up.
-_SETTING_UP: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__", "build"})
+SETTING_UP: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__", "build"})
 
 
 class Public:
@@ -50,7 +50,7 @@ class Strangers:
         """
         if code.kind in ("module", "class") or self._roles.is_test(code.path):
             return False
-        if within and code.name in _SETTING_UP:
+        if within and code.name in SETTING_UP:
             return shared
         callers = {
             caller.code

@@ -9,10 +9,11 @@ from hybridize.domain.objects import Cell, Container
 from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule
+from hybridize.rules.doubts import doubtful
+from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.parts import Part
 from hybridize.rules.reads import scan
-from hybridize.rules.staleness import counts, extent_of, stale
+from hybridize.rules.staleness import OPEN, RUNS, TESTS, counts, extent_of, stale
 from hybridize.rules.views import ProjectView
 from hybridize.rules.writes import (
     Place,
@@ -20,6 +21,8 @@ from hybridize.rules.writes import (
 )
 
 _SHOWN: Final = 3
+#: What a run shows is an error; what only callers that nobody sees can do, may happen.
+_LEVELS: Final = {RUNS: None, TESTS: Level.INFO, OPEN: Level.WARNING}
 
 
 def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
@@ -30,12 +33,14 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
     for doubt, places in zip(doubts, changed, strict=True):
         found: dict[Hit, Confirmed] = {}
         extent = extent_of(doubt.function) if places else 0
+        unlikely = doubtful(doubt.function, places) if places and doubt.function.is_hybrid else ()
         for hit in doubt.hits:
             if hit.subject in places:
                 writers = [at for at in known.at(_place(hit)) if counts(project, extent, at[0], _place(hit))]
                 shown = sorted({(frame.code.path, position >> 16) for frame, position in writers})
                 evidence = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])
-                found[hit] = Confirmed(evidence, places[_place(hit)])
+                level = Level.INFO if hit.subject in unlikely else _LEVELS[places[_place(hit)].seen]
+                found[hit] = Confirmed(evidence, places[_place(hit)].unless, level)
         answers.append(found)
     return answers
 
