@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Func
+from hybridize.domain.objects import Bound, Func, Inst
 from hybridize.facts.guards import is_applied
 from hybridize.flow.frames import Frame
 from hybridize.library.builtin_names import BUILTINS
@@ -184,6 +184,8 @@ def _is_direct(view: FrameView, call: Instr, callee: Frame) -> bool:
         func = obj.func if isinstance(obj, Bound) else obj
         if isinstance(func, Func) and func.code is callee.code:
             return True
+        if isinstance(obj, Inst) and callee.code.name == "__call__" and callee.code.parent is not None:
+            return True  # an object of the project, whatever else the call may run in other contexts
     return False
 
 

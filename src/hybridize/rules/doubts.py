@@ -18,13 +18,15 @@ from hybridize.program.ir import Code
 from hybridize.rules.order import Sites
 from hybridize.rules.parts import Part
 from hybridize.rules.reads import scan
-from hybridize.rules.staleness import TESTS, Stale, counts, extent_of
+from hybridize.rules.staleness import OPEN, TESTS, Stale, counts, extent_of
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 from hybridize.rules.within import Within
 from hybridize.rules.writes import ENVIRONMENT, FILES, Place, name_of, writes_of
 
 #: What other processes and people change as well: that the program writes somewhere to a file says nothing of this one.
 _OUTSIDE: Final = (ENVIRONMENT, FILES)
+#: Who writes so many fields of an object is no setter of one.
+_MANY: Final = 4
 
 
 def doubtful(function: FunctionView, places: Mapping[Place, Stale]) -> set[Place]:
@@ -33,7 +35,11 @@ def doubtful(function: FunctionView, places: Mapping[Place, Stale]) -> set[Place
     return {
         place
         for place, found in places.items()
-        if found.unless or found.seen == TESTS or place not in before or _is_doubtful(project, function, place)
+        if found.unless
+        or found.seen == TESTS
+        or place not in before
+        or _is_doubtful(project, function, place)
+        or (found.seen == OPEN and _fills_object(project, place))
     }
 
 
@@ -80,6 +86,19 @@ def _sets_up(project: ProjectView, code: Code, within: frozenset[Code] = frozens
     )
 
 
+def _fills_object(project: ProjectView, place: Place) -> bool:
+    """Whether all that writes a field writes many of the object at once: it loads, fits or resets it as a whole."""
+    owner = writes_of(project).owners.get(place)
+    if not isinstance(owner, Heap):
+        return False
+    filled: dict[Code, set[Cell]] = {}
+    for cell in owner.fields.values():
+        for frame, _ in writes_of(project).every.get(cell, ()):
+            filled.setdefault(frame.code, set()).add(cell)
+    writers = {frame.code for frame, _ in writes_of(project).at(place)}
+    return bool(writers) and all(len(filled.get(code, ())) >= _MANY for code in writers)
+
+
 # What the call itself has written ----------------------------------------------------------------------------------
 
 
@@ -108,7 +127,5 @@ def _reads_of(project: ProjectView, frame: Frame) -> Mapping[tuple[Place, int], 
     known: dict[Frame, dict[tuple[Place, int], None]] = project.shared("state reads", dict)
     if frame not in known:
         hits = scan(FrameView(project, frame)) if frame.code.kind not in ("module", "class") else ()
-        known[frame] = {
-            (hit.subject, hit.position): None for hit in hits if isinstance(hit.subject, (Cell, Container))
-        }
+        known[frame] = {(hit.subject, hit.position): None for hit in hits if isinstance(hit.subject, (Cell, Container))}
     return known[frame]

@@ -14,11 +14,13 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
-from hybridize.rules.model import Level, RuleHit
+from hybridize.rules.model import Level, Outcome, RuleHit
 from hybridize.rules.views import FunctionView
 
 #: What a value is read from that other code has put there: what differs there differs by object or call, not by branch.
 _READ: Final = frozenset({Op.ATTR, Op.ITEM, Op.GLOBAL, Op.CELL, Op.CALL})
+#: What raises wherever it stands: methods that only eager tensors have, functions that work only eagerly.
+_PLAIN: Final = frozenset({"HY301", "HY302", "HY303"})
 _SAME: Final = frozenset({Op.COPY, Op.REFINE})
 #: Where the operands of an instruction are that Python or TensorFlow looks at.
 _OPERANDS: Final = {
@@ -39,7 +41,20 @@ def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
     if not function.is_hybrid:
         return hits
     tests = function.project.roles.is_test(function.code.path)
-    return [replace(hit, level=Level.INFO) if tests or not hit.sure else hit for hit in hits]
+    return [replace(hit, level=Level.INFO) if tests or _is_doubtful(function, hit) else hit for hit in hits]
+
+
+def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
+    """Whether a hit is none to act on before it is looked at.
+
+    What raises whenever the function is traced has been seen by whoever called it once: that the analysis mistakes what
+    a function far from there gets is more likely, but for the rules that ask for nothing that calls could mix up.
+    """
+    if not hit.sure:
+        return True
+    code = function.code
+    here = hit.path == code.path and code.line <= hit.line <= code.end_line
+    return hit.outcome is Outcome.RAISES and not here and hit.rule.code not in _PLAIN
 
 
 def is_merged(frame: Frame, instr: Instr) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Bound, Func, Inst, LibInst, Unknown, Value
+from hybridize.domain.objects import Bound, Func, Heap, Inst, LibInst, Unknown, Value
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
@@ -16,6 +16,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
 from hybridize.rules.effects import hit, is_change, leaked, reasons
+from hybridize.rules.leaks import stays_inside
 from hybridize.rules.model import Blocks, Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
@@ -24,18 +25,27 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Tensors that go into a field, a global, a captured variable or an outer container."""
     for frame, reason in reasons(function):
         if is_change(reason) and argument_name(frame, reason) is None and leaked(function, reason):
-            if _is_mixed(function, reason) or _is_assigned(reason):
+            mixed = _is_mixed(reason)
+            if (mixed and not function.project.solution.world.is_small) or _is_assigned(reason):
                 continue
-            # What fills a cache may have run before, outside of any graph.
-            level = Level.WARNING if guarded(reason.frame, reason.effect.position) else None
-            found = hit(reason, level, f"stores a tensor that outlives the call: {hit(reason).message}")
-            yield replace(found, evidence=(*found.evidence, *_made(reason)))
+            found = hit(
+                reason, _level(function, reason), f"stores a tensor that outlives the call: {hit(reason).message}"
+            )
+            # Of an object that nobody knows the attribute may be a property, as an optimizer's `learning_rate` is.
+            known = reason.effect.kind != "attribute" or isinstance(reason.effect.target, Heap)
+            yield replace(found, evidence=(*found.evidence, *_made(reason)), sure=found.sure and known and not mixed)
 
 
-def _is_mixed(function: FunctionView, reason: Reason) -> bool:
+def _level(function: FunctionView, reason: Reason) -> Level | None:
+    """How loudly it is told: what nothing outside of the trace reads does no harm yet."""
+    if function.is_hybrid and stays_inside(function, reason.frame, reason.effect.position):
+        return Level.INFO
+    # What fills a cache may have run before, outside of any graph.
+    return Level.WARNING if guarded(reason.frame, reason.effect.position) else None
+
+
+def _is_mixed(reason: Reason) -> bool:
     """Whether only some of the calls that were taken together store a tensor: it may be none of this function's."""
-    if function.project.solution.world.is_small:
-        return False
     values = [reason.frame.vals[slot] or frozenset() for slot in stored(reason.frame, reason.effect.position)]
     return any(isinstance(o, (Inst, LibInst, Unknown)) for value in values for o in value)
 

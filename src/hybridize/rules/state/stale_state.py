@@ -34,8 +34,10 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
         found: dict[Hit, Confirmed] = {}
         extent = extent_of(doubt.function) if places else 0
         unlikely = doubtful(doubt.function, places) if places and doubt.function.is_hybrid else ()
+        said: set[object] = set()
         for hit in doubt.hits:
-            if hit.subject in places:
+            if hit.subject in places and not (doubt.function.is_hybrid and hit.subject in said):
+                said.add(hit.subject)  # of a hybrid function each cause is told once, at the nearest read
                 writers = [at for at in known.at(_place(hit)) if counts(project, extent, at[0], _place(hit))]
                 shown = sorted({(frame.code.path, position >> 16) for frame, position in writers})
                 evidence = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])
