@@ -152,7 +152,7 @@ def finding(hit: RuleHit, function: str | None) -> Finding:
         code=hit.rule.code,
         name=hit.rule.name,
         severity=Severity(hit.level.value),
-        message=hit.message,
+        message=f"{hit.message}: {hit.rule.act}" if hit.rule.act else hit.message,
         path=hit.path,
         line=hit.line,
         column=hit.column,

@@ -172,6 +172,7 @@ class Rule:
     function that is decorated. What blocks nothing has nothing to say of eager functions: its `root` is not asked.
     `opens` says that its hits are about arguments of unknown kind: they count where nobody is seen to pass what a hit
     needs, and only against the conversion of eager functions.
+    `act` says of a function that is hybrid already what to do: a part of a sentence, which findings add to the message.
     `bare` says that functions without a tensor parameter are asked too, which have no other cause to be told.
     """
 
@@ -196,6 +197,7 @@ class Rule:
     bad: tuple[Example, ...] = ()
     good: tuple[Example, ...] = ()
     reference: str = ""
+    act: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,7 @@ RULE = Rule(
     category=Category.DEBUGGABILITY,
     outcome=Outcome.SLOWS,
     summary="`run_functions_eagerly(True)` is left in the program: no function runs as a graph.",
+    act="remove it, or switch it off again where the debugging ends",
     details="""The switch is meant for debugging. It makes every `tf.function` of the process run line by line,
 so all that graphs gain is lost, and nothing says so. Remove it, or switch it off again when the debugging is
 done.""",

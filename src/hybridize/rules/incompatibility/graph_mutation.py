@@ -131,6 +131,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.DIFFERS,
     summary="Changes a list, dict or set in a branch or loop of the graph.",
+    act="tracing runs it once, not in each turn; use a `tf.TensorArray`, or return the value",
     details="""Tracing runs both branches of a condition on a symbolic tensor, and the body of a loop of the
 graph once. An `append` there happens in Python while tracing: a list under an `if` gets its element whatever
 the condition, and one in a loop gets a single tensor that cannot be used outside. Use `tf.TensorArray` in

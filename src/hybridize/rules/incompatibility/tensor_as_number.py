@@ -221,6 +221,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Python needs the value of a tensor, as a truth or an index.",
+    act="keep it a tensor (`tf.gather`, `tf.cond`, `tf.range`), or pass a Python number",
     details="""`bool(t)`, an index into a list, a tuple, a string, a dict or an array, and a repeat count all need a
 value, and a symbolic tensor has none. `int(t)` and `float(t)` do not help: AutoGraph turns them into
 operations, so that their results are symbolic as well, and have neither a hash nor a number's methods.

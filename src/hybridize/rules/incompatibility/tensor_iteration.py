@@ -116,6 +116,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Python goes through a tensor's elements outside of a `for` statement.",
+    act="use a `for` statement over the tensor, `tf.unstack` or `tf.map_fn`",
     details="""AutoGraph turns `for` statements over tensors into loops of the graph, and nothing else: unpacking
 (`h, w = tf.shape(x)`), `list(t)`, `sum(t)`, a star, `map` and `reversed` raise on a symbolic tensor. Use
 `tf.unstack`, `tf.reduce_sum`, `tf.map_fn`, `tf.reverse`; unpack `x.shape` where the shape is static. `list(dataset)`

@@ -163,6 +163,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="A condition or loop depends on a tensor where AutoGraph does not convert the code.",
+    act="use `tf.cond` or `tf.where`, or call the code from a function that AutoGraph converts",
     details="""AutoGraph turns `if`, `while` and `for` on tensors into graph operations, in the traced function
 and in what it calls. It gives up whole functions (those with `match`, `else` on a loop, `yield`, `async`, and
 since TensorFlow 2.16 `:=`), says so in a warning only, and runs them as plain Python, with all that they call.

@@ -98,6 +98,7 @@ RULE = Rule(
     category=Category.STATE,
     outcome=Outcome.DIFFERS,
     summary="Stores a tensor outside of the function: what stays there is a symbol of the graph.",
+    act="what stays there is a symbolic tensor, of no use after the call; return it, or keep it in a `tf.Variable`",
     details="""While a function is traced its tensors are symbols without a value. Stored in a field, a global or an
 outer list they outlive the trace: later calls do not update them, and whoever uses one gets an error or an
 old value. Return the tensor, or keep it in a `tf.Variable`.""",

@@ -93,6 +93,7 @@ RULE = Rule(
     category=Category.STATE,
     outcome=Outcome.DIFFERS,
     summary="Reads Python state that the program changes between calls: the graph keeps its first value.",
+    act="the graph keeps what it was when it was traced; pass it as a tensor, or `assign` it to a `tf.Variable`",
     details="""A field, a global, a captured variable or what is in a list or dictionary becomes a constant of the
 graph when the function is traced; so do the list of a model's `trainable_variables`, the settings of a layer that is
 called (`dense.activation`, `bn.momentum`) and the layers of a `Sequential`. Where the program writes it between two

@@ -185,6 +185,7 @@ RULE = Rule(
     category=Category.TENSORFLOW,
     outcome=Outcome.DIFFERS,
     summary="Traced while Keras 3 builds the model around it: its weights get no gradients, silently.",
+    act="build the layers in `build`, or call the model once before it is trained",
     details="""A Keras 3 model without a `build` of its own is built at its first call, by tracing `call` on
 placeholders in a graph that is thrown away. A hybrid function in there is traced against the variables of that
 throw-away graph, and keeps them: every gradient through it is None, at the first call and ever after. With
