@@ -118,7 +118,14 @@ for i in range(9):
 
 
 def test_what_only_tests_change_is_no_evidence(tmp_path: Path) -> None:
-    test = "from main import m\nimport tensorflow as tf\ndef test_it():\n    m.step(tf.ones(3))\n    m.rate = 5.0\n    m.step(tf.ones(3))\n"
+    test = """\
+import tensorflow as tf
+from main import m
+def test_it():
+    m.step(tf.ones(3))
+    m.rate = 5.0
+    m.step(tf.ones(3))
+"""
     source = RATE.replace("    def decay(self):\n        self.rate = self.rate / 2.0\n", "") + "m.step(tf.ones(3))\n"
     assert set(told(tmp_path, source, "HY602", test_it_dot_py=test)) <= {"info"}
 

@@ -63,7 +63,10 @@ def _is_variable(place: Cell, owner: Heap) -> bool:
     value = [o for o in place.value if isinstance(o, Tensor)]
     if len(place.value) == len(value) == 1 and value[0].kind == VARIABLE:
         return True
-    return isinstance(owner, LibInst) and registry.is_assigned(owner.cls, str(name_of(place, owner)))
+    # The older optimizers keep numbers in variables, too, from their first step on.
+    return isinstance(owner, LibInst) and registry.is_assigned(
+        owner.cls.replace(".legacy.", "."), str(name_of(place, owner))
+    )
 
 
 def _made_anew(project: ProjectView, function: FunctionView, writers: Iterable[Frame]) -> bool:

@@ -247,7 +247,8 @@ class _Makers:
         if parent is not None and parent.kind not in ("module", "class"):
             self.nested[parent] = self.nested.get(parent, 0) | question.asked
         for instr in index_of(parent).of(Op.FUNC) if parent is not None and parent.kind != "class" else ():
-            if instr[2] is function.code:  # a loop makes it anew in each turn
+            # A loop makes it anew in each turn; another one of its name takes its place, and may be called as it was.
+            if instr[2] is function.code or (function.is_hybrid and instr[2].name == function.code.name):
                 row = self.sites.setdefault(parent, {})
                 row[instr[-1]] = row.get(instr[-1], 0) | question.asked
 
