@@ -46,8 +46,8 @@ def doubtful(function: FunctionView, places: Mapping[Place, Stale]) -> set[Place
 def _is_doubtful(project: ProjectView, function: FunctionView, place: Place) -> bool:
     owner = writes_of(project).owners.get(place)
     whole = place.whole if isinstance(place, Part) else place
-    if whole in _OUTSIDE:
-        return True
+    if whole in _OUTSIDE or isinstance(place, Container):
+        return True  # containers of many calls and objects are taken together: which of them changes is not known
     if isinstance(owner, Heap) and isinstance(place, Cell) and (place is owner.rest or _is_variable(place, owner)):
         return True
     extent = extent_of(function)

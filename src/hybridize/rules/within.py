@@ -18,7 +18,7 @@ Touched = Mapping[Frame, Mapping[int, int]]
 
 _WRITERS: Final = frozenset({Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR, Op.SET_ITEM, Op.CALL})
 #: Ways of being called after which nobody knows whether the callee has run.
-_PERHAPS: Final = frozenset({"graph", "host", "callback", "protocol"})
+_PERHAPS: Final = frozenset({"graph", "host", "callback"})
 _NOTHING: Final = (0, 0)
 #: What is written where control does not get to: everything.
 _NOWHERE: Final = -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Bound, Func, Heap, Inst, LibInst, Unknown, Value
+from hybridize.domain.objects import Bound, Container, Func, Heap, Inst, LibInst, Tensor, Unknown, Value
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
@@ -31,9 +31,25 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             found = hit(
                 reason, _level(function, reason), f"stores a tensor that outlives the call: {hit(reason).message}"
             )
-            # Of an object that nobody knows the attribute may be a property, as an optimizer's `learning_rate` is.
-            known = reason.effect.kind != "attribute" or isinstance(reason.effect.target, Heap)
-            yield replace(found, evidence=(*found.evidence, *_made(reason)), sure=found.sure and known and not mixed)
+            sure = found.sure and not mixed and _is_known(reason)
+            yield replace(found, evidence=(*found.evidence, *_made(reason)), sure=sure)
+
+
+def _is_known(reason: Reason) -> bool:
+    """Whether the place is known: an attribute of an unknown object may be a property, an array takes no tensor.
+
+    Of a dictionary that makes entries when they are read, what stands beside the read is not what is put away.
+    """
+    target, frame = reason.effect.target, reason.frame
+    if not isinstance(target, Container):
+        return isinstance(target, Heap) or (reason.effect.kind != "attribute" and not isinstance(target, Tensor))
+    for instr in index_of(frame.code).at(reason.effect.position):
+        if instr[0] in (Op.SET_ITEM, Op.APPEND, Op.PUT) and target in (frame.vals[instr[2]] or ()):
+            return True
+        method = definitions(frame.code).get(instr[2]) if instr[0] == Op.CALL else None
+        if method is not None and method[0] == Op.ATTR and target in (frame.vals[method[2]] or ()):
+            return True
+    return False
 
 
 def _level(function: FunctionView, reason: Reason) -> Level | None:
