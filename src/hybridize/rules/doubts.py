@@ -14,7 +14,8 @@ from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
-from hybridize.program.ir import Code
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
 from hybridize.rules.order import Sites
 from hybridize.rules.parts import Part
 from hybridize.rules.reads import scan
@@ -52,10 +53,17 @@ def _is_doubtful(project: ProjectView, function: FunctionView, place: Place) -> 
         return True
     extent = extent_of(function)
     writers = [frame for frame, _ in writes_of(project).at(place) if counts(project, extent, frame, place)]
-    known = [frame for frame in writers if not project.roles.is_test(frame.code.path)]
+    known = [f for f in writers if not project.roles.is_test(f.code.path) and _names(f, place, owner)]
     if not known:
         return True
     return _made_anew(project, function, known) or all(_sets_up(project, frame.code) for frame in known)
+
+
+def _names(writer: Frame, place: Place, owner: Heap | None) -> bool:
+    """Whether who writes a field names it: an array that is changed in place may be another one of its kind."""
+    name = name_of(place, owner) if isinstance(place, Cell) and owner is not None else None
+    index = index_of(writer.code)
+    return name is None or name in index.attributes or any(i[3] == name for i in index.of(Op.SET_ATTR))
 
 
 def _is_variable(place: Cell, owner: Heap) -> bool:

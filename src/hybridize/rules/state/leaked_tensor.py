@@ -117,7 +117,10 @@ RULE = Rule(
     act="what stays there is a symbolic tensor, of no use after the call; return it, or keep it in a `tf.Variable`",
     details="""While a function is traced its tensors are symbols without a value. Stored in a field, a global or an
 outer list they outlive the trace: later calls do not update them, and whoever uses one gets an error or an
-old value. Return the tensor, or keep it in a `tf.Variable`.""",
+old value. Return the tensor, or keep it in a `tf.Variable`.
+
+Of a function that is hybrid already it is information where only code of the same trace reads what is stored, after it
+was written.""",
     blocks=frozenset(),
     root=scan,
     triggers={Op.CALL: Where(cached, values=_keeps_results)},

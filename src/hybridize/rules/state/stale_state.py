@@ -98,7 +98,12 @@ RULE = Rule(
 graph when the function is traced; so do the list of a model's `trainable_variables`, the settings of a layer that is
 called (`dense.activation`, `bn.momentum`) and the layers of a `Sequential`. Where the program writes it between two
 calls, the later call still uses what the first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a
-tensor, or keep it in one `tf.Variable` and `assign` to it.""",
+tensor, or keep it in one `tf.Variable` and `assign` to it.
+
+Of a function that is hybrid already it is an error where a run of the program shows the change, and a warning where
+code that is not seen may call a setter in between. It is information where each call writes the value before it reads
+it, where a new graph is made with each change, where only tests change it, where a whole object is loaded anew, and
+where it is not known which container or array changes.""",
     frame=scan,
     confirm=confirm,
     bad=(

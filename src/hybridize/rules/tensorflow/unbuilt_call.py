@@ -190,7 +190,8 @@ RULE = Rule(
 placeholders in a graph that is thrown away. A hybrid function in there is traced against the variables of that
 throw-away graph, and keeps them: every gradient through it is None, at the first call and ever after. With
 Keras 2 the same code trains. Hybridize the training step instead, which calls the model, or build every
-sublayer in `build`.""",
+sublayer in `build`. It is information where the project
+may run under Keras 2 as well.""",
     root=scan,
     bad=(
         Example(
