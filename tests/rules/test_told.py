@@ -206,3 +206,25 @@ def test_a_switch_for_debugging_in_tests_informs(tmp_path: Path) -> None:
     switch = "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\ndef test_it():\n    pass\n"
     assert told(tmp_path, "x = 1\n", "HY501", test_it_dot_py=switch) == ["info"]
     assert told(tmp_path, "tf.config.run_functions_eagerly(True)\n", "HY501") == ["warning", "info"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["tf.executing_eagerly() and flag", "flag and tf.executing_eagerly()", "not (tf.inside_function() or flag)"],
+)
+def test_what_stands_under_a_question_for_the_mode_among_others_is_never_traced(condition: str, tmp_path: Path) -> None:
+    source = f"""\
+def report(x, flag):
+    if {condition}:
+        print(x.numpy())
+    return x
+@tf.function
+def step(x, flag):
+    return report(x, flag) * 2.0
+for flag in [True, False]:
+    step(tf.ones(3), flag)
+"""
+    assert told(tmp_path, source, "HY301") == []
+    assert told(tmp_path, source.replace(condition, "flag"), "HY301") == ["error"]
+    either = "tf.executing_eagerly() or flag"
+    assert told(tmp_path, source.replace(condition, either), "HY301") == ["error"]

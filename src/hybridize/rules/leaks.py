@@ -19,13 +19,15 @@ def stays_inside(function: FunctionView, frame: Frame, position: int) -> bool:
 
     What nobody else reads is a symbol that nobody else gets: tests, which look at everything, don't count.
     """
-    places = _written_at(function.project).get((frame, position), [])
+    codes = {each.code for each in function.project.extents.frames(extent_of(function))}
+    every = _written_at(function.project).get((frame, position), [])
+    # What the call has made itself is new each time: whether it gets out is asked of the field that keeps it.
+    places = [place for place in every if not (isinstance(place, Container) and place.site[0] in codes)]
     fields = {place: writes_of(function.project).owners.get(place) for place in places}
-    if not fields or any(isinstance(place, Container) or owner is None for place, owner in fields.items()):
+    if not every or any(isinstance(place, Container) or owner is None for place, owner in fields.items()):
         return False
     if found_before(function, places):
         return False
-    codes = {each.code for each in function.project.extents.frames(extent_of(function))}
     return not any(
         _read_elsewhere(function.project, place, owner, codes)
         for place, owner in fields.items()

@@ -176,14 +176,7 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
             view = FrameView(function.project, inner)
             for instr in _reads_of(inner.code):
                 objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o.cls == _ARRAY]
-                # Made by the same function in another context, it is the one of this call, which contexts have merged.
-                outside = [
-                    o
-                    for o in objects
-                    if o.frame != frame.uid
-                    and extents.run_by(frame, o.frame) is None
-                    and not extents.with_code(o.site[0]) & extent
-                ]
+                outside = [o for o in objects if o.frame != frame.uid and extents.run_by(frame, o.frame) is None]
                 if not outside or len(outside) != len(objects):
                     continue
                 made = view.definition(instr[2])
@@ -193,7 +186,9 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
                     said = "splits a tensor into a `tf.TensorArray` from outside: that asks for the lengths as numbers"
                 elif not own(view, argument(instr, 0, _PLACES.get(name, ""))):
                     continue
-                yield Hit(instr[-1], said, path=inner.code.path)
+                # Made by what the function runs in another context, it may be the one of this call.
+                sure = not any(extents.with_code(o.site[0]) & extent for o in outside)
+                yield Hit(instr[-1], said, path=inner.code.path, sure=sure)
 
 
 def _reads_of(code: Code) -> list[Instr]:

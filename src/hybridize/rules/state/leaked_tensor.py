@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Bound, Container, Func, Heap, Inst, LibInst, Tensor, Unknown, Value
+from hybridize.domain.objects import Bound, Container, Func, Heap, Inst, LibInst, Unknown, Value
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
@@ -36,13 +36,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 
 def _is_known(reason: Reason) -> bool:
-    """Whether the place is known: an attribute of an unknown object may be a property, an array takes no tensor.
+    """Whether the place is known: of an unknown object it may be a property, or the object the call's own.
 
     Of a dictionary that makes entries when they are read, what stands beside the read is not what is put away.
     """
     target, frame = reason.effect.target, reason.frame
     if not isinstance(target, Container):
-        return isinstance(target, Heap) or (reason.effect.kind != "attribute" and not isinstance(target, Tensor))
+        return isinstance(target, Heap) or target is None
     for instr in index_of(frame.code).at(reason.effect.position):
         if instr[0] in (Op.SET_ITEM, Op.APPEND, Op.PUT) and target in (frame.vals[instr[2]] or ()):
             return True
