@@ -26,6 +26,7 @@ from hybridize.rules.writes import ENVIRONMENT, FILES, Place, name_of, writes_of
 
 #: What other processes and people change as well: that the program writes somewhere to a file says nothing of this one.
 _OUTSIDE: Final = (ENVIRONMENT, FILES)
+_PUTS: Final = frozenset({Op.SET_ITEM, Op.DEL_ITEM, Op.APPEND, Op.PUT})
 #: Who writes so many fields of an object is no setter of one.
 _MANY: Final = 4
 
@@ -52,11 +53,28 @@ def _is_doubtful(project: ProjectView, function: FunctionView, place: Place) -> 
     if isinstance(owner, Heap) and isinstance(place, Cell) and (place is owner.rest or _is_variable(place, owner)):
         return True
     extent = extent_of(function)
-    writers = [frame for frame, _ in writes_of(project).at(place) if counts(project, extent, frame, place)]
+    writers = [
+        frame
+        for frame, pos in writes_of(project).at(place)
+        if counts(project, extent, frame, place) and puts_into(frame, pos, whole)
+    ]
     known = [f for f in writers if not project.roles.is_test(f.code.path) and _names(f, place, owner)]
     if not known:
         return True
     return _made_anew(project, function, known) or all(_sets_up(project, frame.code) for frame in known)
+
+
+def puts_into(frame: Frame, position: int, place: Place) -> bool:
+    """Whether code puts something into a container: no read of a dictionary that then makes what is missing."""
+    if not isinstance(place, Container):
+        return True
+    for instr in index_of(frame.code).at(position):
+        if instr[0] in _PUTS and place in (frame.vals[instr[2]] or ()):
+            return True
+        method = index_of(frame.code).definitions.get(instr[2]) if instr[0] == Op.CALL else None
+        if method is not None and method[0] == Op.ATTR and place in (frame.vals[method[2]] or ()):
+            return True
+    return False
 
 
 def _names(writer: Frame, place: Place, owner: Heap | None) -> bool:

@@ -15,6 +15,7 @@ from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
+from hybridize.rules.doubts import puts_into
 from hybridize.rules.effects import hit, is_change, leaked, reasons
 from hybridize.rules.leaks import stays_inside
 from hybridize.rules.model import Blocks, Category, Example, Hit, Level, Outcome, Rule, Where
@@ -40,16 +41,10 @@ def _is_known(reason: Reason) -> bool:
 
     Of a dictionary that makes entries when they are read, what stands beside the read is not what is put away.
     """
-    target, frame = reason.effect.target, reason.frame
-    if not isinstance(target, Container):
-        return isinstance(target, Heap) or target is None
-    for instr in index_of(frame.code).at(reason.effect.position):
-        if instr[0] in (Op.SET_ITEM, Op.APPEND, Op.PUT) and target in (frame.vals[instr[2]] or ()):
-            return True
-        method = definitions(frame.code).get(instr[2]) if instr[0] == Op.CALL else None
-        if method is not None and method[0] == Op.ATTR and target in (frame.vals[method[2]] or ()):
-            return True
-    return False
+    target = reason.effect.target
+    if isinstance(target, Container):
+        return puts_into(reason.frame, reason.effect.position, target)
+    return isinstance(target, Heap) or target is None
 
 
 def _level(function: FunctionView, reason: Reason) -> Level | None:
