@@ -228,3 +228,21 @@ for flag in [True, False]:
     assert told(tmp_path, source.replace(condition, "flag"), "HY301") == ["error"]
     either = "tf.executing_eagerly() or flag"
     assert told(tmp_path, source.replace(condition, either), "HY301") == ["error"]
+
+
+def test_what_only_arrays_get_to_is_in_doubt(tmp_path: Path) -> None:
+    source = """\
+def keep(x, flag):
+    is_tensor = tf.is_tensor(flag)
+    y = x * 2.0
+    if not is_tensor:
+        y = y.numpy()
+    return y
+@tf.function
+def step(x, flag):
+    return keep(x, flag)
+for i in range(3):
+    step(tf.ones(3), True)
+"""
+    assert told(tmp_path, source, "HY301") == ["info"]
+    assert told(tmp_path, source.replace("not is_tensor", "flag"), "HY301") == ["error"]

@@ -18,7 +18,7 @@ from hybridize.rules.dispatch import Dispatch
 from hybridize.rules.eagerly import eager_only
 from hybridize.rules.model import Confirmed, Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules
-from hybridize.rules.telling import is_merged, told
+from hybridize.rules.telling import is_guarded, is_merged, told
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 from hybridize.source.roles import Roles
 from hybridize.source.versions import Versions
@@ -251,7 +251,7 @@ class Scanner:
                     for hit in trigger(view, instr):
                         if hit.needs:
                             sure = hit.sure and (instr[0] != Op.CALL or not is_either(frame, instr[-1]))
-                            sure = sure and not is_merged(frame, instr)
+                            sure = sure and not is_merged(frame, instr) and not is_guarded(frame, instr[-1])
                             yield Carried(rule, hit, frame, hit.needs, (), sure)
                 except Exception as error:
                     for hit in self._failed(rule, frame.code, error):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE, Tensor
+from hybridize.domain.objects import NONE, Lib, Tensor
 from hybridize.flow.frames import Frame
-from hybridize.program.index import index_of
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
 from hybridize.rules.model import Level, Outcome, RuleHit
@@ -21,6 +21,9 @@ from hybridize.rules.views import FunctionView
 _READ: Final = frozenset({Op.ATTR, Op.ITEM, Op.GLOBAL, Op.CELL, Op.CALL})
 #: What raises wherever it stands: methods that only eager tensors have, functions that work only eagerly.
 _PLAIN: Final = frozenset({"HY301", "HY302", "HY303"})
+#: Functions that ask what something is.
+_KINDS: Final = frozenset({"tf.is_tensor", "tf.is_symbolic_tensor", "builtins.isinstance", "builtins.hasattr"})
+_DEPTH: Final = 6
 _SAME: Final = frozenset({Op.COPY, Op.REFINE})
 #: Where the operands of an instruction are that Python or TensorFlow looks at.
 _OPERANDS: Final = {
@@ -67,6 +70,36 @@ def is_merged(frame: Frame, instr: Instr) -> bool:
         tensors = [o for o in value if isinstance(o, Tensor)]
         if tensors and any(o is not NONE and not isinstance(o, Tensor) for o in value) and _is_read(frame, slot):
             return True
+    return False
+
+
+def is_guarded(frame: Frame, position: int) -> bool:
+    """Whether code runs only where something is, or is not, a tensor or of some class.
+
+    What the one branch does with arrays, no tensor gets to.
+    """
+    index = index_of(frame.code)
+    for branch in index.of(Op.IF):
+        inside = any(each[-1] == position for each in instructions((*branch[3], *branch[4])))
+        if inside and _asks_kind(frame, branch[2], _DEPTH):
+            return True
+    return False
+
+
+def _asks_kind(frame: Frame, slot: int, depth: int) -> bool:
+    """Whether a condition asks, alone or among other things, what something is."""
+    made = index_of(frame.code).definitions.get(slot)
+    if made is None or not depth:
+        return False
+    match made[0]:
+        case Op.COPY | Op.REFINE:
+            return _asks_kind(frame, made[2], depth - 1)
+        case Op.UNARY:
+            return _asks_kind(frame, made[3], depth - 1)
+        case Op.PHI:
+            return any(_asks_kind(frame, each, depth - 1) for _, each in made[2])
+        case Op.CALL:
+            return any(isinstance(o, Lib) and o.name in _KINDS for o in frame.vals[made[2]] or ())
     return False
 
 
