@@ -246,3 +246,22 @@ for i in range(3):
 """
     assert told(tmp_path, source, "HY301") == ["info"]
     assert told(tmp_path, source.replace("not is_tensor", "flag"), "HY301") == ["error"]
+
+
+def test_state_of_an_object_that_the_call_makes_is_its_own(tmp_path: Path) -> None:
+    source = """\
+class State:
+    def __init__(self, size):
+        self.size = size
+def make(size):
+    return State(size)
+@tf.function
+def step(x):
+    state = make(2.0)
+    return x * state.size
+other = make(3.0)
+for i in range(3):
+    step(tf.ones(3))
+    other.size = float(i)
+"""
+    assert "error" not in told(tmp_path, source, "HY602")

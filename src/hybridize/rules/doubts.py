@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from hybridize.domain.objects import Cell, Container, Heap, LibInst, Tensor
+from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Tensor
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
@@ -53,6 +53,9 @@ def _is_doubtful(project: ProjectView, function: FunctionView, place: Place) -> 
     if isinstance(owner, Heap) and isinstance(place, Cell) and (place is owner.rest or _is_variable(place, owner)):
         return True
     extent = extent_of(function)
+    made = owner if owner is not None else whole if isinstance(whole, Container) else None
+    if isinstance(made, (Inst, LibInst, Container)) and project.extents.with_code(made.site[0]) & extent:
+        return True  # an object that the call makes itself
     writers = [
         frame
         for frame, pos in writes_of(project).at(place)
