@@ -265,3 +265,31 @@ for i in range(3):
     other.size = float(i)
 """
     assert "error" not in told(tmp_path, source, "HY602")
+
+
+def test_a_program_that_switches_graphs_off_may_mean_what_it_does(tmp_path: Path) -> None:
+    run = "for i in range(9):\n    m.step(tf.ones(3))\n    m.decay()\n"
+    switch = "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\n"
+    assert told(tmp_path, RATE + run, "HY602", fit_dot_py=switch) == ["info"]
+
+
+def test_blocks_of_a_list_write_each_its_own(tmp_path: Path) -> None:
+    source = """\
+class Block(tf.Module):
+    def __call__(self, x):
+        self.kept = x * 2.0
+        return self.kept + 1.0
+class Net(tf.Module):
+    def __init__(self):
+        self.blocks = [Block(), Block()]
+    @tf.function
+    def call(self, x):
+        for block in self.blocks:
+            x = block(x)
+            x = x + block.kept
+        return x
+n = Net()
+for i in range(9):
+    n.call(tf.ones(3))
+"""
+    assert set(told(tmp_path, source, "HY601")) == {"info"}

@@ -16,6 +16,7 @@ from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
+from hybridize.rules.debuggability.eager_switch import switches
 from hybridize.rules.order import Sites
 from hybridize.rules.parts import Part
 from hybridize.rules.reads import scan
@@ -34,6 +35,8 @@ _MANY: Final = 4
 def doubtful(function: FunctionView, places: Mapping[Place, Stale]) -> set[Place]:
     """Of the places that a hybrid function reads, and some code writes between its calls, those in doubt."""
     project, before = function.project, found_before(function, places)
+    if runs_eagerly(project):
+        return set(places)
     return {
         place
         for place, found in places.items()
@@ -43,6 +46,11 @@ def doubtful(function: FunctionView, places: Mapping[Place, Stale]) -> set[Place
         or _is_doubtful(project, function, place)
         or (found.seen == OPEN and _fills_object(project, place))
     }
+
+
+def runs_eagerly(project: ProjectView) -> bool:
+    """Whether the program itself switches graphs off: it may change state in functions that it then runs eagerly."""
+    return any(not project.roles.is_test(path) for path in switches(project)[0])
 
 
 def _is_doubtful(project: ProjectView, function: FunctionView, place: Place) -> bool:

@@ -8,7 +8,7 @@ from hybridize.domain.objects import Cell, Container, Heap
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
-from hybridize.rules.doubts import found_before
+from hybridize.rules.doubts import found_before, runs_eagerly
 from hybridize.rules.staleness import extent_of
 from hybridize.rules.views import FunctionView, ProjectView
 from hybridize.rules.writes import Place, name_of, writes_of
@@ -19,6 +19,8 @@ def stays_inside(function: FunctionView, frame: Frame, position: int) -> bool:
 
     What nobody else reads is a symbol that nobody else gets: tests, which look at everything, don't count.
     """
+    if runs_eagerly(function.project):
+        return True
     codes = {each.code for each in function.project.extents.frames(extent_of(function))}
     every = _written_at(function.project).get((frame, position), [])
     # What the call has made itself is new each time: whether it gets out is asked of the field that keeps it.

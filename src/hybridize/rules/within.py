@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Block, Instr, Loop, Op, Try
+from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
 from hybridize.rules.order import Sites
 
 #: By frame and position in it the places (bits) that are read or written there.
@@ -56,12 +56,13 @@ class Within:
         pos = instr[-1]
         read, written = self._reads.get(frame, _NO_PLACES).get(pos, 0), 0
         if instr[0] == Op.CALL:
-            callees = self._sites.run_by(frame, instr, pos)
-            written = _NOWHERE if callees else 0
-            for callee, how in callees:
+            # One method on some of several objects: each writes its own field, and what is read next is that one's.
+            by_code: dict[Code, int] = {}
+            for callee, how in self._sites.run_by(frame, instr, pos):
                 does = self._frame(callee)
                 read |= does[0]
-                written &= 0 if how in _PERHAPS else does[1]
+                by_code[callee.code] = by_code.get(callee.code, 0) | (0 if how in _PERHAPS else does[1])
+            written = _all(list(by_code.values())) if by_code else 0
         if instr[0] in _WRITERS:
             written |= self._writes.get(frame, _NO_PLACES).get(pos, 0)
         return read, written
