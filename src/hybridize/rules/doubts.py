@@ -64,6 +64,8 @@ def _is_doubtful(project: ProjectView, function: FunctionView, place: Place) -> 
     made = owner if owner is not None else whole if isinstance(whole, Container) else None
     if isinstance(made, (Inst, LibInst, Container)) and project.extents.with_code(made.site[0]) & extent:
         return True  # an object that the call makes itself
+    if any(project.extents.has(extent, frame) for frame, _ in writes_of(project).at(place)):
+        return True  # that the function itself changes it while it is traced is told as such (HY206, HY601)
     writers = [
         frame
         for frame, pos in writes_of(project).at(place)
