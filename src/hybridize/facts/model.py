@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from hybridize.records import dataclass
 
@@ -27,7 +28,12 @@ class Source(StrEnum):
 
     DATAFLOW = "dataflow"
     TYPE_HINT = "type_hint"
+    DOCSTRING = "docstring"
     SPECULATION = "speculation"
+
+
+#: Where the authors of a function say what it takes.
+DECLARED: Final = frozenset({Source.TYPE_HINT, Source.DOCSTRING})
 
 
 class FunctionKind(StrEnum):

@@ -38,6 +38,10 @@ _MOST: Final = 8
 _FEW: Final = 4
 #: So many combinations of flags are modes of use.
 _MODES: Final = 2
+_DECLARED: Final = {
+    Source.TYPE_HINT: "type hint of `{}` names a tensor type",
+    Source.DOCSTRING: "the docstring says that `{}` is a tensor",
+}
 
 
 @dataclass(slots=True)
@@ -164,10 +168,11 @@ class Parameters:
         called = self._calls_with_tensor(index)
         literals = tuple(sorted({repr(lit.const) for lit in seen.literals if self._counts(lit)}))[:_MOST]
         known = self.reached and seen.unknown is None and not seen.tensors
-        if self.follow_hints and not known and self._hinted(param):
+        declared = self._declared(param) if self.follow_hints and not known else None
+        if declared is not None:
             types = _types(seen) if called else ()
-            evidence = (Evidence(f"type hint of `{param.name}` names a tensor type", self.code.path, self.code.line),)
-            return ParameterFacts(param.name, index, Ternary.YES, types, literals, Source.TYPE_HINT, evidence)
+            evidence = (Evidence(_DECLARED[declared].format(param.name), self.code.path, self.code.line),)
+            return ParameterFacts(param.name, index, Ternary.YES, types, literals, declared, evidence)
         if called:
             return ParameterFacts(param.name, index, Ternary.YES, _types(seen), literals, Source.DATAFLOW, called)
         reason = self._speculated(index, seen)
@@ -219,12 +224,13 @@ class Parameters:
             return ()
         return (made,)
 
-    def _hinted(self, param: Param) -> bool:
-        return (
-            param.annotation is not None
-            and self.func is not None
-            and self.hints.is_tensor_hint(param.annotation, self.func)
-        )
+    def _declared(self, param: Param) -> Source | None:
+        """Where the authors say that a parameter is a tensor, if they do."""
+        if self.func is None:
+            return None
+        if param.annotation is None:
+            return Source.DOCSTRING if self.hints.docs.value(self.code, param.name) else None
+        return Source.TYPE_HINT if self.hints.is_tensor_hint(param.annotation, self.func) else None
 
     def _speculated(self, index: int, seen: Seen) -> str | None:
         """Why a parameter that no known value reaches counts as a tensor: Keras gives one, or its use asks for one."""
@@ -233,9 +239,12 @@ class Parameters:
         determinate = seen.unknown is None and not seen.tensors and self.reached
         if index == 1 and not determinate and is_keras_call(self.func, self.hints.engine):
             return f"Keras passes tensors to `{self.code.qualname}`"
-        if self.reached or not seen.tensors or not self._is_started_with_tensor(index):
-            return None
         use = self.hints.uses.of(self.func, index)
+        if self.reached and (use is None or seen.unknown is None or seen.tensors or seen.literals):
+            return None
+        if not self.reached and (not seen.tensors or not self._is_started_with_tensor(index)):
+            return None
+        use = use or self.hints.uses.operand(self.func, index)
         named = self.code.params[index].name
         return f"`{named}` is given to {use}" if use else f"`{named}` is used as a tensor"
 

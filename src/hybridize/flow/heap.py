@@ -37,6 +37,7 @@ from hybridize.flow.attributes import Attributes
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.members import is_enumeration, item_of, members_of, named
 from hybridize.library import registry
+from hybridize.library.annotations import made_alias
 from hybridize.library.defaults import library_attribute, operator_item
 from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.protocols import ask, look_up
@@ -159,7 +160,7 @@ class HeapAccess(Attributes):
             case Lib() if obj.name.startswith("np."):
                 return operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))
             case Lib() | Class():
-                return obj.value  # a generic alias: `list[int]`
+                return made_alias(obj, index, frame.module)  # `list[int]`
             case Lit() if obj is NONE:
                 return BOTTOM
         return operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))

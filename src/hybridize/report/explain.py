@@ -21,7 +21,12 @@ _FACTS = (
     ("covered by hybrid callers", "covered_by_hybrid_callers"),
 )
 _WIDTH = max(len(title) for title, _ in _FACTS)
-_SOURCES = {"dataflow": "from the values that arrive", "type_hint": "by its type hint", "speculation": "by speculation"}
+_SOURCES = {
+    "dataflow": "from the values that arrive",
+    "type_hint": "by its type hint",
+    "docstring": "by the docstring",
+    "speculation": "by speculation",
+}
 
 
 def explain(report: Report, function: FunctionReport, display: Callable[[str], str], style: Style = PLAIN) -> str:
