@@ -3,8 +3,8 @@
     python scripts/undecorated.py PROJECT... [--out FILE] [--score-only] [--wrapper MODULE.NAME]
 
 Each project is copied, every `@tf.function` and `tf.function(f)` of the copy goes (lines stay where they are), and the
-copy is analyzed, by default and with `--all-safe`. Each function that had been hybrid falls into one class (`CLASSES`);
-functions of tests are counted apart. `--score-only` prints the tallies and nothing of a project's contents.
+copy is analyzed: by default, with each `--confidence`, and with `--all-safe`. Each function that had been hybrid falls
+into one class (`CLASSES`); functions of tests are counted apart. `--score-only` prints the tallies alone.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 import hybridize.decide.plan as planning
 from hybridize.api import analyze
 from hybridize.config import Config
-from hybridize.decide.model import Action, FunctionReport, Severity
+from hybridize.decide.model import Action, Confidence, FunctionReport, Severity
 from hybridize.decide.plan import Plan, Wanted
 from hybridize.facts.model import Mode
 from hybridize.program.ir import Code
-from hybridize.records import replace
 from hybridize.source.roles import Roles, find_roles
 
 #: What may become of a function, and what that says.
@@ -43,6 +42,12 @@ CLASSES: Final = {
     "none": "no candidate: no parameter is known to receive a tensor",
     "tests": "kept because it belongs to the tests (HY025)",
     "missing": "not analyzed",
+}
+#: What is asked besides the default.
+MODES: Final = {
+    "declared": Wanted(confidence=Confidence.DECLARED),
+    "assumed": Wanted(confidence=Confidence.ASSUMED),
+    "all-safe": Wanted(all_safe=True),
 }
 _KEPT: Final = {"HY010": "covered", "HY021": "small", "HY026": "unseen", "HY027": "unsure", "HY028": "unsure"}
 #: What a project is analyzed by: sources, and what says which TensorFlow and whose package it is.
@@ -285,22 +290,23 @@ _SAID: Final = frozenset((*_KEPT, "HY006"))
 
 
 def ask(home: Path, places: dict[str, list[int]]) -> dict[str, list[Asked]]:
-    """What the tool says of the functions at some places of a project, by mode: one analysis, and two plans."""
-    all_safe: list[FunctionReport] = []
+    """What the tool says of the functions at some places of a project, by mode: one analysis, a plan for each."""
+    modes: dict[str, Sequence[FunctionReport]] = {"default": ()}
 
-    def both(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: planning.Basis, wanted: Wanted) -> Plan:
-        all_safe.extend(once(codes, reports, basis, replace(wanted, all_safe=True)).reports)
+    def each(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: planning.Basis, wanted: Wanted) -> Plan:
+        for name, asked in MODES.items():
+            modes[name] = once(codes, reports, basis, asked).reports
         return once(codes, reports, basis, wanted)
 
     once = planning.plan
-    planning.plan = both
+    planning.plan = each
     try:
-        default = analyze([home], Config(), repairs=False).functions
+        modes["default"] = analyze([home], Config(), repairs=False).functions
     finally:
         planning.plan = once
     texts = {path: (home / path).read_text(encoding="utf-8", errors="replace") for path in _python(home)}
     roles = find_roles(home, texts)
-    return {mode: _asked(given, places, roles) for mode, given in (("default", default), ("all-safe", all_safe))}
+    return {mode: _asked(given, places, roles) for mode, given in modes.items()}
 
 
 def _asked(functions: Sequence[FunctionReport], places: dict[str, list[int]], roles: Roles) -> list[Asked]:
@@ -346,7 +352,7 @@ def main() -> int:
     args = parser.parse_args()
     wrappers = frozenset((each.rpartition(".")[0], each.rpartition(".")[2]) for each in args.wrapper)
     lines: list[str] = []
-    totals: dict[str, list[Asked]] = {"default": [], "all-safe": []}
+    totals: dict[str, list[Asked]] = {"default": [], **{mode: [] for mode in MODES}}
     for project in args.projects:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder) / project.resolve().name

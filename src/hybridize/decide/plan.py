@@ -128,7 +128,8 @@ class _Chooser:
         self.basis = basis
         self.wanted = wanted
         self.all_safe = wanted.all_safe
-        self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.benefits, basis.roles)
+        opened = wanted.confidence is not Confidence.SEEN  # what authors declare is for others to call
+        self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.benefits, basis.roles, opened=opened)
         self.confidences = basis.confidences
         self.graphs: dict[Code, float] = {}
         self.given: set[Code] = set()  # the functions that get variables as arguments
