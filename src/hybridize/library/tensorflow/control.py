@@ -246,8 +246,8 @@ def _distributed(given: Value) -> Value:
     """The dataset that a strategy makes of one: whoever made that one, it is a dataset afterwards."""
     result = BOTTOM
     for obj in given:
-        is_unknown = isinstance(obj, Unknown)
-        result = join(result, dataset(obj.part("an element")).value if is_unknown else obj.value)
+        made = dataset(obj.part("an element")) if isinstance(obj, Unknown) else obj.value
+        result = join(result, made)
     return result
 
 
