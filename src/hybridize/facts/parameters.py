@@ -38,6 +38,7 @@ _MOST: Final = 8
 _FEW: Final = 4
 #: So many combinations of flags are modes of use.
 _MODES: Final = 2
+_ITERATOR: Final = "tf.data.Iterator"
 _DECLARED: Final = {
     Source.TYPE_HINT: "type hint of `{}` names a tensor type",
     Source.DOCSTRING: "the docstring says that `{}` is a tensor",
@@ -263,6 +264,10 @@ class Parameters:
         hits = [p for p in self.facts if p.tensor is Ternary.YES]
         if hits:
             return Fact(Ternary.YES, tuple(e for p in hits for e in p.evidence[:3]))
+        iterated = next((p.name for p in self.facts if self._is_iterator(p.index)), None)
+        if iterated is not None:
+            said = f"`{iterated}` receives an iterator of a dataset, which a graph takes as it takes tensors"
+            return Fact(Ternary.YES, (Evidence(said, self.code.path, self.code.line),))
         doubtful = [p for p in self.facts if p.tensor is Ternary.UNKNOWN]
         names = [p.name for i, p in enumerate(self.facts) if not (i == 0 and self.skip_first)]
         step = training_step(self.frames) if doubtful and self.speculate else None
@@ -276,6 +281,11 @@ class Parameters:
         if not names:
             return Fact(Ternary.NO, (Evidence("has no parameter", self.code.path, self.code.line),))
         return Fact(Ternary.NO, (Evidence("no call passes a tensor", self.code.path, self.code.line),))
+
+    def _is_iterator(self, index: int) -> bool:
+        """Whether all that a parameter receives are iterators of datasets."""
+        given = [obj for frame in self.frames for obj in frame.args[index]]
+        return bool(given) and all(isinstance(obj, Stream) and obj.kind == _ITERATOR for obj in given)
 
     # Literals ---------------------------------------------------------------------------------------------------------
 
