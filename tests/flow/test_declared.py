@@ -149,7 +149,7 @@ def test_descriptions(text: str, is_tensor: bool) -> None:
 
 def test_entries_in_the_usual_styles() -> None:
     names = frozenset({"x", "y", "n"})
-    google = "  Args:\n    x: A `Tensor` of\n      rank 2.\n    y (tf.Tensor): it.\n    n (int): how many.\n\n  Returns:\n    n: -"
+    google = "Args:\n  x: A `Tensor` of\n    rank 2.\n  y (tf.Tensor): it.\n  n (int): how many.\n\nReturns:\n  n: -"
     numpy = "Do.\n\nParameters\n----------\nx : tf.Tensor\n    The x.\ny\n    A tensor\nn : int, optional\n"
     sphinx = ":param tf.Tensor x: the x\n:param y: a tensor\n:type n: int"
     assert list(entries(google, names)) == [(["x"], "A `Tensor` of rank 2."), (["y"], "tf.Tensor"), (["n"], "int")]
