@@ -226,3 +226,48 @@ for _ in range(100):
     (function,) = [f for f in analyze([tmp_path], Config(), repairs=False).functions if f.facts.qualname == "step"]
     assert function.facts.tensor_parameter.value == "yes"
     assert "HY003" not in {s.code for s in function.statuses}
+
+
+LISTS = """\
+from typing import List
+import tensorflow as tf
+def copies(rows: List[tf.Tensor]):
+    rows = rows[:]
+    for _ in range(40):
+        rows[0] = tf.tanh(rows[0]) * 2.0
+    return rows[0]
+def changes(rows: List[tf.Tensor]):
+    for _ in range(40):
+        rows[0] = tf.tanh(rows[0]) * 2.0
+    return rows[0]
+"""
+
+
+def test_a_copy_of_a_declared_list_is_the_functions_own(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(LISTS, encoding="utf-8")
+    found = {f.facts.qualname: f for f in analyze([tmp_path], Config(all_safe=True), repairs=False).functions}
+    assert found["copies"].decision.precondition == "P1"
+    assert "HY003" in {s.code for s in found["changes"].statuses}
+
+
+RATE = """\
+import tensorflow as tf
+optimizer = tf.keras.optimizers.Adam(float(input()))
+w = tf.Variable([1.0, 2.0])
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum((w * x) ** 2)
+    optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+    return loss * optimizer.learning_rate
+for epoch in range(10):
+    optimizer.learning_rate = 0.1 / (epoch + 1)
+    for _ in range(1000):
+        step(tf.constant([1.0, 2.0]))
+"""
+
+
+def test_the_learning_rate_is_a_variable_that_each_call_reads(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(RATE, encoding="utf-8")
+    (step,) = analyze([tmp_path], Config(), repairs=False).functions
+    assert "HY602" not in {s.code for s in step.statuses}
+    assert step.decision.action == "convert_to_hybrid"

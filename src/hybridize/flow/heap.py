@@ -129,6 +129,11 @@ class HeapAccess(Attributes):
                     frame.effect("item", obj, obj.kind, pos)
                     self.write(frame, self.world.key_cell(obj), index, pos)
                 return self._container_item(frame, obj, index, pos)
+            case Stream(kind="tuple") if all(isinstance(key, Wrapper) and key.kind == "slice" for key in index):
+                copied = self.container(frame, pos, "list", "slice")
+                self.lose_exactness(copied)
+                self.write(frame, copied.rest_cell(), obj.element, pos)
+                return copied.value
             case Stream():
                 return (
                     obj.element
@@ -272,6 +277,8 @@ class HeapAccess(Attributes):
                     self.call_value(frame, pos, bound("__setitem__", obj).value, [index, value], {}, "operator")
             case Tensor():
                 frame.effect("item", obj, obj.kind, pos)
+            case Stream(kind="tuple"):  # a list that a hint or docstring speaks of
+                frame.effect("item", obj, "list", pos)
             case Lib():
                 frame.effect("io" if obj.name == "os.environ" else "state", None, obj.name, pos)
             case Wrapper(kind="namespace"):
