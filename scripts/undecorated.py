@@ -50,6 +50,8 @@ MODES: Final = {
     "all-safe": Wanted(all_safe=True),
 }
 _KEPT: Final = {"HY010": "covered", "HY021": "small", "HY026": "unseen", "HY027": "unsure", "HY028": "unsure"}
+#: All that is said of one that takes no tensor, and that a graph is not seen to pay for.
+_PLANNED: Final = frozenset((*_KEPT, "HY001"))
 #: What a project is analyzed by: sources, and what says which TensorFlow and whose package it is.
 _TAKEN: Final = frozenset((".py", ".pyi", ".ipynb", ".toml", ".cfg", ".txt", ".md", ".rst", ".yml", ".yaml", ".in"))
 _LARGEST: Final = 2_000_000
@@ -273,7 +275,7 @@ def classify(report: FunctionReport, *, tested: bool) -> Asked:
         group = "tests"
     elif "HY021" in codes:  # whatever else keeps it as it is
         group = "small"
-    elif decision.precondition is not None:
+    elif decision.precondition is not None or (codes != ["HY001"] and _PLANNED.issuperset(codes)):
         group = next((_KEPT[code] for code in codes if code in _KEPT), "refused")
     elif not facts.may_be_hybrid:
         group = "none"

@@ -197,13 +197,12 @@ class _Chooser:
         self, code: Code, facts: FunctionFacts, share: float, work: Work | None, decision: Decision
     ) -> Status | None:
         """Why a conversion that is safe is not made; None where it is. `--all-safe` makes all that the default does."""
-        even_so = None
-        if self.all_safe and decision.precondition != "P7":  # what makes up for the missing tensors is the gain alone
-            even_so = self._open_even_so(code, facts, share)
-            if even_so is None:
-                return None
+        even_so = self._open_even_so(code, facts, share) if self.all_safe else None
+        vouched = self.all_safe and even_so is None
+        if vouched and decision.precondition != "P7":  # what makes up for the missing tensors is the gain alone
+            return None
         reason = self._against(code, facts, share, work) or self._no_gain(code, facts, work)
-        if reason is None:
+        if reason is None and not vouched:
             reason = self._too_unsure(code, facts, decision)
             if reason is not None and not self.all_safe:
                 self.gains.withheld.add(code)

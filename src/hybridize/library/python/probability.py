@@ -265,6 +265,16 @@ _TRANSFORMED: Final = {
     "pretransformed_input": give(tensor(VARIABLE).value),
 }
 
+#: Base classes of models in other packages, which are modules of TensorFlow.
+_MODULES: Final = (
+    *(
+        f"gpflow.{name}"
+        for name in ("Module", "base.Module", "models.BayesianModel", "models.GPModel", "models.model.GPModel")
+    ),
+    *(f"gpflow.{name}" for name in ("kernels.Kernel", "likelihoods.Likelihood", "mean_functions.MeanFunction")),
+    *(f"gpflow.{name}" for name in ("functions.Function", "inducing_variables.InducingVariables")),
+)
+
 CLASSES: Final[dict[str, ClassSpec]] = {
     **{f"{p}.distributions.{n}": _DISTRIBUTION for p in _TFP for n in _DISTRIBUTIONS.split()},
     **{f"{p}.bijectors.{n}": _BIJECTOR for p in _TFP for n in _BIJECTORS.split()},
@@ -298,6 +308,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         for p in _TFP
         for n in ("TransformedVariable", "DeferredTensor")
     },
+    **{name: ClassSpec(bases=("tf.Module",)) for name in _MODULES},
     **{f"{_ADDONS}.layers.{n}": _layer(n) for n in (*_ADDON_LAYERS.split(), "GELU")},
     **{
         f"{_ADDONS}.optimizers.{n}": ClassSpec(bases=("keras.optimizers.Optimizer",)) for n in _ADDON_OPTIMIZERS.split()
