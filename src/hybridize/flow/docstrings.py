@@ -86,7 +86,7 @@ def _read(code: Code) -> dict[str, Value]:
 
 def _docstring(code: Code) -> str:
     node = code.node
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not node.body:
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not node.body:
         return ""
     first = node.body[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
