@@ -29,6 +29,7 @@ from hybridize.decide.model import Action, Confidence, FunctionReport, Severity
 from hybridize.decide.plan import Plan, Wanted
 from hybridize.facts.model import Mode
 from hybridize.program.ir import Code
+from hybridize.source.discovery import DEFAULT_EXCLUDES
 from hybridize.source.roles import Roles, find_roles
 
 #: What may become of a function, and what that says.
@@ -229,11 +230,13 @@ def copy_stripped(project: Path, home: Path, wrappers: Aliases = frozenset()) ->
     others = 0
     known = set(wrappers)
     for file in project.rglob("*.py"):
-        if ".git" not in file.parts and file.is_file() and b"function" in (data := file.read_bytes()):
-            known |= aliases(file) if b"tensorflow" in data else set()
+        if file.is_file() and DEFAULT_EXCLUDES.isdisjoint(file.relative_to(project).parts):
+            known |= aliases(file) if b"tensorflow" in file.read_bytes() else set()
     for file in sorted(project.rglob("*")):
         path = file.relative_to(project)
-        if ".git" in path.parts or file.is_symlink() or not file.is_file() or file.suffix not in _TAKEN:
+        if not DEFAULT_EXCLUDES.isdisjoint(path.parts):
+            continue
+        if file.is_symlink() or not file.is_file() or file.suffix not in _TAKEN:
             continue
         if file.stat().st_size > _LARGEST:
             continue
