@@ -176,7 +176,8 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
             view = FrameView(function.project, inner)
             for instr in _reads_of(inner.code):
                 objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o.cls == _ARRAY]
-                outside = [o for o in objects if o.frame != frame.uid and extents.run_by(frame, o.frame) is None]
+                # By code, for contexts that are merged share the objects of one of them.
+                outside = [o for o in objects if not extents.with_code(o.site[0]) & extent]
                 if not outside or len(outside) != len(objects):
                     continue
                 made = view.definition(instr[2])
