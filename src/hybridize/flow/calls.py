@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
     NONE,
@@ -390,6 +390,8 @@ class Calls(FunctionCalls):
                 return self._dispatch(frame, pos, obj, args, kwargs, how, rest)
             case "custom_gradient":
                 return self._with_gradient(self.call_value(frame, pos, obj.inner, args, kwargs, how, rest), frame, pos)
+            case "binder":  # `function.__get__(receiver)`
+                return join_all([self.bind_all(frame, obj.inner, o, pos) for o in args[0] if o is not NONE] if args else [])
             case "construct":
                 made = [self._construct(frame, pos, c, args, kwargs, rest) for c in obj.inner if isinstance(c, Class)]
                 return self._join_column(made)
