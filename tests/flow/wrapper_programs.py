@@ -163,7 +163,8 @@ PROGRAMS: Final = {
     "an object that makes the graph late": Program(
         _program(
             "class Jit:\n    def __init__(self, f):\n        self.f = f\n        self.graph = None\n"
-            "    def __call__(self, *a):\n        if self.graph is None:\n            self.graph = tf.function(self.f)\n"
+            "    def __call__(self, *a):\n        if self.graph is None:\n"
+            "            self.graph = tf.function(self.f)\n"
             "        return self.graph(*a)\n",
             "@Jit",
         )

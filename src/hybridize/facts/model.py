@@ -84,8 +84,8 @@ class Hybridization:
     """How a function was made hybrid: by a decorator, or by an explicit call where `is_decorator` is false.
 
     `arguments` stand at that place; `given` are the names of those that a wrapper of `tf.function` adds (a
-    `functools.partial`, a decorator of the project). `conditional`: the place may also leave the function eager (a flag,
-    a stand-in where TensorFlow is missing).
+    `functools.partial`, a decorator of the project). `conditional`: the place may also leave the function eager (a
+    flag, a stand-in where TensorFlow is missing).
     """
 
     line: int

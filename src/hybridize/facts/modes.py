@@ -40,7 +40,7 @@ def _given(options: Mapping[str, Value], arguments: tuple[tuple[str, str], ...])
 
 
 def _may_stay_eager(solution: Solution, code: Code) -> bool:
-    """Whether a decorator of a function gives the function itself, too: a flag decides, or a stand-in takes its place."""
+    """Whether a decorator of a function may give the function itself: a flag decides, or a stand-in."""
     if code.parent is None:
         return False
     switched = solution.world.switched

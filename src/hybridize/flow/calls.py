@@ -391,7 +391,9 @@ class Calls(FunctionCalls):
             case "custom_gradient":
                 return self._with_gradient(self.call_value(frame, pos, obj.inner, args, kwargs, how, rest), frame, pos)
             case "binder":  # `function.__get__(receiver)`
-                return join_all([self.bind_all(frame, obj.inner, o, pos) for o in args[0] if o is not NONE] if args else [])
+                return join_all(
+                    [self.bind_all(frame, obj.inner, o, pos) for o in args[0] if o is not NONE] if args else []
+                )
             case "construct":
                 made = [self._construct(frame, pos, c, args, kwargs, rest) for c in obj.inner if isinstance(c, Class)]
                 return self._join_column(made)

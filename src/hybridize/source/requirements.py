@@ -24,8 +24,8 @@ NAME: Final = (
 #: A name with what it asks for. A space alone asks for nothing: "TensorFlow 2.0" describes (but see conda's lists).
 _PACKAGE: Final = regex(
     rf"(?<![\w./-]){NAME}(?![\w.-]*/)(?:\[[\w,\s-]*\])?\s*[\"']?\s*(?P<rest>"
-    r"(?:[=:]\s*[\"']\s*|=\s*\{[^}\n]*?version\s*=\s*[\"']|\(\s*)?(?:===?|~=|!=|<=|>=|<|>|\^|~|=)\s*v?\d[^\n]*"
-    r"|[=:]\s*(?:\{[^}\n]*?version\s*=\s*)?[\"']\s*v?\d[^\n]*)",
+    r"(?:[=:]\s*[\"']\s*|=\s*\{[^}\n]*?version\s*=\s*[\"']|\(\s*)?(?:===?|~=|!=|<=|>=|<|>|\^|~|=)\s*v?\d[^\n\"'\]]*"
+    r"|[=:]\s*(?:\{[^}\n]*?version\s*=\s*)?[\"']\s*v?\d[^\n\"'\]]*)",
     re.I,
 )
 _LEADS: Final = regex(r"^\(|^[=:]\s*(?:\{[^}\n]*?version\s*=\s*)?[\"']")
