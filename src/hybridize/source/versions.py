@@ -227,10 +227,14 @@ def _found(root: Path, sources: list[str]) -> Versions:
     """What files say, else what sources assert, else what a text for people names, else any release."""
     folder = root if root.is_dir() else root.parent
     places = _up_to_repository(folder)
-    told = next(_told(folder, places), None)
     for said in _declared(folder, places):
         found = Versions(said.newest, 2, said.origin, said.oldest or min(OLDEST, said.newest), said.newest, said.line)
-        return _tried_within(found, folder, places, told) if said.newest == NEWEST != said.oldest else found
+        if said.newest != NEWEST or said.oldest == NEWEST:
+            return found
+        # Above the folder that asks for it stands what tries other projects.
+        near = places[: said.origin.count("../") + 1]
+        return _tried_within(found, folder, near, next(_told(folder, near), None))
+    told = next(_told(folder, places), None)
     if told is not None and told.oldest == told.newest:
         exact = Versions(told.newest, 2, told.origin, told.newest, told.newest, told.line)
         return _tried_beside(exact, _tried(folder, places))
