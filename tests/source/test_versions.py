@@ -303,3 +303,11 @@ def test_a_release_that_has_what_sources_use_is_in_force(tmp_path: Path) -> None
 def test_a_list_of_releases_in_a_text(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("Tested with TensorFlow 2.9, 2.10, 2.11 and 2.13 (Python 3.9).")
     assert project_versions(tmp_path, None).tensorflow == (2, 13)
+
+
+def test_tf_keras_alone_is_keras_2(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("setup(install_requires=['tensorflow>=2.16,<2.19', 'tf-keras'])\n")
+    text = "import tensorflow as tf\nimport tf_keras\n"
+    found = project_versions(tmp_path, None, [text])
+    assert (found.tensorflow, found.keras, found.majors) == ((2, 18), 2, (2,))
+    assert project_versions(tmp_path, None, [text, "x = tf.keras.layers.Dense(2)\n"]).keras == 3

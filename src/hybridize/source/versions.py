@@ -95,10 +95,8 @@ _EAGER_ONLY: Final = regex(
     r"|config\.(?:list_physical_devices|run_functions_eagerly|set_visible_devices)\(|keras\.utils\.set_random_seed)"
 )
 #: What no release from 2.0 on has under this name, and what a program of the second has.
-_FIRST_ONLY: Final = regex(
-    r"^import tensorflow as tf$[\s\S]*\btf\.(?:contrib\.\w|placeholder\(|Session\(|global_variables_initializer\()",
-    re.M,
-)
+_FIRST: Final = regex(r"^import tensorflow as tf$", re.M)
+_FIRST_ONLY: Final = regex(r"\btf\.(?:contrib\.\w|placeholder\(|Session\(|global_variables_initializer\()")
 _SECOND_ONLY: Final = regex(
     r"\btf\.(?:function\b|GradientTape\b|compat\.|__version__|version\.VERSION)|\btensorflow\.(?:compat\.|__version__)|\btf2\b"
     r"|%tensorflow_version 2"
@@ -112,6 +110,10 @@ _ASSERTED: Final = regex(
     r"^[ \t]*assert\b[^#\n]*\b(?:tf|tensorflow)\.__version__\s*(?:==|\.startswith\()\s*[\"']([12])\.(\d+)", re.M
 )
 _LEGACY: Final = regex(r"TF_USE_LEGACY_KERAS[\"']?\]?\s*(?:,|=|:)\s*[\"']?(?:1|true)", re.I)
+_TF_KERAS: Final = regex(r"^\s*(?:import|from) tf_keras\b", re.M)
+_OTHER_KERAS: Final = regex(
+    r"\b(?:tf|tensorflow)\.keras\b|^\s*(?:import|from) keras\b|\bfrom tensorflow import .*\bkeras\b", re.M
+)
 #: What Keras 3 no longer has: a program that uses it runs on Keras 2 only (each was tried under 2.15 and 2.21).
 #: By a text that is quick to find: what the line that holds it (and the next one) must look like.
 _KERAS_2_ONLY: Final[dict[str, re.Pattern[str]]] = {
@@ -214,7 +216,7 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
             while its sources use what Keras 3 does not have.
     """
     sources = list(texts)
-    legacy = any(_LEGACY.search(text) for text in sources if "TF_USE_LEGACY_KERAS" in text)
+    legacy = any(_LEGACY.search(text) for text in sources if "TF_USE_LEGACY_KERAS" in text) or _is_tf_keras(sources)
     if chosen:
         release = release_of(chosen)
         found = Versions(release, 2, "tensorflow-version", release, release, legacy=legacy)
@@ -251,11 +253,18 @@ def _found(root: Path, sources: list[str]) -> Versions:
     return Versions(_LAST_1, 2, "sources", _FIRST_1, _LAST_1) if _is_first(sources) else Versions()
 
 
+def _is_tf_keras(sources: list[str]) -> bool:
+    """Whether sources import `tf_keras`, and no other Keras."""
+    if not any(_TF_KERAS.search(text) for text in sources if "tf_keras" in text):
+        return False
+    return not any(_OTHER_KERAS.search(text) for text in sources if "keras" in text)
+
+
 def _is_first(sources: list[str]) -> bool:
     """Whether sources use what only TensorFlow 1 has, and nothing of the second."""
     if any("tf" in text and (_SECOND_ONLY.search(text) or _EAGER_ONLY.search(text)) for text in sources):
         return False
-    return any(_FIRST_ONLY.search(text) for text in sources if "tensorflow as tf" in text)
+    return any(_FIRST_ONLY.search(text) for text in sources if _FIRST.search(text))
 
 
 def _tried_within(found: Versions, folder: Path, places: list[Path], told: Said | None) -> Versions:
