@@ -248,6 +248,9 @@ class _Chooser:
         session = self._session(code, facts)
         if session is not None:
             return session
+        relays = self._relays(code, facts)
+        if relays is not None:
+            return relays
         covered = facts.covered_by_hybrid_callers
         if covered.value is Ternary.YES and share >= _MOSTLY:
             return status_of(facts, "covered", "every caller is a graph already", covered.evidence)
@@ -307,7 +310,19 @@ class _Chooser:
         unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
         if unknown is not None and not any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
             return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
-        return self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
+        callers = {call.caller for call in self.basis.frequency.calls.get(code, {}).values()}
+        if code.decorators and callers and callers <= self.basis.benefits.hybrid:
+            return self._covered(code, facts, share)  # what decorates it makes a graph already
+        relays = self._relays(code, facts)
+        return relays or self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
+
+    def _relays(self, code: Code, facts: FunctionFacts) -> Status | None:
+        """Why a function that only calls what is hybrid already, once each, needs no graph around: a wrapper's code."""
+        calls = self.basis.benefits.relayed(self.basis.frames.get(code, []))
+        if not calls:
+            return None
+        names = ", ".join(f"`{name}`" for name in sorted({callee.name for callee in calls}))
+        return status_of(facts, "not-worth-it", f"all that it computes is in graphs already: it calls {names}")
 
     def _made_within(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """Why a graph of a nested function would be traced again for nothing."""

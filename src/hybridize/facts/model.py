@@ -87,11 +87,22 @@ class ParameterFacts:
 
 @dataclass(frozen=True, slots=True)
 class Hybridization:
-    """How a function was made hybrid: by a decorator, or by an explicit call where `is_decorator` is false."""
+    """How a function was made hybrid: by a decorator, or by an explicit call where `is_decorator` is false.
+
+    `arguments` stand at that place; `given` are the names of those that a wrapper of `tf.function` adds (a
+    `functools.partial`, a decorator of the project). `conditional`: the place may also leave the function eager (a
+    flag, a stand-in where TensorFlow is missing).
+    """
 
     line: int
     arguments: tuple[tuple[str, str], ...]
     is_decorator: bool = True
+    given: tuple[str, ...] = ()
+    conditional: bool = False
+
+    def says(self, name: str) -> bool:
+        """Whether an argument is given, here or by a wrapper."""
+        return name in self.given or any(name == each for each, _ in self.arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,8 @@ def _known_call(call: Call, name: str) -> Value:
         return keep_arguments(call).value
     root = registry.root_of(name)
     if root == "np" and not gives_no_tensors(name):
+        if name.count(".") == 1 and lookup(name) is None and not registry.is_listed(name):
+            call.effect("foreign_call", name)  # no member of NumPy: of something that goes by its name
         return _ARRAY
     if gives_no_tensors(name):
         return unknown(f"the result of `{name}`").value

@@ -71,7 +71,9 @@ class _Explainer:
             how = "decorated" if hybridization.is_decorator else "made hybrid by a call of `tf.function`"
             arguments = ", ".join(f"{name}={value}" for name, value in hybridization.arguments)
             line = f"  hybrid: {how} at {self._place(facts.path, hybridization.line)}"
-            yield one_line(line + (f" with {arguments}" if arguments else ""))
+            line += f" with {arguments}" if arguments else ""
+            line += f"; its wrapper gives {', '.join(hybridization.given)}" if hybridization.given else ""
+            yield one_line(line + ("; only under a condition" if hybridization.conditional else ""))
 
     def repairs(self, report: Report, function: FunctionReport) -> Iterator[str]:
         """What would unlock it: each repair with its doubt, and the causes that none answers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import Container, LibInst, Lit, Obj, Prim, Tup, Value, tensor
+from hybridize.domain.objects import Container, Lib, LibInst, Lit, Obj, Prim, Tup, Value, Wrapper, tensor
 from hybridize.domain.tensors import DENSE, Shape
 from hybridize.library.convert import dim_of, dtype_of
 
@@ -29,6 +29,15 @@ def _is_taken(obj: Obj, dtype: str) -> bool:
     if not isinstance(obj, (Lit, Prim)):
         return False
     return dtype.startswith(_TAKEN.get(obj.kind, ())) or obj.kind == dtype == "bool"
+
+
+def makes_graphs(obj: Obj) -> bool:
+    """Whether calling an object is calling `tf.function`: itself, with arguments that are given first, configured."""
+    if isinstance(obj, Wrapper):
+        if obj.kind == "decorator":
+            return bool(obj.extra) and obj.extra[0] == "tf.function"
+        return obj.kind == "partial" and bool(obj.inner) and all(map(makes_graphs, obj.inner))
+    return isinstance(obj, Lib) and obj.name == "tf.function"
 
 
 def signature_items(value: Value) -> list[Value] | None:

@@ -106,13 +106,20 @@ def _is_kept(project: ProjectView, frames: list[Frame], code: Code, *, returned:
                 stored = instr[2]
             elif instr[0] in (Op.SET_ATTR, Op.SET_ITEM):
                 stored = instr[4]
-            elif instr[0] == Op.SET_GLOBAL and frame.code.kind != "module":
+            elif _outlives(frame.code, instr):
                 stored = instr[3]
             elif instr[0] == Op.CALL and instr[3] and _is_method_call(frame, instr):
                 stored = instr[3][0][0]
             if stored >= 0 and _holds(frame.vals[stored], code):
                 return True
     return False
+
+
+def _outlives(code: Code, instr: Instr) -> bool:
+    """Whether an instruction writes a global, or a variable of a function around this one (`nonlocal`)."""
+    if instr[0] == Op.SET_GLOBAL:
+        return code.kind != "module"
+    return instr[0] == Op.SET_CELL and instr[2] in code.free
 
 
 def _is_method_call(frame: Frame, instr: tuple[object, ...]) -> bool:
@@ -123,8 +130,11 @@ def _is_method_call(frame: Frame, instr: tuple[object, ...]) -> bool:
 
 def _holds(value: Value | None, code: Code, depth: int = 3) -> bool:
     for obj in value or ():
-        if isinstance(obj, Func) and obj.code is code:
-            return True
+        if isinstance(obj, Func):
+            if obj.code is code:
+                return True
+            if depth and any(_holds(cell.value, code, depth - 1) for cell in obj.cells.values()):
+                return True  # what it captures lives as long as it does
         if isinstance(obj, Wrapper) and depth and _holds(obj.inner, code, depth - 1):
             return True
         if isinstance(obj, Bound) and isinstance(obj.func, Func) and obj.func.code is code:

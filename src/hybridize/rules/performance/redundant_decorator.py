@@ -14,7 +14,12 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Every known caller is a graph, and the decorator says nothing more than that."""
     covered = function.facts.covered_by_hybrid_callers
     made = function.facts.hybridization
-    if made is not None and made.is_decorator and not made.arguments and covered.value is Ternary.YES:
+    if (
+        made is not None
+        and made.is_decorator
+        and not (made.arguments or made.given or made.conditional)
+        and covered.value is Ternary.YES
+    ):
         message = "only graphs call it: a decorator of its own adds nothing"
         yield Hit(decorator_position(function), message, evidence=covered.evidence)
 
