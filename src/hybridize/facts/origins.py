@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Heap, Lib, Mod, Obj, Tensor, Tup, Value
+from hybridize.domain.objects import (
+    Bound,
+    Cell,
+    Class,
+    Container,
+    Func,
+    Heap,
+    Lib,
+    Lit,
+    Mod,
+    Obj,
+    Prim,
+    Tensor,
+    Tup,
+    Value,
+)
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -239,7 +254,17 @@ def _trace_result(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found:
         _trace(frame, func[2], seen, found)
     else:
         for slot, _ in instr[3][:1]:
-            _trace(frame, slot, seen, found)
+            if name == "iter" or not _is_copied(frame, slot):
+                _trace(frame, slot, seen, found)
+
+
+def _is_copied(frame: Frame, slot: int) -> bool:
+    """Whether NumPy makes a new array of what a slot holds: of lists, tuples and numbers, which no array can be a view of."""
+    value = frame.vals[slot]
+    lists = ("list", "tuple", "dict", "set")
+    return bool(value) and all(
+        isinstance(o, (Lit, Prim, Tup)) or (isinstance(o, Container) and o.kind in lists) for o in value
+    )
 
 
 def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
