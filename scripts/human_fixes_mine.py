@@ -28,7 +28,7 @@ class Limits:
     files: int = 8  # Python files that it touches
     functions: int = 5  # functions whose hybridization it changes
     alike: float = 0.6  # share of the function's lines that stay
-    size: int = 700_000  # bytes of Python in the newest tree: each tree is checked as a whole
+    size: int = 250_000  # bytes of Python in the newest tree: each tree is checked as a whole
     seconds: float = 60.0  # of `git log` for one repository
 
 

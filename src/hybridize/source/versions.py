@@ -100,6 +100,10 @@ _KERAS_2_ONLY: Final = {
     "keras.layers": regex(r"\b(?:AbstractRNNCell|LocallyConnected[12]D|CuDNN(?:LSTM|GRU)|DenseFeatures)\b"),
     "_generator(": regex(r"\.(?:fit|predict|evaluate)_generator\("),
     "et_hyper(": regex(r"\._[sg]et_hyper\("),
+    "tensorflow_addons": regex(r"^(?:import|from)[ ]tensorflow_addons\b", re.M),  # which cannot be imported beside Keras 3
+    "MeanTensor(": regex(r"\bmetrics\.MeanTensor\("),
+    "predict_classes(": regex(r"\.predict_classes\("),
+    "experimental_run_v2(": regex(r"\.experimental_run_v2\("),
 }
 #: What only Keras 3 has: a project that uses it runs there, whatever it keeps for older releases.
 _KERAS_3_ONLY: Final = regex(r"\bkeras\.(?:ops|random\.SeedGenerator|src)\b|\bfrom keras import .*\bops\b")
