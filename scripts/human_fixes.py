@@ -1,12 +1,12 @@
 """What the tool says before a person changes hybridization: changesets of public histories, judged on the tree before.
 
     python scripts/human_fixes.py mine MIRRORS --half develop --out LIST.json    find the changes, draw some by seed
-    python scripts/human_fixes.py score LIST.json --out RESULT.json --cache DIR  check each tree before; what it says there
+    python scripts/human_fixes.py score LIST.json --out RESULT.json --cache DIR  check each tree before
     python scripts/human_fixes.py table RESULT.json [OLDER.json]                 outcomes by kind, as Markdown
     python scripts/human_fixes.py show LIST.json RESULT.json NUMBER              one change: message, diff, verdict
 
-MIRRORS holds clones as `owner+name/repo` (bare). Which half a repository is in: docs/project-tests.md. What is in the half `measure`
-is only scored: `show` refuses it, and results hold codes there, no texts. Nothing of what is read is ever run.
+MIRRORS holds clones as `owner+name/repo` (bare). Which half a repository is in: docs/project-tests.md. What is in the half
+`measure` is only scored: `show` refuses it, and results hold codes there, no texts. Nothing of what is read is ever run.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ def _rows(results: Sequence[Json]) -> Iterator[str]:
         of_kind = [r for r in results if r["kind"] == kind]
         outcomes = Counter(r["outcome"] for r in of_kind)
         if of_kind:
-            yield f"| {kind} | {len(of_kind)} | " + ", ".join(f"{name} {n}" for name, n in outcomes.most_common()) + " |"
+            yield (
+                f"| {kind} | {len(of_kind)} | " + ", ".join(f"{name} {n}" for name, n in outcomes.most_common()) + " |"
+            )
             codes = Counter(code for r in of_kind for code in r["codes"])
             yield f"| | | {', '.join(f'{code} {n}' for code, n in codes.most_common(12))} |"
 

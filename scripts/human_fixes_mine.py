@@ -14,6 +14,7 @@ from hybridize.study.history import Blobs, GitError, RawCommit, RawFile, Reposit
 from hybridize.study.keyword import Keyword
 from hybridize.study.mine import decode_source
 from hybridize.study.uses import FileUses, Use, find_uses
+from hybridize.study.wrappers import Wrappers
 
 KINDS = ("added", "removed", "arguments", "signature", "relocated")
 HALVES = ("develop", "measure")
@@ -46,6 +47,15 @@ class Fix:
     other: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a repository's files are read from, and its own makers of hybrid functions."""
+
+    name: str
+    blobs: Blobs
+    wrappers: Wrappers
+
+
 def half_of(repository: str) -> str:
     """`develop` or `measure`: the lowest bit of the first byte of the SHA-256 of "owner/name"."""
     return HALVES[hashlib.sha256(repository.encode()).digest()[0] & 1]
@@ -60,8 +70,9 @@ def mine(git: Path, name: str, limits: Limits) -> Iterator[Fix]:
         if python_size(git) > limits.size:
             return
         with Blobs(repository) as blobs:
+            source = _Source(name, blobs, Wrappers(repository, _KEYWORD, blobs))
             for commit in log(repository, ["HEAD"], _KEYWORD.wide_pattern, ["*.py"]):
-                for fix in _of_commit(commit, name, blobs, limits):
+                for fix in _of_commit(commit, source, limits):
                     key = (fix.path, fix.function, fix.kind)
                     if key not in seen:
                         seen.add(key)
@@ -81,23 +92,26 @@ def python_size(git: Path) -> int:
     return sum(int(size) for size in sizes if size.isdigit())
 
 
-def _of_commit(commit: RawCommit, name: str, blobs: Blobs, limits: Limits) -> list[Fix]:
+def _of_commit(commit: RawCommit, source: _Source, limits: Limits) -> list[Fix]:
     if len(commit.files) > limits.files:
         return []
-    found = [fix for raw in commit.files for fix in _of_file(commit, raw, name, blobs, limits)]
+    found = [fix for raw in commit.files for fix in _of_file(commit, raw, source, limits)]
     return found if len(found) <= limits.functions else []
 
 
-def _of_file(commit: RawCommit, raw: RawFile, name: str, blobs: Blobs, limits: Limits) -> list[Fix]:
+def _of_file(commit: RawCommit, raw: RawFile, source: _Source, limits: Limits) -> list[Fix]:
     if not raw.oid_before or not raw.oid_after or raw.path_before != raw.path_after or _is_test(raw.path):
         return []
-    contents = blobs.read(raw.oid_before), blobs.read(raw.oid_after)
+    contents = source.blobs.read(raw.oid_before), source.blobs.read(raw.oid_after)
     if None in contents or not any(_KEYWORD.possible_in(data or b"") for data in contents):
         return []
-    before, after = (find_uses(decode_source(data or b"")) for data in contents)
-    if before.method != "tree" or after.method != "tree":
-        return []
-    changed = [(q, kind) for q in before.functions if (kind := _kind(before, after, q, limits))]
+    texts = [decode_source(data or b"") for data in contents]
+    before, after = map(find_uses, texts)
+    changed = _changed(before, after, limits)
+    if changed:  # a decorator of the project's own may be one of these, too
+        sides = zip((f"{commit.sha}^", commit.sha), texts, strict=True)
+        before, after = (find_uses(t, _KEYWORD, source.wrappers.outside(rev, raw.path, t)) for rev, t in sides)
+        changed = _changed(before, after, limits)
     gains, losses = ([q for q, kind in changed if kind == wanted] for wanted in ("added", "removed"))
     moved = {gain: loss for gain in gains for loss in losses if _related(after, gain, loss)}
     fixes = []
@@ -105,9 +119,16 @@ def _of_file(commit: RawCommit, raw: RawFile, name: str, blobs: Blobs, limits: L
         if qualname in moved.values():
             continue
         other = moved.get(qualname, "")
-        texts = _text(before.of(other or qualname)), _text(after.of(qualname))
-        fixes.append(Fix(name, commit.sha, raw.path, qualname, "relocated" if other else kind, *texts, other))
+        said = _text(before.of(other or qualname)), _text(after.of(qualname))
+        found = "relocated" if other else kind
+        fixes.append(Fix(source.name, commit.sha, raw.path, qualname, found, *said, other))
     return fixes
+
+
+def _changed(before: FileUses, after: FileUses, limits: Limits) -> list[tuple[str, str]]:
+    if before.method != "tree" or after.method != "tree":
+        return []
+    return [(q, kind) for q in before.functions if (kind := _kind(before, after, q, limits))]
 
 
 def _is_test(path: str) -> bool:

@@ -163,7 +163,9 @@ def _findings(function: Json, functions: Json, report: Json) -> Iterator[Json]:
     yield from (f for f in report["findings"] if f["function"] in ids)
     lines = range(function["line"], function["end_line"] + 1)
     yield from (
-        f for f in report["findings"] if f["function"] not in ids and f["path"] == function["path"] and f["line"] in lines
+        f
+        for f in report["findings"]
+        if f["function"] not in ids and f["path"] == function["path"] and f["line"] in lines
     )
 
 
@@ -172,8 +174,8 @@ def _texts(function: Json, functions: Json, report: Json, fix: Fix) -> Iterator[
     yield f"{function['mode']} {decision['action']} {decision['precondition']} {decision.get('benefit')}"
     for parameter in function["parameters"]:
         yield f"parameter {parameter['name']}: {parameter['tensor']} {parameter['tensor_types']} {parameter['literals']}"
-    others = [function] if not fix.other else [function, *(f for q, f in functions.items() if q == _plain(fix.other))]
-    for one in others:
+    losers = (f for q, f in functions.items() if fix.other and q == _plain(fix.other))
+    for one in (function, *losers):
         for found in _findings(one, functions, report):
             chain = "; ".join(f"{e['path']}:{e['line']} {e['message']}" for e in found["evidence"][:4])
             yield f"{found['code']} {found['severity']} {found['path']}:{found['line']} {found['message']} [{chain}]"

@@ -65,7 +65,9 @@ flat(somewhere.load())
 """
     assert found(source, "HY274", tmp_path) == {4}
     (flat,) = report_of(source, tmp_path).functions
-    assert [(t.kind, t.dtype, t.shape) for t in flat.facts.parameters[0].tensor_types] == [("dense", "float32", (None, 3))]
+    assert [(t.kind, t.dtype, t.shape) for t in flat.facts.parameters[0].tensor_types] == [
+        ("dense", "float32", (None, 3))
+    ]
 
 
 def test_layers_within_get_tensors_of_other_sizes_than_the_signature_leaves_open(tmp_path: Path) -> None:
@@ -117,7 +119,9 @@ def serve():
     ],
     ids=["routes", "callbacks", "set once", "set before"],
 )
-def test_what_routes_and_callbacks_write_changes_at_any_time(parts: dict[str, str], stale: bool, tmp_path: Path) -> None:
+def test_what_routes_and_callbacks_write_changes_at_any_time(
+    parts: dict[str, str], stale: bool, tmp_path: Path
+) -> None:
     assert ("HY602" in codes(STATE.format(**parts), "scaled", tmp_path)) is stale
 
 

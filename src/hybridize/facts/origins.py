@@ -259,7 +259,7 @@ def _trace_result(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found:
 
 
 def _is_copied(frame: Frame, slot: int) -> bool:
-    """Whether NumPy makes a new array of what a slot holds: of lists, tuples and numbers, which no array can be a view of."""
+    """Whether NumPy makes a new array of what a slot holds: of lists, tuples and numbers."""
     value = frame.vals[slot]
     lists = ("list", "tuple", "dict", "set")
     return bool(value) and all(

@@ -64,8 +64,8 @@ class StaticReads:
         `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis. With `last_known`
         the signature gives every last axis: what layers need of a tensor of which the analysis knows less is there.
         With `relaxed` only sizes become unknown that differ between calls: not those that the weights of layers have.
-        With `sure` only those count that lead to the signature: what the function reads of its own parameters, and
-        sizes that are None, or as large as what it leaves open, elsewhere; nothing that layers need, which may be there.
+        With `sure` only those count that lead to the signature: what the function reads of its own parameters; and
+        sizes that are None, or as large as one of an argument, elsewhere; nothing that layers need.
         """
         known: dict[tuple[Code, int, Dim], Dim] = {}
         own = frozenset(frames)

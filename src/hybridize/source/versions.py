@@ -100,7 +100,9 @@ _KERAS_2_ONLY: Final = {
     "keras.layers": regex(r"\b(?:AbstractRNNCell|LocallyConnected[12]D|CuDNN(?:LSTM|GRU)|DenseFeatures)\b"),
     "_generator(": regex(r"\.(?:fit|predict|evaluate)_generator\("),
     "et_hyper(": regex(r"\._[sg]et_hyper\("),
-    "tensorflow_addons": regex(r"^(?:import|from)[ ]tensorflow_addons\b", re.M),  # which cannot be imported beside Keras 3
+    "tensorflow_addons": regex(
+        r"^(?:import|from)[ ]tensorflow_addons\b", re.M
+    ),  # which cannot be imported beside Keras 3
     "MeanTensor(": regex(r"\bmetrics\.MeanTensor\("),
     "predict_classes(": regex(r"\.predict_classes\("),
     "experimental_run_v2(": regex(r"\.experimental_run_v2\("),

@@ -18,6 +18,8 @@ _MADE: Final = "the result of `eval`"
 _DEFINED: Final = "a name that `exec` defines"
 _UNDEFINED: Final = "which nothing defines"
 _IMPORTS: Final = ("from ", "import ")
+_RUN: Final = frozenset({"exec", "eval"})
+_DEFINITION: Final = regex(r"\b(?:lambda|def)\b")
 
 
 def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -51,9 +53,9 @@ def _defining(project: ProjectView) -> frozenset[str]:
 
 def _find_defining(project: ProjectView) -> Iterator[str]:
     for code in project.solution.frames:
-        if any(i[2] in ("exec", "eval") for i in index_of(code).of(Op.GLOBAL)):
-            if any(regex(r"\blambda\b|\bdef\b").search(text) for text in _texts(project, code.path)):
-                yield code.path
+        texts = _texts(project, code.path) if any(i[2] in _RUN for i in index_of(code).of(Op.GLOBAL)) else ()
+        if any(_DEFINITION.search(text) for text in texts):
+            yield code.path
 
 
 def _texts(project: ProjectView, path: str) -> list[str]:
