@@ -5,8 +5,8 @@
     python scripts/human_fixes.py table RESULT.json [OLDER.json]                 outcomes by kind, as Markdown
     python scripts/human_fixes.py show LIST.json RESULT.json NUMBER              one change: message, diff, verdict
 
-MIRRORS holds clones as `owner+name/repo` (bare). Which half a repository is in: docs/project-tests.md. What is in the half
-`measure` is only scored: `show` refuses it, and results hold codes there, no texts. Nothing of what is read is ever run.
+MIRRORS holds clones as `owner+name/repo` (bare). Which half a repository is in: docs/project-tests.md. What is in the
+half `measure` is only scored: `show` refuses it, and results hold codes there, no texts. Nothing that is read is run.
 """
 
 from __future__ import annotations

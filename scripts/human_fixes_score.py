@@ -173,7 +173,8 @@ def _texts(function: Json, functions: Json, report: Json, fix: Fix) -> Iterator[
     decision = function["decision"]
     yield f"{function['mode']} {decision['action']} {decision['precondition']} {decision.get('benefit')}"
     for parameter in function["parameters"]:
-        yield f"parameter {parameter['name']}: {parameter['tensor']} {parameter['tensor_types']} {parameter['literals']}"
+        types, literals = parameter["tensor_types"], parameter["literals"]
+        yield f"parameter {parameter['name']}: {parameter['tensor']} {types} {literals}"
     losers = (f for q, f in functions.items() if fix.other and q == _plain(fix.other))
     for one in (function, *losers):
         for found in _findings(one, functions, report):

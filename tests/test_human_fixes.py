@@ -63,7 +63,7 @@ def test_a_part_is_drawn_by_seed_from_all_repositories() -> None:
 
 def test_the_tree_before_is_judged(tmp_path: Path) -> None:
     history = History.new(tmp_path / "owner+name" / "repo")
-    call = "for _ in range(100):\n    run(tf.ones((3, 3)))\n"
+    call = "for _ in range(10_000):\n    run(tf.ones((3, 3)))\n"
     printed = STEP.replace("    return", "    print(z.numpy())\n    return")
     history.commit("start", {"a.py": HEAD + STEP + RUN + call, "b.py": HEAD + printed + "step(tf.ones((3, 3)))\n"})
     sha = history.commit("faster", {"a.py": HEAD + TRACED + STEP + RUN + call})

@@ -157,3 +157,25 @@ def test_an_array_that_is_made_of_a_list_is_new(taps: str, changed: bool, tmp_pa
 def test_code_that_only_names_functions_has_their_source(made: str, told: bool, tmp_path: Path) -> None:
     source = f"{made}\n@tf.function\ndef step(x):\n    return cost(x) * 2\nstep(tf.ones(()))\n"
     assert bool(found(source, "HY323", tmp_path)) is told
+
+
+@pytest.mark.parametrize(
+    ("chain", "told"),
+    [
+        ("[tfb.Exp(), tfb.Shift(1.0)]", True),
+        ("[joint.experimental_default_event_space_bijector(), tfb.Exp()]", False),
+    ],
+    ids=["tensors", "a structure"],
+)
+def test_what_a_chain_of_bijectors_gives(chain: str, told: bool, tmp_path: Path) -> None:
+    source = f"""\
+import tensorflow_probability as tfp
+tfb, tfd = tfp.bijectors, tfp.distributions
+joint = tfd.JointDistributionSequential([tfd.Normal(0., 1.), tfd.Normal(0., 1.)])
+move = tfb.Chain({chain})
+@tf.function
+def step(z):
+    return tf.add_n([a * b for a, b in zip(move.forward(z), (1.0, 2.0))])
+step(tf.ones(2))
+"""
+    assert bool(found(source, "HY342", tmp_path)) is told
