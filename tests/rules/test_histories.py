@@ -179,3 +179,39 @@ def step(z):
 step(tf.ones(2))
 """
     assert bool(found(source, "HY342", tmp_path)) is told
+
+
+@pytest.mark.parametrize("method", ["__call__", "scaled"])
+def test_an_array_that_an_object_keeps_stays_one_when_the_object_is_called(method: str, tmp_path: Path) -> None:
+    source = f"""\
+class Block:
+    def __init__(self):
+        self.taps = np.outer([1, 3, 3, 1], [1, 3, 3, 1])
+        self.scale = 1 / np.sqrt(2.0)
+    def {method}(self, x):
+        return (x + tf.constant(self.taps[::-1], tf.float32)) * self.scale * np.sum(self.taps)
+class Trainer:
+    def __init__(self):
+        self.block = Block()
+    @tf.function
+    def step(self, x):
+        return self.block{"" if method == "__call__" else ".scaled"}(x)
+Trainer().step(tf.ones((4, 4)))
+"""
+    assert not {each.code for each in report_of(source, tmp_path).findings} & {"HY340", "HY346", "HY348"}
+
+
+def test_a_tensor_that_an_object_gets_within_the_call_is_symbolic_when_the_object_is_called(tmp_path: Path) -> None:
+    source = """\
+class Block:
+    def __init__(self, taps):
+        self.taps = taps
+    def __call__(self, x):
+        return x * np.sum(self.taps)
+@tf.function
+def step(x):
+    block = Block(x * 2)
+    return block(x)
+step(tf.ones((4, 4)))
+"""
+    assert found(source, "HY340", tmp_path) == {5}

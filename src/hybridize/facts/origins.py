@@ -11,6 +11,7 @@ from hybridize.domain.objects import (
     Container,
     Func,
     Heap,
+    Inst,
     Lib,
     Lit,
     Mod,
@@ -289,7 +290,9 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
             made = definitions(frame.code).get(instr[2])
             return [made[2]] if made is not None and made[0] == Op.ATTR else None
     elif not any(isinstance(o, Func) and o.code is callee.code for o in func):
-        return None
+        # An object that is called is the receiver itself; what a layer is given may be made a tensor on the way.
+        called = index == 0 and bool(callee.args) and all(isinstance(o, Inst) and o in callee.args[0] for o in func)
+        return [instr[2]] if called and func else None
     if index < offset:
         return []
     if param.kind in ("varargs", "kwargs"):
