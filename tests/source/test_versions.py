@@ -100,6 +100,8 @@ KERAS_2_ONLY = {
     "the old name of a rate": "import tensorflow as tf\no = tf.keras.optimizers.SGD(momentum=0.9, lr=0.1)\n",
     "the learning phase": "from tensorflow.keras import backend as K\nx = K.learning_phase()\n",
     "training on generators": "import keras\nm = keras.Sequential()\nm.fit_generator(g)\n",
+    "a package that needs it": "import tensorflow as tf\nimport tensorflow_addons as tfa\n",
+    "a step on all devices": "import tensorflow as tf\nstrategy.experimental_run_v2(step)\n",
     "a cell's base class": "import tensorflow as tf\nclass C(tf.keras.layers.AbstractRNNCell):\n    pass\n",
 }
 
@@ -120,6 +122,7 @@ def test_sources_that_cannot_run_on_keras_3(case: str, tmp_path: Path) -> None:
         "import tensorflow as tf\n# o = tf.keras.optimizers.legacy.Adam()\n",
         "import tensorflow as tf\nw = layer.add_weight(shape=[2], name='w')\n",
         "import torch\no = torch.optim.SGD(parameters, lr=0.1)\n",
+        "import tensorflow as tf\ntry:\n    import tensorflow_addons as tfa\nexcept ImportError:\n    tfa = None\n",
         "import tensorflow as tf\no = tf.keras.optimizers.SGD(learning_rate=0.1)\nschedule(lr=0.1)\n",
     ],
 )

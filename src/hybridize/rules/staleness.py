@@ -88,8 +88,9 @@ def _answers(
         answer = {
             place: Stale(RUNS if written & bit else TESTS) for place, bit in question.places.items() if found & bit
         }
-        if question.asked and not _is_called(question.function):
-            answer = {**_open(project, question), **answer}
+        if question.asked:
+            more = _called_back if _is_called(question.function) else _open
+            answer = {**more(project, question), **answer}
         answers.append(answer)
     return answers
 
@@ -166,7 +167,7 @@ def _is_called(function: FunctionView) -> bool:
 def _open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
     """Of a function that nothing calls: whoever will may call the writers of its places in between."""
     known = writes_of(project)
-    strangers = project.shared("strangers", lambda: Strangers(project.solution, project.roles))
+    strangers = _strangers(project)
     found: dict[Place, Stale] = {}
     for place in question.places:
         owner = known.owners.get(place)
@@ -182,6 +183,26 @@ def _open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
             unless = f"assumed that `{writers[0].qualname}` runs before it, and not again" if first else ""
             found[place] = Stale(OPEN, unless)
     return found
+
+
+def _called_back(project: ProjectView, question: _Question) -> dict[Place, Stale]:
+    """Of a function that the program calls: routes and callbacks write what it reads, and run again at any time."""
+    known = writes_of(project)
+    strangers = _strangers(project)
+    found: dict[Place, Stale] = {}
+    for place in question.places:
+        writers = {
+            frame.code
+            for frame, _ in known.at(place)
+            if _shared(known.owners.get(place)) and counts(project, question.extent, frame, place)
+        }
+        if any(strangers.handed(code) for code in writers) and strangers.may_call(question.function.code, shared=True):
+            found[place] = Stale(OPEN)
+    return found
+
+
+def _strangers(project: ProjectView) -> Strangers:
+    return project.shared("strangers", lambda: Strangers(project.solution, project.roles))
 
 
 def _shared(owner: Obj | None) -> bool:

@@ -144,6 +144,8 @@ _KERAS_2_ONLY: Final[dict[str, re.Pattern[str]]] = {
     "batch_input_shape": regex(r"\b(?:layers\.\w+|Dense|LSTM|GRU|Embedding|Conv[123]D)\([^\n]*\bbatch_input_shape\s*="),
     "aggregate_gradients": regex(r"\bexperimental_aggregate_gradients\s*="),
     "tensorflow_addons": regex(r"^(?:import|from) tensorflow_addons\b", re.M),
+    "MeanTensor(": regex(r"\bmetrics\.MeanTensor\("),
+    "predict_classes(": regex(r"\.predict_classes\("),
 }
 #: What only Keras 3 has: a project that uses it runs there, whatever it keeps for older releases.
 _KERAS_3_ONLY: Final = regex(r"\bkeras\.(?:ops|random\.SeedGenerator|src)\b|\bfrom keras import .*\bops\b")

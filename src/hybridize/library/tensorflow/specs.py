@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import Container, Lib, LibInst, Lit, Obj, Prim, Tup, Value, Wrapper, tensor
+from hybridize.domain.objects import Container, Lib, LibInst, Lit, Obj, Prim, Tup, Unknown, Value, Wrapper, tensor
 from hybridize.domain.tensors import DENSE, Shape
 from hybridize.library.convert import dim_of, dtype_of
 
@@ -14,12 +14,18 @@ _TAKEN: Final = {"int": ("int", "uint", "float", "bfloat", "complex"), "float": 
 
 
 def converted(value: Value, spec: Value) -> Value:
-    """What arrives where a signature has a spec: Python numbers become tensors (and stay what they are eagerly)."""
+    """What arrives where a signature has a spec: Python numbers become tensors (and stay what they are eagerly).
+
+    What is not known is a tensor of the spec's type there, or the call raises.
+    """
     if not is_spec(spec) or len(spec) != 1:
         return value
     (entry,) = spec
     assert isinstance(entry, LibInst)
     shape, dtype = spec_shape(entry), spec_dtype(entry)
+    if any(isinstance(obj, Unknown) for obj in value):
+        known = frozenset(obj for obj in value if not isinstance(obj, Unknown))
+        value = join(known, tensor(DENSE, dtype, shape).value)
     if dtype is None or shape != () or not any(_is_taken(obj, dtype) for obj in value):
         return value
     return join(value, tensor(DENSE, dtype, ()).value)
