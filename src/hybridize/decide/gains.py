@@ -165,7 +165,9 @@ class Gains:
         unknown = _UNKNOWN * work.guessed
         more = share * (costs.computing_time(work.elements, work.flops) + unknown)
         faster = (work.eager + unknown) / (work.graph + unknown + more)
-        said = f"eager code takes {derivatives} derivatives of it, one of another, and graphs compute the ones before anew"
+        said = (
+            f"eager code takes {derivatives} derivatives of it, one of another, and graphs compute the ones before anew"
+        )
         return f"{said}: perhaps {faster:.1f} times as fast" if faster < MARGIN else None
 
     def _small(self, code: Code) -> str | None:

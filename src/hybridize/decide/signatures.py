@@ -97,7 +97,10 @@ class Signatures:
         traces = math.inf if grown is not None or resized is not None else traces
         retraced = converts and traces > _FEW_TRACES
         loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
-        varies = traces > 1 and len(own) == len(sites)
+        # Sizes that only a run knows may be the same at each call, as those of batches are: a decorator of the
+        # project's own is changed where they are seen to differ.
+        seen = converts or grown is not None or math.isfinite(traces) or self._resized(code, own) is not None
+        varies = traces > 1 and len(own) == len(sites) and seen
         if not self.asked and not varies and not retraced and loose is None:
             return report
         conflict = None

@@ -30,6 +30,8 @@ _CHANGES: Final = {
     "clock": "reads the clock once for each trace",
     "random": "draws one number for each trace",
 }
+#: Of what has an effect by what it is given.
+_PRINTS: Final = "builtins.print"
 _CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__"})
 _FAR: Final = 24
 _DEEP: Final = 4
@@ -171,6 +173,8 @@ class _Block:
 
     def _named(self, name: str) -> str:
         owner, _, method = name.rpartition(".")
+        if name == _PRINTS:
+            return f"uses `{method}`, which {_CHANGES['print']}"
         found = registry.method_spec(owner, method) if registry.is_class(owner) else None
         spec = found[1] if found is not None else registry.function_spec(name)
         kinds = [kind for kind in spec.effects if kind in _CHANGES] if spec is not None else []
