@@ -43,7 +43,7 @@ BREAKS = {
     "if VERBOSE: tf.print(loss.numpy())": "`.numpy()`, which works only eagerly",
     "if OPTIONS['trace']: show(loss)": "calls `show`, which prints once for each trace",
     "if self.clip is not None: self.last = loss": "writes attribute `last`",
-    "if self.clip is None: pass\n        else: grads = grads[: np.random.randint(2)]": "draws one number for each trace",
+    "if self.clip is not None: grads = grads[: np.random.randint(2)]": "draws one number for each trace",
 }
 #: Nothing of these speaks against a graph: what they run serves, or no setting leads there.
 SERVES = [

@@ -149,9 +149,7 @@ class Rounds:
         if names & LENGTHEN and not at.path:
             said = Evidence("each call gets it longer than the one before", at.frame.code.path, call[-1] >> 16)
             found += [at.to(slot, longer=said) for slot in _spread(index, given)]
-        elif names & KEEP and not at.path:
-            found += [at.to(slot) for slot in given[:1]]
-        elif names & _SEQUENCES:
+        elif (names & KEEP and not at.path) or names & _SEQUENCES:
             found += [at.to(slot) for slot in given[:1]]
         elif names & _PAIRS.keys() and len(at.path) > 1:
             found += _paired(at, given, _PAIRS[min(names & _PAIRS.keys())])
@@ -241,9 +239,7 @@ def _added(index: Index, made: Instr) -> Iterator[int]:
 def _of_dict(at: _At, _: Index, made: Instr) -> list[_At]:
     found: list[_At] = []
     for key, slot in made[2]:
-        if key == NO_SLOT:
-            found.append(at.to(slot))
-        elif not at.path:
+        if key == NO_SLOT or not at.path:
             found.append(at.to(slot))
         elif _key(at.frame, key) in (at.path[0], None):
             found.append(at.to(slot, at.path[1:]))
@@ -257,7 +253,7 @@ def _unpacked(at: _At, _: Index, made: Instr) -> list[_At]:
 
 
 def _item(at: _At, index: Index, made: Instr) -> list[_At]:
-    """A part of a tensor that ends where each call says anew may be as long as the whole; one of a fixed length is not."""
+    """A part of a tensor with ends that move may be as long as the whole; one of a fixed length is not."""
     if any(isinstance(o, (Tup, Container)) for o in at.frame.vals[made[2]] or ()):
         return [at.to(made[2], (_key(at.frame, made[3]), *at.path))]
     cut = index.source(made[3])
