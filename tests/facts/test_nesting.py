@@ -74,3 +74,18 @@ def test_second_derivatives_of_many_rows_cost_more_as_a_graph(tmp_path: Path, lo
 def test_one_tape_speaks_against_nothing(tmp_path: Path) -> None:
     action, said = _decided(tmp_path, PLAIN, 100)
     assert action is Action.CONVERT_TO_HYBRID, said
+
+
+def test_a_tape_that_is_asked_in_its_own_body_alone_takes_one_derivative(tmp_path: Path) -> None:
+    head = PROGRAM.format(loss="    pass", rows=1).partition("net = Net()")[0]
+    body = """\
+net = Net()
+optimizer = tf.keras.optimizers.SGD()
+for i in range(1000):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(net.evaluate(tf.random.normal([10_000, 2])) ** 2)
+        optimizer.apply_gradients(zip(tape.gradient(loss, net.ws), net.ws))
+"""
+    (tmp_path / "main.py").write_text(head + body, "utf-8")
+    (found,) = [f for f in analyze([tmp_path], Config()).functions if f.facts.qualname == "Net.evaluate"]
+    assert "derivatives" not in " ".join(s.message for s in found.statuses)

@@ -71,10 +71,13 @@ def _is_tape(frame: Frame, index: Index, left: Instr) -> bool:
 
 
 def _asked_within(frame: Frame, index: Index, left: Instr) -> bool:
+    """Whether a tape is asked in its own body, which it records, and again after it: for what it was asked before."""
     tapes = _managers(frame, index, left)
-    return any(
-        costs.differentiates(frame.ops.get(call[-1], "")) and call[-1] >> 16 in left[3]
+    asked = [
+        call[-1] >> 16 in left[3]
         for call in index.of(Op.CALL)
         for made in [index.source(call[2])]
         if made is not None and made[0] == Op.ATTR and tapes & (frame.vals[made[2]] or _NOTHING)
-    )
+        if costs.differentiates(frame.ops.get(call[-1], ""))
+    ]
+    return len(set(asked)) > 1
