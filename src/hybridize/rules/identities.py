@@ -22,6 +22,8 @@ _SAID: Final = "asks for the identity of a variable that arrives as an argument:
 def told_apart(function: FunctionView) -> Iterator[Hit]:
     """`v.ref()` and `id(v)` of a parameter that receives variables."""
     index = index_of(function.code)
+    if "id" not in index.names and index.attributes.keys().isdisjoint(REFERENCES):
+        return
     for view in function.views():
         given = {p.slot for i, p in enumerate(function.code.params) if i or not view.has_receiver}
         for instr in index.of(Op.CALL):
