@@ -188,6 +188,13 @@ def test_a_process_without_eager_execution(main: str, kept: bool, tmp_path: Path
     assert ("HY028" in step_of(tmp_path)) == kept
 
 
+def test_a_process_that_imports_what_cannot_be_parsed(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(STEP)
+    (tmp_path / "broken.py").write_text("def (:\n")
+    (tmp_path / "main.py").write_text(SWITCH.format("tf.disable_v2_behavior()") + "import broken, program\n")
+    assert "HY028" in step_of(tmp_path)
+
+
 def test_what_a_switched_module_shares_its_process_with(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(STEP)
     (tmp_path / "switch.py").write_text(SWITCH.format("tf.disable_v2_behavior()"))

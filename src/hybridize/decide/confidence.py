@@ -16,6 +16,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.rules.contract import open_contract, open_outcome
+from hybridize.rules.dormant import broken_setting
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role
 
@@ -69,6 +70,9 @@ class Confidences:
         unproven = self.contracts.unproven(code, frames)
         if unproven is not None:
             return Grounds(Confidence.ASSUMED, (unproven,))
+        setting = broken_setting(self.scanner, code, frames)
+        if setting is not None:
+            return Grounds(Confidence.ASSUMED, (setting,))
         grounds = self._of_calls(code, facts)
         if grounds.level is Confidence.SEEN and self.roles.of(code.path) is Role.LIBRARY:
             told = open_contract(self.scanner.view(code, frames, facts)) or _arrays(code, facts)

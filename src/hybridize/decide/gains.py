@@ -14,7 +14,9 @@ from typing import Final
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.contracts import Contracts
 from hybridize.facts.frequency import BY_OTHERS, IN_GRAPHS, Call, Frequency
+from hybridize.facts.nesting import Nesting
 from hybridize.facts.public import Public
+from hybridize.library import costs
 from hybridize.library.costs import BATCHES, ITERATIONS
 from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
@@ -23,6 +25,8 @@ from hybridize.source import Role, Roles
 MARGIN: Final = 1.5
 #: What a graph must save of the eager time of somebody who calls it: less is not noticed, whatever it is called for.
 _SHARE: Final = 0.1
+#: What is computed may be so many times more than is guessed of it.
+_UNKNOWN: Final = 10.0
 #: A step that applies gradients is called so often at least.
 _STEPS: Final = 200.0
 #: So often, at least, others are taken to call what a library exports, where its authors' word is enough.
@@ -41,6 +45,8 @@ class Gains:
         self.contracts = contracts
         self.benefits = benefits
         self.roles = roles
+        self.nesting = Nesting(frequency, benefits.frames, lambda code: self._graphs.get(code, 0.0) >= 1.0)
+        self._graphs: Mapping[Code, float] = {}
         self._often: dict[Code, float] = {}
         self._called: dict[Code, bool] = {}
         self._callers: dict[Code, list[Code]] = {}
@@ -49,6 +55,7 @@ class Gains:
 
     def visit(self, code: Code, graphs: Mapping[Code, float]) -> None:
         """Sums up the calls of a function by eager code; those by functions that are wholly graphs do not count."""
+        self._graphs = graphs
         if code.kind == "module":
             self._often[code] = 0.0 if self.roles.is_test(code.path) else 1.0
             return
@@ -135,6 +142,9 @@ class Gains:
             return None
         if work.cautious < MARGIN and not work.trains:
             return f"perhaps {work.cautious:.1f} times faster as a graph: no more than the estimate may be wrong by"
+        again = self._again(code, work)
+        if again is not None:
+            return again
         if self.pays(code, work) or (shown and often > 1):
             return None if work.trains or shown or self._is_open(code) else self._small(code)
         if not self._called.get(code, False):
@@ -145,6 +155,20 @@ class Gains:
         made = f" for each time that `{code.parent.qualname}` makes it" if code.parent and each != often else ""
         times = "once" if 0 < each <= 1 else f"{each:.0f} times"
         return f"eager code is seen to call it {times}{made}: tracing it takes longer than that saves"
+
+    def _again(self, code: Code, work: Work) -> str | None:
+        """Says that eager tapes around the calls have its graph compute again what they derive, where that costs."""
+        derivatives = self.nesting.of(code)
+        share = costs.derived_again(derivatives)
+        if not share:
+            return None
+        unknown = _UNKNOWN * work.guessed
+        more = share * (costs.computing_time(work.elements, work.flops) + unknown)
+        faster = (work.eager + unknown) / (work.graph + unknown + more)
+        said = (
+            f"eager code takes {derivatives} derivatives of it, one of another, and graphs compute the ones before anew"
+        )
+        return f"{said}: perhaps {faster:.1f} times as fast" if faster < MARGIN else None
 
     def _small(self, code: Code) -> str | None:
         """Says that nobody would notice the gain, where each eager caller has other work that takes much longer."""

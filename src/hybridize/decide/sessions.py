@@ -117,7 +117,7 @@ def _spread(
     imported = {id_: set(_imported(program, id_, module)) for id_, module in program.modules.items()}
     path_of = {id_: module.code.path for id_, module in program.modules.items()}
     for start in sorted(program.modules):
-        reached = _closure(start, imported)
+        reached = _closure(start, imported) & path_of.keys()  # files that cannot be parsed are no modules
         said = [switched[path_of[each]] for each in sorted(reached) if path_of[each] in switched]
         said += [running[path_of[start]]] if path_of[start] in running else []
         for each in reached if said else ():

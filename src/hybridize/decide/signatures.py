@@ -16,6 +16,7 @@ from hybridize.facts.causes import argument_slot
 from hybridize.facts.computation import opaque_call
 from hybridize.facts.growing import APPENDED, grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary
+from hybridize.facts.rounds import Rounds
 from hybridize.facts.specs import Signature, spec_of
 from hybridize.facts.static_reads import NOT_TRACED, StaticReads
 from hybridize.flow.frames import Frame
@@ -77,6 +78,7 @@ class Signatures:
         self.asked = asked
         self.all_safe = all_safe
         self.reads = StaticReads(project.symbolic)
+        self.rounds = Rounds(project.solution.frames)
 
     def configure(self, code: Code, report: FunctionReport) -> FunctionReport:
         """The report with arguments for its decorator, where they are asked for or spare traces."""
@@ -95,7 +97,10 @@ class Signatures:
         traces = math.inf if grown is not None or resized is not None else traces
         retraced = converts and traces > _FEW_TRACES
         loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
-        varies = traces > 1 and len(own) == len(sites)
+        # Sizes that only a run knows may be the same at each call, as those of batches are: a decorator of the
+        # project's own is changed where they are seen to differ.
+        seen = converts or grown is not None or math.isfinite(traces) or self._resized(code, own) is not None
+        varies = traces > 1 and len(own) == len(sites) and seen
         if not self.asked and not varies and not retraced and loose is None:
             return report
         conflict = None
@@ -173,9 +178,15 @@ class Signatures:
                     continue
                 slot = argument_slot(site.caller, site.position, index, param.name, bound=bound)
                 found = grown_argument(site.caller, site.position, slot) if slot >= 0 else None
+                found = found or (self._rounds(site, slot) if slot >= 0 else None)
                 if found is not None:
                     return found
         return None
+
+    def _rounds(self, site: Site, slot: int) -> Evidence | None:
+        """Where what one call gives comes round to the next, longer."""
+        repeated = moving(self.project).is_repeated(site.caller, site.position)
+        return self.rounds.longer(site.caller, site.position, slot) if repeated else None
 
     def _traces(self, code: Code, facts: FunctionFacts, frames: list[Frame], sites: list[Site]) -> float:
         """How many graphs the eager calls need without a signature; each object has graphs of its own."""

@@ -34,5 +34,5 @@ def _tensors(value: Value, depth: int) -> Iterator[Tensor]:
             for item in obj.items:
                 yield from _tensors(item, depth - 1)
         elif depth and isinstance(obj, Container):
-            for cell in obj.fields.values():
+            for cell in (*obj.fields.values(), *([obj.rest] if obj.rest is not None else [])):
                 yield from _tensors(cell.value, depth - 1)

@@ -15,12 +15,12 @@ from hybridize.program.ir import NO_SLOT, Instr, Loop, Op
 from hybridize.records import replace
 
 #: Operations whose result is longer than what they are given.
-_LENGTHEN: Final = frozenset(
+LENGTHEN: Final = frozenset(
     "tf.concat tf.pad tf.repeat tf.tile tf.keras.layers.concatenate keras.layers.concatenate "
     "np.append np.concatenate np.pad np.vstack np.hstack".split()
 )
 #: Operations whose result is as long as their first argument.
-_KEEP: Final = frozenset(
+KEEP: Final = frozenset(
     "tf.cast tf.constant tf.convert_to_tensor tf.expand_dims tf.identity tf.stack tf.stop_gradient tf.ones_like "
     "tf.zeros_like tf.transpose np.array np.asarray np.expand_dims np.stack".split()
 )
@@ -130,7 +130,7 @@ def _lengthenings(frame: Frame, ways: Iterable[int]) -> Iterator[Instr]:
         seen.add(slot)
         if made[0] == Op.PHI:
             todo += [source for _, source in made[2]]
-        elif made[0] == Op.CALL and not _LENGTHEN.isdisjoint(_names(frame, made[2])):
+        elif made[0] == Op.CALL and not LENGTHEN.isdisjoint(_names(frame, made[2])):
             yield made
 
 
@@ -172,7 +172,7 @@ def _same_length(frame: Frame, made: Instr) -> list[int]:
         return [made[3]]
     if made[0] in (Op.BINARY, Op.INPLACE, Op.COMPARE):
         return [made[3], made[4]]
-    if made[0] == Op.CALL and made[3] and not _KEEP.isdisjoint(_names(frame, made[2])):
+    if made[0] == Op.CALL and made[3] and not KEEP.isdisjoint(_names(frame, made[2])):
         return [made[3][0][0]]
     return []
 

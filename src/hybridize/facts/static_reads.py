@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor
-from hybridize.domain.tensors import Dim, is_dynamic
+from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor, Unknown
+from hybridize.domain.tensors import UNRESOLVED, Dim, is_dynamic
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
@@ -82,7 +82,7 @@ class StaticReads:
                         continue
                     if (last_known and axes in (_LAST, _OF_LAYER)) or ((relaxed or sure) and axes == _OF_LAYER):
                         continue
-                    for axis, dim in _dims(frame, slot, axes):
+                    for axis, dim in _dims(frame, slot, axes, named=instr[0] == Op.ATTR):
                         if computed and not (is_dynamic(dim) or dim in sizes):
                             continue
                         if (
@@ -270,13 +270,13 @@ def _rank(frame: Frame, slot: int) -> int:
     return ranks.pop() if len(ranks) == 1 else -1
 
 
-def _dims(frame: Frame, slot: int, axes: tuple[int, ...] | None) -> Iterator[tuple[int, Dim]]:
-    """The dims that are read, by axis; an unknown shape has unknown ones."""
+def _dims(frame: Frame, slot: int, axes: tuple[int, ...] | None, *, named: bool) -> Iterator[tuple[int, Dim]]:
+    """The dims that are read, by axis; an unknown shape has unknown ones, as has what is `named` to have a shape."""
     for obj in frame.vals[slot] or ():
-        if not isinstance(obj, Tensor):
+        if not isinstance(obj, Tensor) and not (named and isinstance(obj, Unknown)):
             continue
-        if obj.shape is None:
-            yield from ((axis, -2) for axis in (axes if axes is not None else (0,)))
+        if isinstance(obj, Unknown) or obj.shape is None:
+            yield from ((axis, UNRESOLVED) for axis in (axes if axes is not None else (0,)))
             continue
         for axis in range(len(obj.shape)) if axes is None else axes:
             if -len(obj.shape) <= axis < len(obj.shape):

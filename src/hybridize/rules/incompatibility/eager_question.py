@@ -12,6 +12,7 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.generic import choices, is_dispatched
+from hybridize.rules.identities import REFERENCES, told_apart
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
 from hybridize.rules.values import argument, is_message, number, own, uses
 from hybridize.rules.views import FrameView
@@ -23,7 +24,8 @@ _EAGER_ONLY: Final = frozenset({"numpy", "_numpy"})
 _FUNCTIONS: Final = frozenset({"tf.get_static_value", _IS_SYMBOLIC}) | frozenset(
     f"builtins.{name}" for name in "hasattr getattr dir type id isinstance".split()
 )
-_REFERENCES: Final = (".ref", ".experimental_ref")
+_REFERENCES: Final = tuple(f".{name}" for name in REFERENCES)
+_HASH: Final = "builtins.hash"
 #: What code that only works out a shape consists of, besides calls.
 _PLAIN: Final = frozenset(
     {
@@ -214,6 +216,8 @@ def _outlives(view: FrameView, slot: int) -> bool:
         elif use[0] == Op.COMPARE and use[2] in ("in", "not in"):
             owner = use[4]
         elif use[0] == Op.CALL:
+            if _HASH in view.names(use[2]):
+                return True
             owner = view.receiver(use[2])
         elif use[0] == Op.RETURN:
             return True
@@ -262,8 +266,10 @@ RULE = Rule(
     details="""The answers change once the function is traced: `tf.executing_eagerly()` is false, a symbolic tensor
 has no `numpy` attribute, another class, another identity (`is`, `id`, `ref()` as a key) and no device, and so
 Python silently takes another way. `isinstance(x, tf.Tensor)`, `tf.is_tensor(x)` and `x is None` are fine, and so
-are references to variables.""",
+are references to variables, but for those that arrive as arguments: variables of one shape share a graph, in which
+every one of them is taken for the first.""",
     level=Level.INFO,
+    root=told_apart,
     triggers={
         Op.CALL: Where(call, names=_asks, values=is_dispatched),
         Op.ATTR: attributes(attribute, _ASKED),
@@ -362,6 +368,19 @@ def target(x):
 r1 = target(tf.constant(2.0))
 """,
             line=10,
+            outcome=Outcome.DIFFERS,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+v, w = tf.Variable(1.0), tf.Variable(1.0)
+SCALES = {v.ref(): 2.0, w.ref(): 3.0}
+def target(each):
+    return each * SCALES[each.ref()]
+r1 = target(v)
+r2 = target(w)
+""",
+            line=5,
             outcome=Outcome.DIFFERS,
         ),
     ),

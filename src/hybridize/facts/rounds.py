@@ -1,0 +1,316 @@
+"""What comes round longer: state that a call gives back, or a field keeps, and the next call gets with more in it.
+
+`facts.growing` sees a loop that lengthens what it passes. Here the lengthening stands inside the function that is
+called (`out, cache = step(x, cache)`), in a callee of it, or in whatever writes a field between two calls; in tuples,
+lists and dictionaries each part is followed by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from hybridize.domain.objects import NONE, Cell, Container, Inst, Lib, Lit, Tensor, Tup, Value
+from hybridize.domain.tensors import RAGGED
+from hybridize.facts.growing import APPENDED, KEEP, LENGTHEN
+from hybridize.facts.model import Evidence
+from hybridize.facts.origins import callees_at, passed_slots
+from hybridize.flow.frames import Frame
+from hybridize.program.index import Index, index_of
+from hybridize.program.ir import NO_SLOT, Code, Instr, Op
+from hybridize.records import dataclass
+
+#: So many places are looked at for one state, and so many calls deep.
+_FAR: Final = 300
+_DEEP: Final = 5
+#: Through so many callers an argument is followed to the loop that passes it.
+_CALLERS: Final = 4
+_SAME: Final = frozenset({"copy", "numpy", "astype", "read_value", "value"})
+_SEQUENCES: Final = frozenset({"builtins.list", "builtins.tuple", "builtins.reversed"})
+#: Built-ins that give tuples of the elements of their arguments, and the place of the first of these in the tuple.
+_PAIRS: Final = {"builtins.zip": 0, "builtins.enumerate": 1}
+_NOTHING: Final[Value] = frozenset()
+#: The keys that are still to be taken out of a value, the next one first.
+_Path: TypeAlias = tuple[object, ...]
+_Sites: TypeAlias = tuple[tuple[Frame, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """A part of what is in a slot, the calls that led there, and where it was made longer on the way."""
+
+    frame: Frame
+    slot: int
+    path: _Path = ()
+    sites: _Sites = ()
+    longer: Evidence | None = None
+
+    def to(self, slot: int, path: _Path | None = None, longer: Evidence | None = None) -> _At:
+        """Another slot of the same function."""
+        return _At(self.frame, slot, self.path if path is None else path, self.sites, self.longer or longer)
+
+
+#: A variable that a loop hands on to its next turn, or a field.
+_State: TypeAlias = "tuple[Frame, int] | Cell"
+
+
+class Rounds:
+    """Answers for places of a solved program; `frames` are those of each code."""
+
+    def __init__(self, frames: Mapping[Code, Sequence[Frame]]) -> None:
+        self.frames = frames
+
+    def longer(self, caller: Frame, pos: int, slot: int) -> Evidence | None:
+        """Where what a repeated call passes is made longer on its way to the next; None where that is not seen."""
+        seen: set[object] = set()
+        for at, state in self._states(caller, pos, slot):
+            if state in seen:
+                continue
+            seen.add(state)
+            found = self._round(at, state)
+            if found is not None:
+                return found
+        return None
+
+    def _states(self, caller: Frame, pos: int, slot: int) -> Iterator[tuple[_At, _State]]:
+        """What holds an argument, or parts of it, from one call to the next."""
+        todo, depth = [(_At(caller, slot), pos)], 0
+        while todo and depth < _CALLERS:
+            above: list[tuple[_At, int]] = []
+            for start, at in todo:
+                for each in self._backwards([start]):
+                    state = _state(each, at)
+                    if state is not None:
+                        yield each, state
+                    place = _parameter(each)
+                    for site in each.frame.incoming if place >= 0 and not each.sites else ():
+                        if site[0] is not None and site[0] is not each.frame:
+                            given = passed_slots(site[0], site[1], each.frame, place) or ()
+                            above += [(_At(site[0], s, each.path), site[1]) for s in given]
+            todo, depth = above, depth + 1
+
+    def _round(self, start: _At, state: _State) -> Evidence | None:
+        """Where the next value of a state is the last one, made longer."""
+        for each in self._backwards(list(self._before(start, state))):
+            if each.longer is not None and _holds(each, state) and each.path[: len(start.path)] == start.path:
+                return each.longer
+        return None
+
+    def _before(self, at: _At, state: _State) -> Iterator[_At]:
+        """What a state gets for the next turn, or the next call."""
+        if isinstance(state, Cell):
+            for code, pos in state.writes:
+                for frame in self.frames.get(code, ()):
+                    for instr in index_of(code).at(pos):
+                        if instr[0] == Op.SET_ATTR:
+                            yield _At(frame, instr[4], at.path)
+            return
+        made = index_of(at.frame.code).definitions[state[1]]
+        for _, source in made[2]:
+            yield _At(at.frame, source, at.path)
+
+    def _backwards(self, todo: list[_At]) -> Iterator[_At]:
+        """All that the length of some values follows from, each place once with and once without having grown."""
+        seen: set[tuple[Frame, int, _Path, bool]] = set()
+        while todo and len(seen) < _FAR:
+            at = todo.pop()
+            slot = index_of(at.frame.code).original(at.slot)
+            key = (at.frame, slot, at.path, at.longer is not None)
+            if key in seen or _is_sized(at.frame.vals[slot] or _NOTHING):
+                continue
+            seen.add(key)
+            here = at.to(slot)
+            yield here
+            todo += self._sources(here)
+
+    def _sources(self, at: _At) -> list[_At]:
+        index = index_of(at.frame.code)
+        made = index.definitions.get(at.slot)
+        if made is None:
+            return _passed(at)
+        step = _STEPS.get(made[0])
+        if step is not None:
+            return step(at, index, made)
+        if made[0] == Op.CALL:
+            return self._called(at, index, made)
+        return []
+
+    def _called(self, at: _At, index: Index, call: Instr) -> list[_At]:
+        found: list[_At] = []
+        callees = [callee for callee, how in callees_at(at.frame, call[-1]) if how in ("call", "protocol", "hybrid")]
+        if len(at.sites) < _DEEP:
+            for callee in callees:
+                if not callee.code.is_generator and callee.code.name != "__init__":
+                    sites = ((at.frame, call[-1]), *at.sites)
+                    results = [i[2] for i in index_of(callee.code).of(Op.RETURN) if i[2] >= 0]
+                    found += [_At(callee, slot, at.path, sites, at.longer) for slot in results]
+        names = {o.name for o in at.frame.vals[call[2]] or () if isinstance(o, Lib)}
+        given = [slot for slot, _ in call[3]] + [slot for name, slot in call[4] if name != "axis"]
+        if names & LENGTHEN and not at.path:
+            said = Evidence("each call gets it longer than the one before", at.frame.code.path, call[-1] >> 16)
+            found += [at.to(slot, longer=said) for slot in _spread(index, given)]
+        elif (names & KEEP and not at.path) or names & _SEQUENCES:
+            found += [at.to(slot) for slot in given[:1]]
+        elif names & _PAIRS.keys() and len(at.path) > 1:
+            found += _paired(at, given, _PAIRS[min(names & _PAIRS.keys())])
+        func = index.source(call[2])
+        if func is not None and func[0] == Op.ATTR and func[3] in _SAME and not callees:
+            found.append(at.to(func[2]))
+        return found
+
+
+def _paired(at: _At, given: list[int], first: int) -> list[_At]:
+    """The sequence that an element of `zip` or `enumerate` is of."""
+    key = at.path[1]
+    slots = [given[key - first]] if isinstance(key, int) and 0 <= key - first < len(given) else []
+    return [at.to(slot, (at.path[0], *at.path[2:])) for slot in slots]
+
+
+def _passed(at: _At) -> list[_At]:
+    """The argument of the call that led here, for a parameter."""
+    place = _parameter(at)
+    if place < 0 or not at.sites:
+        return []
+    (caller, pos), *rest = at.sites
+    slots = passed_slots(caller, pos, at.frame, place) or ()
+    return [_At(caller, slot, at.path, tuple(rest), at.longer) for slot in slots]
+
+
+def _parameter(at: _At) -> int:
+    return next((i for i, p in enumerate(at.frame.code.params) if p.slot == at.slot), -1)
+
+
+def _state(at: _At, pos: int) -> _State | None:
+    """The state that a place is: a variable of a loop around the call, a field of an object of the project."""
+    index = index_of(at.frame.code)
+    made = index.definitions.get(at.slot)
+    if made is None:
+        return None
+    if made[0] == Op.PHI:
+        numbers = () if at.sites else index.loops.get(pos, ())
+        loops = index.of(Op.LOOP)
+        return (at.frame, at.slot) if any(made is head for n in numbers for head in loops[n][2].phis) else None
+    return _cell(at.frame, made)
+
+
+def _cell(frame: Frame, made: Instr) -> Cell | None:
+    if made[0] != Op.ATTR:
+        return None
+    owners = [o for o in frame.vals[made[2]] or () if isinstance(o, Inst)]
+    return next((o.fields[made[3]] for o in owners if made[3] in o.fields), None)
+
+
+def _holds(at: _At, state: _State) -> bool:
+    if not isinstance(state, Cell):
+        return (at.frame, at.slot) == state
+    made = index_of(at.frame.code).definitions.get(at.slot)
+    return made is not None and _cell(at.frame, made) is state
+
+
+def _joined(at: _At, _: Index, made: Instr) -> list[_At]:
+    return [at.to(slot) for _, slot in made[2]]
+
+
+def _of_display(at: _At, index: Index, made: Instr) -> list[_At]:
+    """The part of a tuple or list that is asked for, or all of them; one that takes in another is longer."""
+    parts = made[2]
+    if any(starred for _, starred in parts):
+        said = Evidence(APPENDED, at.frame.code.path, made[-1] >> 16)
+        return [at.to(slot, longer=said) for slot, starred in parts if starred] if len(parts) > 1 else []
+    if not at.path:
+        return [at.to(slot) for slot in (*(slot for slot, _ in parts), *_added(index, made))]
+    key, rest = at.path[0], at.path[1:]
+    if isinstance(key, int) and -len(parts) <= key < len(parts):
+        return [at.to(parts[key][0], rest)]
+    added = [at.to(slot, rest) for slot in _added(index, made)]
+    return added if isinstance(key, (int, str)) else added + [at.to(slot, rest) for slot, _ in parts]
+
+
+def _added(index: Index, made: Instr) -> Iterator[int]:
+    """What is put into a list after it was made."""
+    for instr in index.of(Op.APPEND):
+        if index.original(instr[2]) == made[1]:
+            yield instr[3]
+    for read in index.attributes.get("append", ()):
+        if index.original(read[2]) == made[1]:
+            yield from (slot for use in index.uses.get(read[1], ()) if use[0] == Op.CALL for slot, _ in use[3][:1])
+
+
+def _of_dict(at: _At, _: Index, made: Instr) -> list[_At]:
+    found: list[_At] = []
+    for key, slot in made[2]:
+        if key == NO_SLOT or not at.path:
+            found.append(at.to(slot))
+        elif _key(at.frame, key) in (at.path[0], None):
+            found.append(at.to(slot, at.path[1:]))
+    return found
+
+
+def _unpacked(at: _At, _: Index, made: Instr) -> list[_At]:
+    if made[3] >= 0:
+        return []
+    return [at.to(made[2], (made[1].index(at.slot), *at.path))]
+
+
+def _item(at: _At, index: Index, made: Instr) -> list[_At]:
+    """A part of a tensor with ends that move may be as long as the whole; one of a fixed length is not."""
+    if any(isinstance(o, (Tup, Container)) for o in at.frame.vals[made[2]] or ()):
+        return [at.to(made[2], (_key(at.frame, made[3]), *at.path))]
+    cut = index.source(made[3])
+    for part in [slot for slot, _ in cut[2]] if cut is not None and cut[0] == Op.TUPLE else [made[3]]:
+        ends = index.source(part)
+        if ends is None or ends[0] != Op.SLICE:
+            continue
+        values = [at.frame.vals[slot] or _NOTHING for slot in ends[2:4] if slot != NO_SLOT]
+        if any(value and value != NONE.value and all(isinstance(o, Lit) for o in value) for value in values):
+            return []
+    return [at.to(made[2])]
+
+
+def _element(at: _At, _: Index, made: Instr) -> list[_At]:
+    return [at.to(made[2], (None, *at.path))]
+
+
+def _operands(at: _At, _: Index, made: Instr) -> list[_At]:
+    """Both sides of an operator are as long as its result; of two lists the sum is longer."""
+    left, right = made[3], made[4]
+    if any(isinstance(o, (Tup, Container)) for s in (left, right) for o in at.frame.vals[s] or ()):
+        said = Evidence(APPENDED, at.frame.code.path, made[-1] >> 16)
+        return [at.to(slot, longer=said) for slot in (left, right)] if made[2] == "+" else []
+    return [] if at.path or made[2] == "@" else [at.to(left), at.to(right)]
+
+
+_STEPS: Final = {
+    Op.PHI: _joined,
+    Op.TUPLE: _of_display,
+    Op.LIST: _of_display,
+    Op.DICT: _of_dict,
+    Op.UNPACK: _unpacked,
+    Op.ITEM: _item,
+    Op.ITER: _element,
+    Op.BINARY: _operands,
+    Op.INPLACE: _operands,
+}
+
+
+def _key(frame: Frame, slot: int) -> object:
+    """The constant in a slot; None for what is not known."""
+    value = frame.vals[slot] or _NOTHING
+    (only,) = value if len(value) == 1 else (None,)
+    return only.const if isinstance(only, Lit) and not only.varies else None
+
+
+def _spread(index: Index, slots: Sequence[int]) -> Iterator[int]:
+    for slot in slots:
+        made = index.source(slot)
+        if made is not None and made[0] in (Op.TUPLE, Op.LIST):
+            yield from (each for each, _ in made[2])
+        else:
+            yield slot
+
+
+def _is_sized(value: Value) -> bool:
+    """Whether flow knows all that is in a slot to be of one size: whatever made it, it does not grow."""
+    shapes = {o.shape for o in value if isinstance(o, Tensor) and o.kind != RAGGED}
+    known = len(shapes) == 1 and all(shape is not None and min(shape, default=0) >= 0 for shape in shapes)
+    return known and all(isinstance(o, Tensor) and o.kind != RAGGED for o in value)
