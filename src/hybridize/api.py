@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _SUGGESTED = "HY110"
 #: The repair that takes such a step out of its loop.
 _STEP = "HY818"
+#: What no signature can be given to may be left out of the plan, which is then made again; so often.
+_PLANS = 3
 #: Called with a phase, how much of it is done, and how much there is (0: not known).
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -191,11 +193,22 @@ def _functions(
     codes = [code for _, code in pairs]
     basis = Basis.of(scanner, collector.extents.components, root)
     wanted = Wanted(config.all_safe, Confidence(config.confidence))
-    planned = plan(codes, [reports[i] for i in sorted(reports)], basis, wanted)
-    signatures = Signatures(
-        scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures, all_safe=config.all_safe
-    )
-    configured = [signatures.configure(code, report) for code, report in zip(codes, planned.reports, strict=True)]
+    decided = [reports[i] for i in sorted(reports)]
+    for _ in range(_PLANS):
+        planned = plan(codes, decided, basis, wanted)
+        signatures = Signatures(
+            scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures, all_safe=config.all_safe
+        )
+        configured = [signatures.configure(code, report) for code, report in zip(codes, planned.reports, strict=True)]
+        dropped = [
+            i
+            for i, (was, now) in enumerate(zip(planned.reports, configured, strict=True))
+            if was.decision.action is not now.decision.action
+        ]
+        if not dropped:
+            break
+        # What they call is no part of their graphs, then, and may gain by graphs of its own.
+        decided = [configured[i] if i in dropped else report for i, report in enumerate(decided)]
     compilation = Compilation(scanner.project, basis, asked=config.jit_compile)
     configured = [compilation.configure(code, report) for code, report in zip(codes, configured, strict=True)]
     functions = [suppressions.apply(report) for report in configured]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor
+from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor, Unknown
 from hybridize.domain.tensors import UNRESOLVED, Dim
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
@@ -110,7 +110,8 @@ def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...
     if op == Op.ATTR:
         yield f"reads `.{instr[3]}`", instr[2], _shape_axes(frame, instr)
     elif op == Op.UNPACK:
-        yield "unpacks a tensor", instr[2], (0,)
+        if any(isinstance(o, (Tensor, Unknown)) for o in frame.vals[instr[2]] or ()):  # tuples are no tensors
+            yield "unpacks a tensor", instr[2], (0,)
     elif instr[3] and not instr[3][0][1]:
         first = instr[3][0][0]
         for obj in frame.vals[instr[2]] or ():
