@@ -98,3 +98,9 @@ def test_a_program_is_started_once(tmp_path: Path) -> None:
     source = once.replace("def main", "def error(x, policy):\n    return tf.tanh(tf.sin(x)) * policy.scale\n\ndef main")
     found = functions(tmp_path, policies=POLICY, train=source)["error"]
     assert found.decision.action is Action.KEEP and "HY021" in {s.code for s in found.statuses}
+
+
+def test_what_only_tests_make_stands_beside_nothing(tmp_path: Path) -> None:
+    test = "import small\ndef test_main():\n    small.main()\n    assert small.step\n"
+    found = functions(tmp_path, steps=STEP, small=SCRIPT, test_small=test)["step"]
+    assert found.decision.action is Action.CONVERT_TO_HYBRID

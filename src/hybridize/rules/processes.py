@@ -4,6 +4,7 @@ two of them make never meets."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Final, TypeVar
 
 from hybridize.domain.objects import Inst, LibInst
@@ -25,19 +26,29 @@ class Processes:
         world = project.solution.world
         self.extents = project.extents
         self.frames = project.solution.frames
-        mentioned = {part for codes in self.frames for part in _imports(codes)}
+        self.tests = project.roles.is_test
+        mentioned = {part for code in self.frames if not self.tests(code.path) for part in _imports(code)}
         self.bodies = list(world.module_frames.values())
         self.alone = [body.code.path.rpartition("/")[2].partition(".")[0] not in mentioned for body in self.bodies]
 
     def of(self, frames: Iterable[Frame]) -> int:
-        """The programs that run some of the frames; `ANYWHERE` where another module may have them run, or nobody does."""
+        """The programs that run some of the frames; `ANYWHERE` where another module may have them run, or nobody does.
+
+        What only tests run stands beside nothing: they show what is accepted, each by itself.
+        """
         some, found = self.extents.set_of(frames), 0
         for i, body in enumerate(self.bodies):
-            if some & self.extents.of(body):
+            if some & self.extents.of(body) and not self.tests(body.code.path):
                 if not self.alone[i]:
                     return ANYWHERE
                 found |= 1 << i
-        return found or ANYWHERE
+        return found if found or some & self._tested else ANYWHERE
+
+    @cached_property
+    def _tested(self) -> int:
+        """What the functions of tests run."""
+        tests = [f for code, frames in self.frames.items() if self.tests(code.path) for f in frames]
+        return self.extents.of_all(tests)
 
     def of_object(self, obj: object) -> int:
         """The programs that make an object."""
