@@ -197,18 +197,15 @@ def _functions(
     for _ in range(_PLANS):
         planned = plan(codes, decided, basis, wanted)
         signatures = Signatures(
-            scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures, all_safe=config.all_safe
+            scanner.project,
+            first.reached,
+            planned.graphs,
+            asked=config.infer_input_signatures,
+            all_safe=config.all_safe,
         )
         configured = [signatures.configure(code, report) for code, report in zip(codes, planned.reports, strict=True)]
-        dropped = [
-            i
-            for i, (was, now) in enumerate(zip(planned.reports, configured, strict=True))
-            if was.decision.action is not now.decision.action
-        ]
-        if not dropped:
+        if not _drop(decided, planned.reports, configured):
             break
-        # What they call is no part of their graphs, then, and may gain by graphs of its own.
-        decided = [configured[i] if i in dropped else report for i, report in enumerate(decided)]
     compilation = Compilation(scanner.project, basis, asked=config.jit_compile)
     configured = [compilation.configure(code, report) for code, report in zip(codes, configured, strict=True)]
     functions = [suppressions.apply(report) for report in configured]
@@ -223,6 +220,20 @@ def _functions(
         bundles = [each for each in bundles if config.all_safe or not roles.is_test(each.path)]
         found = _with_fixes(found, bundles)
     return functions, _distinct(found), bundles
+
+
+def _drop(
+    decided: list[FunctionReport], planned: Sequence[FunctionReport], configured: Sequence[FunctionReport]
+) -> bool:
+    """Decides against what no signature can be given to; what that calls is no part of its graph, and may gain by its own.
+
+    Whether there is any.
+    """
+    found = False
+    for i, (was, now) in enumerate(zip(planned, configured, strict=True)):
+        if was.decision.action is not now.decision.action:
+            decided[i], found = now, True
+    return found
 
 
 def _with_fixes(found: Sequence[Finding], bundles: Sequence[Bundle]) -> list[Finding]:

@@ -137,7 +137,8 @@ def test_what_a_factory_makes_is_called_as_often_as_those_call_it_who_keep_it(
     loss = textwrap.indent(HEAVY, "    ")
     kept = "for loss in losses:\n            total = loss(x, y)"
     source = f"def make_loss(k):\n    def loss(truth, made):{loss}    return loss\n{made or ''}\n"
-    source += "for epoch in range(int(sys.argv[2])):\n    for batch in tf.data.Dataset.from_tensor_slices(x).batch(2):\n        "
+    batches = "tf.data.Dataset.from_tensor_slices(x).batch(2)"
+    source += f"for epoch in range(int(sys.argv[2])):\n    for batch in {batches}:\n        "
     source += kept if made else "total = make_loss(1)(x, y)"
     assert ("make_loss.loss" in chosen(functions(tmp_path, source))) is expected
 
@@ -181,5 +182,6 @@ def test_what_is_left_out_because_of_its_sizes_covers_nothing(tmp_path: Path) ->
         outer(tf.ones([len(line), 4]))
     """
     found = functions(tmp_path, source)
-    assert found["outer"].statuses[-1].code == "HY021" and "sizes" in found["outer"].statuses[-1].message
+    assert found["outer"].statuses[-1].code == "HY021"
+    assert "sizes" in found["outer"].statuses[-1].message
     assert "inner" in chosen(found)

@@ -121,7 +121,9 @@ class Gains:
         if not calls:
             return each
         if open_:  # what it gives back is called by those who have it made
-            return each + sum(self._often.get(c.caller, 0.0) * self._turns(c, work.trains) for c in calls) / max(made, 1.0)
+            return each + sum(self._often.get(c.caller, 0.0) * self._turns(c, work.trains) for c in calls) / max(
+                made, 1.0
+            )
         return each + sum(c.weight for c in calls) / max(sum(c.weight for c in self._eager_calls(outer)), 1.0)
 
     def _eager_calls(self, code: Code) -> list[Call]:

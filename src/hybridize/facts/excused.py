@@ -1,8 +1,8 @@
 """Calls of something unknown that speak against no graph: of models that are trained, and of names without value.
 
 A model of another package whose trainable variables are asked for computes on tensors, and is made to run in graphs:
-its own training does. So does one that a computed name chooses (`getattr(models, name)(...)`): those that the project has
-are followed beside it. A name that nothing defines raises wherever it is read, eagerly and in a graph.
+its own training does. So does one that a computed name chooses (`getattr(models, name)(...)`): those that the project
+has are followed beside it. A name that nothing defines raises wherever it is read, eagerly and in a graph.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _MOST: Final = 8
 #: So many different constants at the call sites are so many traces, which is no retracing without bound.
 _FEW: Final = 4
 #: What is known of a tensor somewhere in a structure that is not known.
-(_ANY,) = tensor(DENSE).value
+_ANY: Final = tensor(DENSE)
 #: So many combinations of flags are modes of use.
 _MODES: Final = 2
 _ITERATOR: Final = "tf.data.Iterator"

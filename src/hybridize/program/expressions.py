@@ -404,9 +404,10 @@ class ExpressionLowering(Builder):
 
     def _own_field(self, node: ast.Attribute) -> str:
         """What a field of the object that is made is called while only its constructor has its value; else nothing."""
-        lines = self.own_fields.get(node.attr)
-        own = lines is not None and isinstance(node.value, ast.Name) and node.value.id == self.code.params[0].name
-        return f"{self.code.params[0].name}.{node.attr}" if own and lines[0] <= node.lineno <= lines[1] else ""
+        first, last = self.own_fields.get(node.attr, (0, -1))
+        owner = self.code.params[0].name
+        own = first <= node.lineno <= last and isinstance(node.value, ast.Name) and node.value.id == owner
+        return f"{owner}.{node.attr}" if own else ""
 
     def _bind_own(self, target: ast.Attribute, slot: int) -> int:
         """Binds such a field: what others see of that, which is the second value only."""

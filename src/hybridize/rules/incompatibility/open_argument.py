@@ -52,7 +52,8 @@ _MAY_BE_ARRAY: Final = "an argument of unknown kind, which may be an array"
 def _may_be(value: Value) -> bool:
     """Whether a value may be what nobody knows, or a tensor where a caller that nobody knows may pass an array."""
     return any(
-        (isinstance(o, Unknown) and not holds_tensors(o)) or (isinstance(o, Tensor) and o.kind not in (NDARRAY, SYMBOLIC))
+        (isinstance(o, Unknown) and not holds_tensors(o))
+        or (isinstance(o, Tensor) and o.kind not in (NDARRAY, SYMBOLIC))
         for o in value
     )
 
