@@ -159,11 +159,11 @@ def test_a_library_trains_for_many_steps_in_a_loop_of_its_own(tmp_path: Path) ->
     head += "    net.build([None, 16])\n    opt = tf.keras.optimizers.SGD()\n"
     (tmp_path / "lib").mkdir()
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'lib'\ndependencies = ['tensorflow==2.15']\n")
-    use = "import tensorflow as tf\nfrom .a import train\ndef main():\n    x, y = tf.ones([8, 16]), tf.ones([8, 4])\n"
+    use = "import tensorflow as tf\nfrom lib.a import train\nx, y = tf.ones([8, 16]), tf.ones([8, 4])\n"
     (tmp_path / "lib" / "__init__.py").write_text("")
     for calls, given, expected in ((loop, "[(x, y)] * 9000", True), (once, "(x, y)", False)):
         (tmp_path / "lib" / "a.py").write_text(head + step + "\n    " + calls)
-        (tmp_path / "lib" / "main.py").write_text(use + f"    train({given})\n")
+        (tmp_path / "run.py").write_text(f"{use}train({given})\n")
         found = {f.facts.qualname: f for f in analyze([tmp_path], Config()).functions}
         assert (found["train.step"].decision.action is Action.CONVERT_TO_HYBRID) is expected
 

@@ -12,7 +12,7 @@ _NETWORKS: Final = frozenset({"keras.layers.Layer", "tf.Module"})
 
 
 def models_in(engine: EngineApi, frame: Any, module: Obj) -> Value:
-    """The classes of networks among the names of a module; where it has none its own public functions: they make some."""
+    """The classes of networks among the names of a module; where it has none, its own public functions."""
     if not isinstance(module, Mod):
         return BOTTOM
     held = [(name, obj) for name, value in engine.items(frame, module) for obj in value]
