@@ -105,3 +105,44 @@ def test_what_only_tests_make_stands_beside_nothing(tmp_path: Path) -> None:
     test = "import small\ndef test_main():\n    small.main()\n    assert small.step\n"
     found = functions(tmp_path, steps=STEP, small=SCRIPT, test_small=test)["step"]
     assert found.decision.action is Action.CONVERT_TO_HYBRID
+
+
+MIXED = """
+import tensorflow as tf
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.a = tf.keras.layers.Dense(4)
+        self.b = tf.keras.layers.Dense(1)
+    def call(self, x):
+        return self.b(tf.nn.relu(self.a(x)))
+    def functional(self):
+        x = tf.keras.Input([4])
+        return tf.keras.Model(x, self.call(x))
+    def outputs(self):
+        return self.call(tf.keras.Input([4]))
+
+class Trainer:
+    def __init__(self):
+        self.net = Net()
+        self.opt = tf.keras.optimizers.SGD()
+        self.net.functional().summary()
+        print(self.net.outputs())
+    def step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self.net(x) - y))
+        variables = self.net.trainable_variables
+        self.opt.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+trainer = Trainer()
+for _ in range(1000):
+    trainer.step(tf.ones([8, 4]), tf.ones([8, 1]))
+"""
+
+
+def test_a_network_that_is_shown_by_a_functional_model_is_trained_as_any_other(tmp_path: Path) -> None:
+    found = functions(tmp_path, program=MIXED)
+    assert found["Trainer.step"].decision.action is Action.CONVERT_TO_HYBRID
+    assert all(found[name].decision.action is Action.KEEP for name in ("Net.outputs", "Net.functional"))
