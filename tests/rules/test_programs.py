@@ -120,7 +120,7 @@ class Net(tf.keras.Model):
     def functional(self):
         x = tf.keras.Input([4])
         return tf.keras.Model(x, self.call(x))
-    def outputs(self):
+    def shown(self):
         return self.call(tf.keras.Input([4]))
 
 class Trainer:
@@ -128,7 +128,7 @@ class Trainer:
         self.net = Net()
         self.opt = tf.keras.optimizers.SGD()
         self.net.functional().summary()
-        print(self.net.outputs())
+        print(self.net.shown())
     def step(self, x, y):
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(tf.square(self.net(x) - y))
@@ -145,4 +145,4 @@ for _ in range(1000):
 def test_a_network_that_is_shown_by_a_functional_model_is_trained_as_any_other(tmp_path: Path) -> None:
     found = functions(tmp_path, program=MIXED)
     assert found["Trainer.step"].decision.action is Action.CONVERT_TO_HYBRID
-    assert all(found[name].decision.action is Action.KEEP for name in ("Net.outputs", "Net.functional"))
+    assert all(found[name].decision.action is Action.KEEP for name in ("Net.shown", "Net.functional"))
