@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybridize.config import Config
-from hybridize.decide.model import Assumption, Confidence, FileError, Finding, FunctionReport, ProjectInfo, Report
+from hybridize.decide.model import (
+    Action,
+    Assumption,
+    Confidence,
+    FileError,
+    Finding,
+    FunctionReport,
+    ProjectInfo,
+    Report,
+)
 from hybridize.facts.model import Mode, Ternary
 from hybridize.records import replace
 from hybridize.source import (
@@ -32,8 +41,10 @@ from hybridize.source import (
 )
 
 if TYPE_CHECKING:
+    from hybridize.decide.plan import Basis, Plan, Wanted
     from hybridize.flow.solve import Solution
     from hybridize.program.build import Program
+    from hybridize.program.ir import Code
     from hybridize.repairs.model import Bundle
     from hybridize.rules.model import RuleHit
     from hybridize.rules.views import FunctionView, ProjectView
@@ -137,9 +148,8 @@ def _functions(
     program: Program, config: Config, root: Path, progress: Progress | None, versions: Versions, *, repairs: bool
 ) -> tuple[list[FunctionReport], list[Finding], list[Bundle]]:
     from hybridize.decide.compilation import Compilation
-    from hybridize.decide.plan import Basis, Wanted, plan
+    from hybridize.decide.plan import Basis, Wanted
     from hybridize.decide.preconditions import Options, decide, finding, findings
-    from hybridize.decide.signatures import Signatures
     from hybridize.decide.suppress import Suppressions
     from hybridize.facts.collect import Collector, FactOptions
     from hybridize.flow.solve import FlowOptions, Solver
@@ -191,11 +201,7 @@ def _functions(
     codes = [code for _, code in pairs]
     basis = Basis.of(scanner, collector.extents.components, root)
     wanted = Wanted(config.all_safe, Confidence(config.confidence))
-    planned = plan(codes, [reports[i] for i in sorted(reports)], basis, wanted)
-    signatures = Signatures(
-        scanner.project, first.reached, planned.graphs, asked=config.infer_input_signatures, all_safe=config.all_safe
-    )
-    configured = [signatures.configure(code, report) for code, report in zip(codes, planned.reports, strict=True)]
+    planned, configured = _planned(codes, [reports[i] for i in sorted(reports)], basis, wanted, first.reached, config)
     compilation = Compilation(scanner.project, basis, asked=config.jit_compile)
     configured = [compilation.configure(code, report) for code, report in zip(codes, configured, strict=True)]
     functions = [suppressions.apply(report) for report in configured]
@@ -210,6 +216,34 @@ def _functions(
         bundles = [each for each in bundles if config.all_safe or not roles.is_test(each.path)]
         found = _with_fixes(found, bundles)
     return functions, _distinct(found), bundles
+
+
+def _planned(
+    codes: Sequence[Code],
+    decided: list[FunctionReport],
+    basis: Basis,
+    wanted: Wanted,
+    reached: set[Code],
+    config: Config,
+) -> tuple[Plan, list[FunctionReport]]:
+    """The plan, and its reports with arguments for decorators.
+
+    What turns out to be traced for each size is left out, and the plan made again: what that calls may gain by itself.
+    """
+    from hybridize.decide.plan import plan
+    from hybridize.decide.signatures import Signatures
+
+    asked, every, project = config.infer_input_signatures, config.all_safe, basis.scanner.project
+    while True:
+        planned = plan(codes, decided, basis, wanted)
+        signatures = Signatures(project, reached, planned.graphs, asked=asked, all_safe=every)
+        configured = [signatures.configure(*pair) for pair in zip(codes, planned.reports, strict=True)]
+        dropped = False
+        for i, (was, now) in enumerate(zip(planned.reports, configured, strict=True)):
+            if was.decision.action is Action.CONVERT_TO_HYBRID and now.decision.action is Action.KEEP:
+                decided[i], dropped = now, True
+        if not dropped:
+            return planned, configured
 
 
 def _with_fixes(found: Sequence[Finding], bundles: Sequence[Bundle]) -> list[Finding]:

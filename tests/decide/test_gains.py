@@ -113,3 +113,75 @@ def test_each_layer_of_a_list_has_graphs_of_its_own(calls: str, tmp_path: Path) 
 
 def test_often_is_worth_it(tmp_path: Path) -> None:
     assert chosen(functions(tmp_path, "for i in range(5000):\n    print(net(x))\n")) == {"Net.call"}
+
+
+HEAVY = """
+    e = tf.square(truth - made)
+    for _ in range(8):
+        e = tf.tanh(e) * 0.5 + tf.sin(e)
+    return tf.reduce_mean(e)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("losses = [make_loss(k) for k in range(3)]", True),  # once for each scale, called at every batch
+        ("losses = [make_loss(k) for k in map(int, sys.argv)]", True),  # how many is not known
+        (None, False),  # made for the call
+    ],
+)
+def test_what_a_factory_makes_is_called_as_often_as_those_call_it_who_keep_it(
+    made: str | None, expected: bool, tmp_path: Path
+) -> None:
+    loss = textwrap.indent(HEAVY, "    ")
+    kept = "for loss in losses:\n            total = loss(x, y)"
+    source = f"def make_loss(k):\n    def loss(truth, made):{loss}    return loss\n{made or ''}\n"
+    batches = "tf.data.Dataset.from_tensor_slices(x).batch(2)"
+    source += f"for epoch in range(int(sys.argv[2])):\n    for batch in {batches}:\n        "
+    source += kept if made else "total = make_loss(1)(x, y)"
+    assert ("make_loss.loss" in chosen(functions(tmp_path, source))) is expected
+
+
+def test_a_library_trains_for_many_steps_in_a_loop_of_its_own(tmp_path: Path) -> None:
+    """A step that the function around it makes and calls: each call of that trains for many batches."""
+    step = """
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(net(x) - y))
+        opt.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+        return loss
+    """
+    cast = "tf.cast(x, tf.float32), tf.cast(y, tf.float32)"
+    loop = f"for x, y in data:\n        print(step({cast}))\n"
+    once = f"x, y = data\n    print(step({cast}))\n"
+    head = "import tensorflow as tf\ndef train(data):\n    net = tf.keras.Sequential([tf.keras.layers.Dense(4)])\n"
+    head += "    net.build([None, 16])\n    opt = tf.keras.optimizers.SGD()\n"
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'lib'\ndependencies = ['tensorflow==2.15']\n")
+    use = "import tensorflow as tf\nfrom lib.a import train\nx, y = tf.ones([8, 16]), tf.ones([8, 4])\n"
+    (tmp_path / "lib" / "__init__.py").write_text("")
+    for calls, given, expected in ((loop, "[(x, y)] * 9000", True), (once, "(x, y)", False)):
+        (tmp_path / "lib" / "a.py").write_text(head + step + "\n    " + calls)
+        (tmp_path / "run.py").write_text(f"{use}train({given})\n")
+        found = {f.facts.qualname: f for f in analyze([tmp_path], Config()).functions}
+        assert (found["train.step"].decision.action is Action.CONVERT_TO_HYBRID) is expected
+
+
+def test_what_is_left_out_because_of_its_sizes_covers_nothing(tmp_path: Path) -> None:
+    """Functions that only such a one calls are asked themselves."""
+    source = """
+    def inner(x):
+        for _ in range(9):
+            x = tf.tanh(x) * 0.5 + tf.sin(x)
+        return x
+    def outer(x):
+        rows = x.shape[0] * 2
+        return tf.reduce_sum(tf.reshape(inner(x), [rows, -1]))
+    for line in open("lines.txt"):
+        outer(tf.ones([len(line), 4]))
+    """
+    found = functions(tmp_path, source)
+    assert found["outer"].statuses[-1].code == "HY021"
+    assert "sizes" in found["outer"].statuses[-1].message
+    assert "inner" in chosen(found)

@@ -13,6 +13,7 @@ from hybridize.decide.model import Confidence
 from hybridize.domain.objects import Lib, Mod, Unknown, Value
 from hybridize.facts.model import DECLARED, Evidence, FunctionFacts, Source, Ternary
 from hybridize.flow.frames import Frame
+from hybridize.library.defaults import holds_tensors
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.rules.contract import open_contract, open_outcome
@@ -162,7 +163,7 @@ def _unknown(code: Code, calls: Sequence[tuple[Frame, int, list[Value]]]) -> Evi
     """The first call that passes something that is not known."""
     for caller, pos, args in sorted(calls, key=_place):
         for param, value in zip(code.params, args, strict=True):
-            held = next((o for o in value if isinstance(o, Unknown)), None)
+            held = next((o for o in value if isinstance(o, Unknown) and not holds_tensors(o)), None)
             if held is not None:
                 said = f"`{param.name}` receives something that is not known: {held.reason}"
                 return Evidence(said, caller.code.path, pos >> 16)

@@ -111,20 +111,41 @@ class Gains:
 
     def pays(self, code: Code, work: Work) -> bool:
         """Whether the calls that are seen win back what tracing costs."""
-        often = self._for_each(code, self.calls(code, work))
+        often = self._for_each(code, work)
         saved = work.eager - work.graph
         return saved > 0 and (isinf(often) or often * saved >= work.trace)
 
-    def _for_each(self, code: Code, often: float) -> float:
+    def _for_each(self, code: Code, work: Work) -> float:
         """How often a function is called for each time that the one around it, if any, makes it, to be traced anew."""
-        outer = code.parent
+        often, outer = self.calls(code, work), code.parent
         if outer is None or outer.kind != "function":
             return often
-        made = self._often.get(outer, 0.0)
-        if self.roles.of(outer.path) is Role.LIBRARY or isinf(made):
-            calls = [c for c in self.frequency.calls.get(code, {}).values() if c.caller is outer]
-            return sum(1.0 if isinf(c.most) or c.how in BY_OTHERS else c.most for c in calls)
-        return often / made if made > 1 else often
+        made, open_ = self._often.get(outer, 0.0), self.roles.of(outer.path) is Role.LIBRARY
+        if not open_ and not isinf(made):
+            return often / made if made > 1 else often
+        calls = [c for c in self._eager_calls(code) if c.caller is not outer]
+        each = sum(self._turns(c, open_ and work.trains) for c in self._eager_calls(code) if c.caller is outer)
+        if not calls:
+            return each
+        if open_:  # what it gives back is called by those who have it made
+            return each + sum(self._often.get(c.caller, 0.0) * self._turns(c, work.trains) for c in calls) / max(
+                made, 1.0
+            )
+        return each + sum(c.weight for c in calls) / max(sum(c.weight for c in self._eager_calls(outer)), 1.0)
+
+    def _eager_calls(self, code: Code) -> list[Call]:
+        """The calls of a function by code that is no test, and not as part of a graph."""
+        calls = self.frequency.calls.get(code, {}).values()
+        return [c for c in calls if c.how not in IN_GRAPHS and not self.roles.is_test(c.caller.path)]
+
+    @staticmethod
+    def _turns(call: Call, trains: bool) -> float:
+        """How often one call of the caller makes a call, at least; a loop of unknown length trains for many steps."""
+        if call.how in BY_OTHERS:
+            return 1.0
+        if isinf(call.most):
+            return _STEPS if trains else float(BATCHES) if call.expected >= BATCHES else 1.0
+        return call.most
 
     def _is_called_back(self, code: Code) -> bool:
         """Whether a library calls a function, or all that calls it: graphs run it elsewhere."""
@@ -151,7 +172,9 @@ class Gains:
             return "nothing but tests calls it here: nobody is seen to call it eagerly again and again"
         if not often:
             return "no eager code that is no test is seen to call it"
-        each = self._for_each(code, often)
+        each = self._for_each(code, work)
+        if isinf(each):
+            return "a graph of it is expected to save nothing"
         made = f" for each time that `{code.parent.qualname}` makes it" if code.parent and each != often else ""
         times = "once" if 0 < each <= 1 else f"{each:.0f} times"
         return f"eager code is seen to call it {times}{made}: tracing it takes longer than that saves"

@@ -1,7 +1,8 @@
 """Calls of something unknown that speak against no graph: of models that are trained, and of names without value.
 
 A model of another package whose trainable variables are asked for computes on tensors, and is made to run in graphs:
-its own training does. A name that nothing defines raises wherever it is read, eagerly and in a graph.
+its own training does. So does one that a computed name chooses (`getattr(models, name)(...)`): those that the project
+has are followed beside it. A name that nothing defines raises wherever it is read, eagerly and in a graph.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from hybridize.regex import regex
 _TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 #: What an unknown value is called that comes of a call of another package.
 _FOREIGN: Final = regex(r"^(?:an? \w+ of )*the result of `([\w.]+)`$")
+#: What it is called where a name that is computed says which class or function makes it.
+_NAMED: Final = regex(r"^the result of a call of (?:a computed attribute|a namespace dictionary)\b")
 _UNDEFINED: Final = ", which nothing defines"
 _UNSEEN: Final = frozenset({"exec", "eval", "globals", "setattr", "get_ipython"})
 
@@ -64,5 +67,7 @@ class Excused:
 def _is_foreign(obj: Obj) -> bool:
     if isinstance(obj, LibInst):
         return not known_package(obj.cls) and "." in obj.cls
-    made = _FOREIGN.match(obj.reason) if isinstance(obj, Unknown) else None
-    return made is not None and "." in made[1]
+    if not isinstance(obj, Unknown):
+        return False
+    made = _FOREIGN.match(obj.reason)
+    return "." in made[1] if made is not None else _NAMED.match(obj.reason) is not None

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from hybridize.domain.objects import Bound as BoundMethod
 from hybridize.domain.objects import Func
 from hybridize.facts.keras_graphs import functional_calls, is_on_symbolic, is_run_by_graph
+from hybridize.facts.origins import starts_program
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution, given_position
@@ -26,6 +27,8 @@ _NO_CALL: Final = frozenset({"class"})
 #: How calls are made that nobody's Python code runs step by step: in a graph, or once to make a functional model.
 GRAPH: Final = "graph"
 SYMBOLIC: Final = "symbolic"
+#: By a library, once, as the program.
+START: Final = "start"
 IN_GRAPHS: Final = frozenset({GRAPH, SYMBOLIC})
 
 
@@ -151,9 +154,9 @@ class Frequency:
 
 
 def _run_as(frame: Frame, pos: int, how: str) -> str:
-    """How Keras runs what a call through it reaches."""
+    """How Keras runs what a call through it reaches; what a library calls back as the program is called once."""
     if how != "keras":
-        return how
+        return START if how == "callback" and starts_program(frame, pos) else how
     if is_run_by_graph(frame, pos):
         return GRAPH
     return SYMBOLIC if is_on_symbolic(frame, pos) else how

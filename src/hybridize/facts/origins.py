@@ -62,6 +62,8 @@ def reset_origins() -> None:
 
 
 _AT_ONCE: Final = ("builtins.", "functools.reduce", "itertools.")
+#: What calls its argument once, as the whole program.
+_STARTS: Final = frozenset({"absl.app.run", "tf.compat.v1.app.run", "fire.Fire", "typer.run"})
 
 
 def call_at(code: Code, position: int) -> Instr | None:
@@ -81,6 +83,12 @@ def runs_at_once(frame: Frame, position: int) -> bool:
             if isinstance(obj, Lib) and obj.name.startswith(_AT_ONCE):
                 return True
     return False
+
+
+def starts_program(frame: Frame, position: int) -> bool:
+    """Whether a call starts the program with the function that it is given: that is called once, and by nobody else."""
+    calls = calls_at(frame.code, position)
+    return any(isinstance(o, Lib) and o.name in _STARTS for call in calls for o in frame.vals[call[2]] or ())
 
 
 def callees_at(frame: Frame, position: int) -> list[tuple[Frame, str]]:

@@ -18,8 +18,9 @@ from hybridize.domain.objects import (
     Tup,
     Unknown,
     Value,
+    tensor,
 )
-from hybridize.domain.tensors import SYMBOLIC, public_shape
+from hybridize.domain.tensors import DENSE, SYMBOLIC, public_shape
 from hybridize.facts.causes import argument_slot, literal_field, origin
 from hybridize.facts.computation import training_step
 from hybridize.facts.growing import is_growing_dim
@@ -28,6 +29,7 @@ from hybridize.facts.modes import is_traced_call, traced_frames
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader, is_keras_call
 from hybridize.flow.solve import method_kind
+from hybridize.library.defaults import holds_tensors
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op, Param
 from hybridize.records import dataclass, field
@@ -36,6 +38,8 @@ _DEPTH: Final = 3
 _MOST: Final = 8
 #: So many different constants at the call sites are so many traces, which is no retracing without bound.
 _FEW: Final = 4
+#: What is known of a tensor somewhere in a structure that is not known.
+_ANY: Final = tensor(DENSE)
 #: So many combinations of flags are modes of use.
 _MODES: Final = 2
 _ITERATOR: Final = "tf.data.Iterator"
@@ -109,6 +113,8 @@ class Looker:
                     seen.literals[obj] = None
             elif isinstance(obj, Prim):
                 seen.varies = seen.varies or obj.varies
+            elif isinstance(obj, Unknown) and holds_tensors(obj):
+                seen.tensors[_ANY] = None
             elif isinstance(obj, Unknown):
                 seen.unknown = obj.reason
             elif depth < _DEPTH and obj not in visited:
@@ -304,7 +310,7 @@ class Parameters:
                 evidence += found
                 if len(evidence) >= _MOST:
                     break
-            elif any(isinstance(o, Unknown) for f in self.frames for o in f.args[index]):
+            elif any(isinstance(o, Unknown) and not holds_tensors(o) for f in self.frames for o in f.args[index]):
                 unknown.append(param.name)
         if evidence:
             return Fact(Ternary.YES, tuple(evidence[:_MOST]))

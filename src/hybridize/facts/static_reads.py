@@ -124,7 +124,8 @@ def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...
     if op == Op.ATTR:
         yield f"reads `.{instr[3]}`", instr[2], _shape_axes(frame, instr)
     elif op == Op.UNPACK:
-        yield "unpacks a tensor", instr[2], (0,)
+        if any(isinstance(o, (Tensor, Unknown)) for o in frame.vals[instr[2]] or ()):  # tuples are no tensors
+            yield "unpacks a tensor", instr[2], (0,)
     elif instr[3] and not instr[3][0][1]:
         first = instr[3][0][0]
         for obj in frame.vals[instr[2]] or ():

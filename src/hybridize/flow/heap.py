@@ -41,6 +41,7 @@ from hybridize.library.annotations import made_alias
 from hybridize.library.defaults import library_attribute, operator_item
 from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.protocols import ask, look_up
+from hybridize.library.python.computed import models_in
 from hybridize.library.spec import Call
 
 #: What can be iterated over only once: doing so changes it for whoever else holds it.
@@ -156,7 +157,9 @@ class HeapAccess(Attributes):
             case Wrapper(kind="namespace"):
                 names = [key.const for key in index if isinstance(key, Lit) and isinstance(key.const, str)]
                 found = join_items(tuple(self.get_attr(frame, obj.extra[0], name, pos) for name in names))
-                return found if len(names) == len(index) else join(found, obj.inner)
+                if len(names) == len(index):
+                    return found
+                return join(found, join(models_in(self, frame, obj.extra[0]), obj.inner))
             case Class() if is_enumeration(obj):
                 keys = named(index)
                 if keys is None:

@@ -39,6 +39,7 @@ from hybridize.library.python.constants import OPEN_ATTRIBUTES, OPEN_ITEMS
 from hybridize.library.slicing import sliced_tensor
 from hybridize.library.spec import Call
 from hybridize.program.builder import position
+from hybridize.regex import regex
 
 _TENSOR: Final = tensor(DENSE).value
 _DTYPE: Final = "tf.dtypes.DType."
@@ -48,6 +49,7 @@ _ARRAY: Final = tensor(NDARRAY).value
 _OPERATION_ROOTS: Final = frozenset({"tf", "keras"})
 #: Modules inside Keras that projects import all the same, and whose every function computes.
 _OPERATIONS: Final = ("keras.src.backend.math.", "keras.src.backend.numpy.", "keras.src.backend.nn.")
+_OF_DATASET: Final = regex(r"^(?:an element|an example|a batch) of a (?:\w+ )?dataset$")
 
 
 def library_module(name: str) -> Value:
@@ -183,6 +185,11 @@ def unknown_method(call: Call) -> Value:
     return unknown(f"the result of `{call.name}`").value
 
 
+def holds_tensors(obj: Unknown) -> bool:
+    """Whether nothing but the structure is unknown: of an element of a dataset, which is made of tensors."""
+    return _OF_DATASET.match(obj.reason) is not None
+
+
 def operator_item(call: Call) -> Value:
     """`obj[index]` (`call.name` "getitem") or an element (`iter`) of a value that is no project container."""
     obj = call.receiver
@@ -206,7 +213,8 @@ def operator_item(call: Call) -> Value:
         case Stream():
             return obj.element
         case Unknown():
-            return obj.part("an element")
+            # A dataset holds nothing but tensors, in whatever structure.
+            return tensor(DENSE).value if holds_tensors(obj) else obj.part("an element")
         case Lib() if obj.name.startswith("np."):
             from hybridize.library.numpy.indexing import indexed
 

@@ -41,6 +41,8 @@ class Builder:
         self.constants: dict[tuple[str, object], int] = {}
         self.edges = 0
         self.nesting = 0  # branches that are open
+        self.dead: frozenset[tuple[str, int]] = frozenset()  # stores that nobody else sees (`program.overwritten`)
+        self.own_fields: dict[str, tuple[int, int]] = {}  # by name, the lines where only the constructor has a value
         self.is_module = scope.kind == "module"
         self.is_class = scope.kind == "class"
         self.unsettled = scopes.global_writes if self.is_module else scope.rewritten
@@ -91,9 +93,13 @@ class Builder:
             self.emit(Op.SET_NAME, -1, self.mangle(name), slot, pos)
         elif self.is_module:
             if not comprehension:
-                self.emit(Op.SET_GLOBAL, -1, name, slot, pos)
+                self.emit(Op.SET_GLOBAL, -1, name, self._shared(name, slot, pos), pos)
         elif name in scope.captured:
-            self.emit(Op.SET_CELL, -1, name, slot, pos)
+            self.emit(Op.SET_CELL, -1, name, self._shared(name, slot, pos), pos)
+
+    def _shared(self, name: str, slot: int, pos: int) -> int:
+        """What others see of a store: nothing, where none of them can look before the next one."""
+        return self.slot() if (name, pos) in self.dead else slot
 
     def mangle(self, name: str) -> str:
         """Private names (`__x`) of a class, as Python mangles them."""

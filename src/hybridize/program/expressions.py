@@ -79,6 +79,8 @@ class ExpressionLowering(Builder):
         return self.constant(node.value)
 
     def attribute(self, node: ast.Attribute) -> int:
+        if self.own_fields and (own := self._own_field(node)) in self.env:
+            return self.env[own]
         owner = self.expr(node.value)
         dst = self.slot()
         end = node.end_lineno or node.lineno
@@ -386,7 +388,8 @@ class ExpressionLowering(Builder):
             case ast.Name():
                 self.store(target.id, slot, pos, comprehension=comprehension)
             case ast.Attribute():
-                self.emit(Op.SET_ATTR, -1, self.expr(target.value), self.mangle(target.attr), slot, position(target))
+                shown = self._bind_own(target, slot) if self.own_fields else slot
+                self.emit(Op.SET_ATTR, -1, self.expr(target.value), self.mangle(target.attr), shown, position(target))
             case ast.Subscript():
                 owner, index = self.expr(target.value), self.expr(target.slice)
                 self.emit(Op.SET_ITEM, -1, owner, index, slot, position(target))
@@ -398,6 +401,24 @@ class ExpressionLowering(Builder):
                 self.emit(Op.UNPACK, slots, slot, star, position(target))
                 for element, part in zip(target.elts, slots, strict=True):
                     self.bind_target(element, part, position(element), comprehension=comprehension)
+
+    def _own_field(self, node: ast.Attribute) -> str:
+        """What a field of the object that is made is called while only its constructor has its value; else nothing."""
+        first, last = self.own_fields.get(node.attr, (0, -1))
+        owner = self.code.params[0].name
+        own = first <= node.lineno <= last and isinstance(node.value, ast.Name) and node.value.id == owner
+        return f"{owner}.{node.attr}" if own else ""
+
+    def _bind_own(self, target: ast.Attribute, slot: int) -> int:
+        """Binds such a field: what others see of that, which is the second value only."""
+        name = self._own_field(target)
+        if not name:
+            return slot
+        if name in self.env:
+            self.unset(name)
+            return slot
+        self.assign(name, slot)
+        return self.slot()
 
     def parameters(self, args: ast.arguments) -> tuple[Param, ...]:
         """The parameters of a function, each with the slot where it arrives (in the new code's own template)."""

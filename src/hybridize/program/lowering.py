@@ -10,6 +10,7 @@ from hybridize.program.builder import Incoming, position
 from hybridize.program.expressions import BINARY
 from hybridize.program.growth import GrowthLowering, OpenFor
 from hybridize.program.ir import NO_SLOT, Block, Code, Handler, Loop, Op, Try
+from hybridize.program.overwritten import overwritten_fields, overwritten_names
 from hybridize.program.patterns import PatternLowering
 from hybridize.program.scopes import FunctionNode, Scope, Scopes, collect_scopes
 
@@ -389,6 +390,7 @@ class Lowering(PatternLowering, GrowthLowering):
         if isinstance(node, ast.Lambda):
             inner.emit(Op.RETURN, -1, inner.expr(node.body), position(node.body))
         else:
+            inner.find_overwritten(node)
             code.decorators, code.returns = tuple(node.decorator_list), node.returns
             code.abstract = _is_abstract(node)
             if inner.block(node.body):
@@ -398,6 +400,14 @@ class Lowering(PatternLowering, GrowthLowering):
         dst = self.slot()
         self.emit(Op.FUNC, dst, code, defaults, pos)
         return dst
+
+    def find_overwritten(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Notes which stores of a function nobody else sees."""
+        captured = self.scope.captured - self.scope.rewritten
+        if captured:
+            self.dead = overwritten_names(node.body, captured)
+        if node.name == "__init__" and self.code.params:
+            self.own_fields = overwritten_fields(node)
 
     def class_(self, node: ast.ClassDef) -> None:
         decorators = [self.expr(d) for d in node.decorator_list]
@@ -480,6 +490,7 @@ def lower_module(tree: ast.Module, path: str, name: str) -> Code:
     code.node = tree
     code.bound = frozenset(scopes.of[tree].bound | scopes.global_writes)
     lowering = Lowering(code, scopes.of[tree], scopes, {})
+    lowering.dead = overwritten_names(tree.body, scopes.of[tree].bound - scopes.global_writes)
     lowering.block(tree.body)
     lowering.emit(Op.RETURN, -1, lowering.constant(None), 1 << 16)
     lowering.finish()

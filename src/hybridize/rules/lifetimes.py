@@ -6,7 +6,7 @@ Tests show what is accepted, not that an object is new each time: what they alon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from math import inf
 from typing import Final, TypeAlias
@@ -17,6 +17,7 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
+from hybridize.facts.origins import starts_program
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
@@ -122,7 +123,8 @@ class Lifetimes:
         turns = Counter((pos, callee.code) for pos, callee in frame.calls)
         for (pos, callee), how in frame.calls.items():
             if how not in _UNTOLD and callee not in members:
-                weight = mine * runs(frame, pos) * (ITERATIONS if how in _BY_OTHERS else 1)
+                often_by_others = how in _BY_OTHERS and not starts_program(frame, pos)
+                weight = mine * runs(frame, pos) * (ITERATIONS if often_by_others else 1)
                 often[callee] = min(often.get(callee, 0.0) + weight / turns[pos, callee.code], _MOST)
 
     def for_each(self, tally: _Tally) -> float:
@@ -138,7 +140,12 @@ class Lifetimes:
             return False
         calls, made = self._ratio(tally, self.closed)
         if made > FEW and calls < PAYS * made:
-            return True
+            # Several programs may make and call their own, by the same functions.
+            runs = list(self._runs_of(tally, self._bodies))
+            if all(made > FEW and calls < PAYS * made for calls, made in runs):
+                return True
+            if any(calls >= PAYS * made > 0 for calls, made in runs):
+                return False
         if calls >= PAYS * max(made, 1.0):
             return False
         calls, made = self._ratio(tally, self.open)
@@ -146,21 +153,31 @@ class Lifetimes:
 
     def _is_short_in_runs(self, tally: _Tally) -> bool:
         """Whether every run of what others call makes the objects itself, for few calls, and gives them to nobody."""
-        extents = self.project.extents
-        callers = extents.set_of(caller for caller, _ in tally.calls if not self._tests(caller))
         found = False
+        callers = self._callers(tally)
         for root in self.roots:
-            some = extents.of(root)
-            if not some & callers:
+            if not self.project.extents.of(root) & callers:
                 continue
             if root.code.name in _CONSTRUCTORS or any(o in tally.objects for o in held(root.ret, _DEPTH, parts)):
                 return False
-            order = list(reversed(list(extents.parts(some))))
-            calls, made = self._ratio(tally, self._spread({root: 1.0}, order))
+            calls, made = next(self._runs_of(tally, [root]))
             if calls >= PAYS * made:
                 return False
             found = True
         return found
+
+    def _callers(self, tally: _Tally) -> int:
+        """The frames that make the calls, as a set."""
+        return self.project.extents.set_of(caller for caller, _ in tally.calls if not self._tests(caller))
+
+    def _runs_of(self, tally: _Tally, roots: Iterable[Frame]) -> Iterator[tuple[float, float]]:
+        """How many calls one run of each root makes, and how many objects for them; of those that make any."""
+        extents, callers = self.project.extents, self._callers(tally)
+        for root in roots:
+            some = extents.of(root)
+            if some & callers:
+                order = list(reversed(list(extents.parts(some))))
+                yield self._ratio(tally, self._spread({root: 1.0}, order))
 
     def _ratio(self, tally: _Tally, often: _Often, runs: _Runs | None = None) -> tuple[float, float]:
         """How many calls there are, and how many objects are made for them."""

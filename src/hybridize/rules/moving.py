@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container, Lib, Lit, Stream
+from hybridize.domain.objects import Container, Lit, Stream
 from hybridize.facts.causes import argument_slot
-from hybridize.facts.origins import callees_at
+from hybridize.facts.origins import callees_at, starts_program
 from hybridize.flow.frames import Frame
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr, Loop, Op
@@ -33,8 +33,6 @@ _OUTSIDE: Final = frozenset(
 )
 #: Operations that draw numbers.
 _DRAWS: Final = ("tf.random.", "tf.compat.v1.random", "keras.random.", "np.random.")
-#: What calls its argument once.
-_STARTS: Final = frozenset({"absl.app.run", "tf.compat.v1.app.run", "fire.Fire"})
 _BY_OTHERS: Final = frozenset({"callback", "host"})
 _FOLLOWED: Final = frozenset({"call", "protocol", "operator"})
 
@@ -68,7 +66,7 @@ class Moving:
             self._again[frame] = False  # a recursion: what else calls it decides
             sites = [] if frame.code.kind in ("module", "class") else self._sites(frame)
             found = len({(caller.code, pos) for caller, pos, _ in sites}) > FEW or any(
-                (how in _BY_OTHERS and not _runs_once(caller, pos)) or self.is_repeated(caller, pos)
+                (how in _BY_OTHERS and not starts_program(caller, pos)) or self.is_repeated(caller, pos)
                 for caller, pos, how in sites
             )
             self._again[frame] = found
@@ -156,12 +154,6 @@ class Moving:
 def moving(project: ProjectView) -> Moving:
     """That of a program, made when first asked for."""
     return project.shared("moving", lambda: Moving(writes_of(project)))
-
-
-def _runs_once(caller: Frame, pos: int) -> bool:
-    """Whether a call starts the program with the function that it is given."""
-    calls = index_of(caller.code).calls.get(pos, ())
-    return any(isinstance(o, Lib) and o.name in _STARTS for call in calls for o in caller.vals[call[2]] or ())
 
 
 def _is_constant(value: Iterable[object]) -> bool:

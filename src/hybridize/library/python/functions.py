@@ -32,6 +32,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.library.protocols import SHOWN, show
 from hybridize.library.python import scalars, sequences
+from hybridize.library.python.computed import models_in
 from hybridize.library.python.sequences import give, special
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
@@ -49,6 +50,8 @@ def _getattr(call: Call) -> Value:
         for each in names:
             result = join(result, call.engine.get_attrs(call.frame, call.arg(0), each, call.pos))
         return result
+    for obj in call.arg(0):
+        result = join(result, models_in(call.engine, call.frame, obj))
     return join(result, unknown("a computed attribute (`getattr`)").value)
 
 

@@ -152,7 +152,7 @@ def _numpy_of(value: Value) -> Value:
         elif hasattr(obj, "items") and isinstance(obj.items, tuple):
             result = join(result, tup([_numpy_of(item) for item in obj.items]).value)
         else:
-            result = join(result, unknown("an example of a dataset").value)
+            result = join(result, unknown("an example of a dataset, as arrays").value)
     return result
 
 

@@ -14,6 +14,7 @@ from hybridize.domain.objects import (
     Stream,
     Tensor,
     Tup,
+    Unknown,
     Value,
     lib,
     stream,
@@ -128,6 +129,8 @@ def _converted(call: Call, value: Value) -> Value:
             result = join(result, tup(items).value)
         elif isinstance(obj, Stream) and obj.kind == DATASET:
             result = join(result, obj.value)
+        elif isinstance(obj, Unknown):
+            result = join(result, unknown("an element of a dataset").value)
         else:
             result = join(result, structure(call, obj.value, Leaf(lambda s: s)))
     return result
@@ -298,6 +301,8 @@ def _numpy_iterator(call: Call) -> Value:
 
 class _Arrays(LeafRule):
     def __call__(self, call: Call, obj: Obj) -> Value:
+        if isinstance(obj, Unknown):
+            return unknown("an element of a dataset, as arrays").value
         return tensor(NDARRAY, obj.dtype, arrived(obj.shape)).value if isinstance(obj, Tensor) else obj.value
 
 

@@ -185,6 +185,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     ),
     "tf.data.Dataset.list_files": Spec(_text),
     "tf.data.Dataset.load": Spec(lambda call: dataset(unknown("an element of a loaded dataset").value)),
+    "tf.data.experimental.load": Spec(lambda call: dataset(unknown("an element of a loaded dataset").value)),
     "tf.data.TextLineDataset": Spec(_text),
     "tf.data.TFRecordDataset": Spec(_text),
     "tf.data.FixedLengthRecordDataset": Spec(_text),

@@ -8,6 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Tensor, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION, parameter_bit
+from hybridize.library.defaults import holds_tensors
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import control
@@ -50,7 +51,11 @@ _MAY_BE_ARRAY: Final = "an argument of unknown kind, which may be an array"
 
 def _may_be(value: Value) -> bool:
     """Whether a value may be what nobody knows, or a tensor where a caller that nobody knows may pass an array."""
-    return any(isinstance(o, Unknown) or (isinstance(o, Tensor) and o.kind not in (NDARRAY, SYMBOLIC)) for o in value)
+    return any(
+        (isinstance(o, Unknown) and not holds_tensors(o))
+        or (isinstance(o, Tensor) and o.kind not in (NDARRAY, SYMBOLIC))
+        for o in value
+    )
 
 
 def _derived(view: FrameView, slot: int, *, whole: bool = False) -> int:
@@ -170,7 +175,7 @@ def loop(view: FrameView, instr: Instr) -> Iterator[Hit]:
 def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`a, b = x` of what may be an array."""
     needs = _derived(view, instr[2], whole=True)
-    if needs and any(isinstance(o, Unknown) for o in view.value(instr[2])):
+    if needs and any(isinstance(o, Unknown) and not holds_tensors(o) for o in view.value(instr[2])):
         yield Hit(instr[-1], f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph", needs)
 
 

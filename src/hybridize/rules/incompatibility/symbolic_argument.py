@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.facts.model import Evidence
+from hybridize.facts.origins import callees_at
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr, Op
 from hybridize.rules.functional import holds_symbolic, may_build
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import returns
+from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView
 
 _NAMELESS = ("varargs", "kwargs")
@@ -40,9 +44,29 @@ def _returned(function: FunctionView) -> Iterator[Hit]:
     """A function that gives a layer what is symbolic already, or makes that, and returns what comes of it."""
     for view in function.views():
         for instr in returns(view.frame, view):
-            if holds_symbolic(view.value(instr[2])):
+            if holds_symbolic(view.value(instr[2])) and _has_symbolic(view.frame):
                 yield Hit(instr[-1], "returns Keras symbolic tensors, which a graph cannot")
                 return
+
+
+def _has_symbolic(frame: Frame) -> bool:
+    """Whether a function itself has or makes something symbolic: an argument, a variable, a field, an `Input`.
+
+    Where a layer is called with symbolic tensors by some and with plain ones by others, what it gives is told as both.
+    """
+    made = index_of(frame.code).definitions
+    return any(
+        value and holds_symbolic(value) and _is_source(frame, made.get(slot)) for slot, value in enumerate(frame.vals)
+    )
+
+
+def _is_source(frame: Frame, made: Instr | None) -> bool:
+    """Whether an instruction brings what it gives, rather than to derive it from what the function has."""
+    if made is None or made[0] in (Op.ATTR, Op.GLOBAL, Op.CELL):
+        return True
+    if made[0] != Op.CALL or any(how == "keras" for _, how in callees_at(frame, made[-1])):
+        return False
+    return not any(holds_symbolic(frame.vals[slot] or frozenset()) for slot in arguments(made))
 
 
 RULE = Rule(

@@ -15,6 +15,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.creation import builds_weights, makes_variables
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.processes import meeting
 from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -31,6 +32,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if index or function.facts.kind is not FunctionKind.METHOD:
             objects = {o for o in given if isinstance(o, Inst)}
             found |= _filling(function, objects) | _holding(function, objects)
+        if len(found) > 1:
+            found = meeting(project, found)
         if not found:
             continue
         makers = _makers(function, index)

@@ -13,6 +13,7 @@ from hybridize.program.ir import Op
 from hybridize.rules.keyed import varies
 from hybridize.rules.late import STEPS, is_optimizer
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.processes import meeting
 from hybridize.rules.tensorflow.unbuilt_call import is_built
 from hybridize.rules.views import FunctionView, ProjectView
 
@@ -23,6 +24,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         found = {o for f in function.frames for o in f.args[i] if is_optimizer(function.project, o)}
         if len(found) < 2 and (i or function.facts.kind is not FunctionKind.METHOD):  # a graph for each receiver
             found = _of_objects(function, i)
+        found = meeting(function.project, found)
         if not found or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
             continue
         extents = function.project.extents

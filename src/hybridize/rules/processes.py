@@ -1,0 +1,78 @@
+"""What the same run of Python may hold: scripts and notebooks that nothing imports are programs of their own, and what
+two of them make never meets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Final, TypeVar
+
+from hybridize.domain.objects import Inst, LibInst
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
+from hybridize.rules.views import ProjectView
+
+#: The bodies of all modules: of what any program may make.
+ANYWHERE: Final = -1
+
+_O = TypeVar("_O", bound=object)
+
+
+class Processes:
+    """The programs of a project, as bits."""
+
+    def __init__(self, project: ProjectView) -> None:
+        world = project.solution.world
+        self.extents = project.extents
+        self.frames = project.solution.frames
+        self.tests = project.roles.is_test
+        mentioned = {part for code in self.frames if not self.tests(code.path) for part in _imports(code)}
+        self.bodies = list(world.module_frames.values())
+        self.alone = [body.code.path.rpartition("/")[2].partition(".")[0] not in mentioned for body in self.bodies]
+
+    def of(self, frames: Iterable[Frame]) -> int:
+        """The programs that run some of the frames; `ANYWHERE` where another module may have them run, or nobody does.
+
+        What only tests run stands beside nothing: they show what is accepted, each by itself.
+        """
+        some, found = self.extents.set_of(frames), 0
+        for i, body in enumerate(self.bodies):
+            if some & self.extents.of(body) and not self.tests(body.code.path):
+                if not self.alone[i]:
+                    return ANYWHERE
+                found |= 1 << i
+        return found if found or some & self._tested else ANYWHERE
+
+    @cached_property
+    def _tested(self) -> int:
+        """What the functions of tests run."""
+        tests = [f for code, frames in self.frames.items() if self.tests(code.path) for f in frames]
+        return self.extents.of_all(tests)
+
+    def of_object(self, obj: object) -> int:
+        """The programs that make an object."""
+        if not isinstance(obj, (Inst, LibInst)) or not isinstance(obj.site[0], Code):
+            return ANYWHERE
+        frames = self.frames.get(obj.site[0], ())
+        return self.of([f for f in frames if f.uid == obj.frame] or frames)
+
+
+def meeting(project: ProjectView, objects: set[_O]) -> set[_O]:
+    """Those of some objects that one program may make beside another of them."""
+    if len(objects) < 2:
+        return set()
+    known = project.shared("processes", lambda: Processes(project))
+    runs = {obj: known.of_object(obj) for obj in objects}
+    return {a for a in objects if any(runs[a] & runs[b] for b in objects if b is not a)}
+
+
+def _imports(code: Code) -> Iterable[str]:
+    """The names of packages and modules that a function or module imports, part by part."""
+    index = index_of(code)
+    for instr in index.of(Op.IMPORT):
+        yield from instr[2].split(".")
+    for instr in index.of(Op.IMPORT_FROM):
+        yield from (*instr[2].split("."), instr[4])
+    for instr in index.of(Op.IMPORT_STAR):
+        yield from instr[2].split(".")
