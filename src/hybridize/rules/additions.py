@@ -1,15 +1,18 @@
-"""Additions to sets and dictionaries that come out the same at every call: once per trace is then enough."""
+"""Changes of Python state that come out the same at every call: once per trace is then enough."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from hybridize.domain.objects import Container, Lit, Tensor, Value
+from hybridize.domain.objects import Container, Func, Inst, LibInst, Lit, Obj, Tensor, Tup, Value
+from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.origins import call_at, definitions
-from hybridize.facts.reasons import Reason
+from hybridize.facts.reasons import CONSTRUCTORS, Reason
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.views import ProjectView
 
 _NO_VALUE: Final[Value] = frozenset()
 #: What a graph is made for: the same in every call that runs it.
@@ -17,6 +20,9 @@ _STATIC: Final = frozenset({"shape", "dtype", "rank", "ndim", "name"})
 #: Functions whose results depend on nothing but their arguments.
 _PURE: Final = frozenset({"tuple", "str", "len", "int", "repr", "list", "frozenset"})
 _DEPTH: Final = 6
+#: Objects with a life of their own: who holds one holds it at the next call, too.
+_OBJECTS: Final = (Inst, LibInst, Container, Tup, Func)
+_ENTERED: Final = frozenset({"__enter__", "__exit__"})
 
 
 def adds_same(reason: Reason, root: Frame) -> bool:
@@ -39,6 +45,81 @@ def adds_same(reason: Reason, root: Frame) -> bool:
         return False
     key, value = found[0][3], frame.vals[found[0][4]] or _NO_VALUE
     return _is_constant(value) and _is_same(frame, key, frame is root) and _every_entry(target, frame, key) <= value
+
+
+def writes_same(project: ProjectView, reason: Reason) -> bool:
+    """Whether an attribute is given what every call gives it: what the object holds itself, or a constant of its own.
+
+    `self.dropout.rate = self.rate` (a variable), `self.called = True`: after the first call nothing is different.
+    """
+    effect, frame = reason.effect, reason.frame
+    found = [i for i in index_of(frame.code).at(effect.position) if i[0] == Op.SET_ATTR]
+    if effect.kind != "attribute" or len(found) != 1 or found[0][3] != effect.detail:
+        return False
+    slot = found[0][4]
+    value = frame.vals[slot] or _NO_VALUE
+    if _is_constant(value) and index_of(frame.code).source(slot) is None:
+        return value == _every_write(project, effect.detail)
+    return _is_held(frame, slot, (index_of(frame.code).original(found[0][2]), effect.detail))
+
+
+def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DEPTH) -> bool:
+    """Whether a value is made of objects that `self` or a module holds, and of nothing that is computed or counted."""
+    index = index_of(frame.code)
+    slot = index.original(slot)
+    made = index.source(slot)
+    if not depth:
+        return False
+    if made is None:
+        return bool(frame.code.params) and frame.code.params[0].slot == slot
+    match made[0]:
+        case Op.GLOBAL:
+            return True
+        case Op.ATTR if (index.original(made[2]), made[3]) != written:
+            value = frame.vals[made[1]] or _NO_VALUE
+            is_object = bool(value) and all(isinstance(o, _OBJECTS) or _is_variable(o) for o in value)
+            return is_object and _is_held(frame, made[2], written, depth - 1)
+        case Op.BINARY if made[2] == "+":
+            return all(_is_held(frame, s, written, depth - 1) for s in made[3:5])
+        case Op.LIST | Op.TUPLE:
+            return all(not star and _is_held(frame, s, written, depth - 1) for s, star in made[2])
+        case Op.DICT:
+            return not made[2]
+    return False
+
+
+def _is_variable(obj: Obj) -> bool:
+    return isinstance(obj, Tensor) and obj.kind == VARIABLE
+
+
+def _every_write(project: ProjectView, name: str) -> Value:
+    """What all code but constructors gives attributes of a name; what is not known counts as something else."""
+
+    def gather() -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        for code, frames in project.solution.frames.items():
+            if code.name in CONSTRUCTORS:
+                continue
+            for instr in index_of(code).of(Op.SET_ATTR):
+                for frame in frames:
+                    found[instr[3]] = found.get(instr[3], _NO_VALUE) | (frame.vals[instr[4]] or _NO_VALUE)
+        return found
+
+    return project.shared("values of attributes", gather).get(name, _NO_VALUE)
+
+
+def is_entered(reason: Reason, every: Iterable[Reason]) -> bool:
+    """Whether a context manager changes a list when it is entered and changes it back when it is left."""
+    if reason.frame.code.name not in _ENTERED:
+        return False
+    others = {r.frame.code.name for r in every if r.effect.target is reason.effect.target and r.effect.kind == "mutate"}
+    return others >= _ENTERED
+
+
+def fills_default(reason: Reason) -> bool:
+    """Whether reading an element makes it, as a `defaultdict` does: the first time alone."""
+    found = index_of(reason.frame.code).at(reason.effect.position)
+    return reason.effect.kind == "item" and not any(i[0] == Op.SET_ITEM for i in found)
 
 
 def _every_entry(target: Container, frame: Frame, key: int) -> Value:

@@ -6,7 +6,7 @@ Tests show what is accepted, not that an object is new each time: what they alon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from math import inf
 from typing import Final, TypeAlias
@@ -143,6 +143,16 @@ class Lifetimes:
             return False
         calls, made = self._ratio(tally, self.open)
         return bool(calls) and calls < PAYS * made and self._is_short_in_runs(tally)
+
+    def seen(self, places: Iterable[tuple[Frame, int]]) -> float:
+        """How often a run of the program gets to some places, what nobody is seen to call once; tests count nothing."""
+        known = ((frame, pos) for frame, pos in places if not self._tests(frame))
+        return sum(max(self.closed.get(f, 0.0), 1.0) * self.counts.runs(f, pos) for f, pos in known)
+
+    def is_seen_short(self, calls: Iterable[tuple[Frame, int]], made: Iterable[tuple[Frame, int]]) -> bool:
+        """Whether a run of the program makes more than a few objects at some places, and calls each a few times."""
+        objects = self.seen(made)
+        return objects >= FEW and self.seen(dict.fromkeys(calls)) < PAYS * objects
 
     def _is_short_in_runs(self, tally: _Tally) -> bool:
         """Whether every run of what others call makes the objects itself, for few calls, and gives them to nobody."""

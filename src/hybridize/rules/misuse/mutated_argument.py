@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.objects import Tensor
 from hybridize.facts.arguments import argument_name
+from hybridize.facts.reasons import Reason
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
 from hybridize.rules.effects import hit, is_change, reasons
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
 
@@ -15,8 +19,19 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for frame, reason in reasons(function):
         if is_change(reason):
             name = argument_name(frame, reason)
-            if name is not None:
-                yield hit(reason, said=f"changes the argument `{name}`")
+            if name is None:
+                continue
+            if _is_rebound(reason):
+                said = f"the array `{name}` arrives as a tensor: what the caller passed stays as it is"
+                yield hit(reason, Level.INFO, said)
+            else:
+                yield hit(reason, said=f"changes the argument `{name}`, which TensorFlow forbids: work on a copy of it")
+
+
+def _is_rebound(reason: Reason) -> bool:
+    """Whether an array is changed by an operator (`x /= 2`), which of a tensor makes another one."""
+    found = index_of(reason.frame.code).at(reason.effect.position)
+    return isinstance(reason.effect.target, Tensor) and bool(found) and all(i[0] == Op.INPLACE for i in found)
 
 
 RULE = Rule(

@@ -12,6 +12,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.comparing import compared
 from hybridize.rules.each_call import new_each_call
+from hybridize.rules.lifetimes import FEW, lifetimes
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.moving import moving
 from hybridize.rules.views import FunctionView
@@ -33,7 +34,21 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         cause = facts.retraces.evidence[-1] if facts.retraces.evidence else None
         path, line = (cause.path, cause.line) if cause is not None else (facts.path, facts.line)
         what = cause.message if cause is not None else "a literal differs from call to call"
-        yield Hit(line << 16, f"every new value makes a new graph: {what}", path=path, evidence=facts.retraces.evidence)
+        # A few constants are as many graphs, each traced once.
+        level = None if len(facts.retraces.evidence) == 1 and _is_repeated(function, path, line) else Level.INFO
+        said = f"{what}: each new value is traced anew. Pass a tensor"
+        yield Hit(line << 16, said, path=path, evidence=facts.retraces.evidence, level=level)
+
+
+def _is_repeated(function: FunctionView, path: str, line: int) -> bool:
+    """Whether the program, outside of graphs and tests, makes a call again and again; Keras passes tensors."""
+    hybrids = function.project.solution.world.hybrids
+    known = lifetimes(function.project)
+    return any(
+        how in _CALLS and how != "keras" and caller.code not in hybrids and known.seen([(caller, pos)]) >= FEW
+        for caller, pos, _, how in function.callers()
+        if pos >> 16 == line and caller.code.path == path
+    )
 
 
 def _new(function: FunctionView) -> Iterator[Hit]:
@@ -43,7 +58,8 @@ def _new(function: FunctionView) -> Iterator[Hit]:
         name, places = found
         said = f"each call passes another `{name}`, and is traced anew"
         path, pos = places[0]
-        yield Hit(pos, said, path=path, evidence=tuple(Evidence(said, p, at >> 16) for p, at in places))
+        evidence = tuple(Evidence(said, p, at >> 16) for p, at in places)
+        yield Hit(pos, said, path=path, evidence=evidence, level=Level.INFO)
 
 
 def _moved(function: FunctionView) -> Iterator[Hit]:
@@ -136,7 +152,8 @@ RULE = Rule(
 costs some hundred times an eager call. Pass a tensor (`tf.constant(step)`), or loop with `tf.range`.
 `reduce_retracing` helps for shapes, not for Python values. An eager function is left eager where a loop or a repeated
 function makes such a value anew for each call: from a counter, a list or field that changes, a file, a clock. What the
-program reads once and passes on stays the same, and costs one trace.""",
+program reads once and passes on stays the same, and costs one trace. It is a warning where the program is seen to make
+the call again and again; a few constants, a call from within a graph or from a test are information.""",
     level=Level.WARNING,
     root=scan,
     bad=(
