@@ -9,10 +9,12 @@ from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.program.ir import Code, Op
+from hybridize.rules.hybridized import places
 from hybridize.rules.keyed import varies
 from hybridize.rules.late import STEPS, is_optimizer
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.programs import programs_of
 from hybridize.rules.tensorflow.unbuilt_call import is_built
 from hybridize.rules.views import FunctionView, ProjectView
 
@@ -23,6 +25,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         found = {o for f in function.frames for o in f.args[i] if is_optimizer(function.project, o)}
         if len(found) < 2 and (i or function.facts.kind is not FunctionKind.METHOD):  # a graph for each receiver
             found = _of_objects(function, i)
+        if found and function.is_hybrid and not _meet(function, found):
+            continue
         if not found or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
             continue
         extents = function.project.extents
@@ -38,6 +42,21 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 break
 
     yield from _by_key(function)
+
+
+def _meet(function: FunctionView, optimizers: set[Obj]) -> bool:
+    """Whether one program makes several of the optimizers, and hands them to one hybrid function.
+
+    One that `tf.function` makes at each call of another function has graphs of its own.
+    """
+    if all(where.kind == "function" for where, _ in places(function)):
+        return False
+    frames, extents = function.project.solution.frames, function.project.extents
+    made = [o.site[0] for o in optimizers if isinstance(o, (Inst, LibInst))]
+    return any(
+        sum(any(extents.has(some, f) for f in frames.get(code, ())) for code in made if isinstance(code, Code)) > 1
+        for some in programs_of(function)
+    )
 
 
 def _of_objects(function: FunctionView, index: int) -> set[Obj]:

@@ -62,7 +62,9 @@ def _is_symbolic(project: ProjectView, frame: Frame, slot: int, depth: int) -> b
     if holds_plain_tensor(value) and project.symbolic.mask(frame, slot):
         return True
     made = index_of(frame.code).source(slot)
-    match made[0] if made is not None else None:
+    if made is None:
+        return False
+    match made[0]:
         case Op.FORMAT:
             parts = made[2]
         case Op.BINARY if made[2] in ("+", "%"):
