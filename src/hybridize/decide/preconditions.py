@@ -16,7 +16,7 @@ from hybridize.decide.documentation import CODES, status_of
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary
 from hybridize.records import dataclass, replace
-from hybridize.rules.model import Blocks, Outcome, RuleHit
+from hybridize.rules.model import Blocks, Level, Outcome, RuleHit
 
 FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
 
@@ -142,7 +142,8 @@ def findings(facts: FunctionFacts, hits: Sequence[RuleHit]) -> list[Finding]:
     """What rules have to say of a function that is hybrid already: likely bugs."""
     if facts.mode is not Mode.HYBRID:
         return []
-    return [finding(hit, facts.id) for hit in hits if hit.rule.level is not None or hit.level is not None]
+    # A rule without a level tells of hybrid functions only what it gives a level of its own.
+    return [finding(hit, facts.id) for hit in hits if hit.rule.level is not None or hit.level is not Level.INFO]
 
 
 def finding(hit: RuleHit, function: str | None) -> Finding:

@@ -25,6 +25,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass, field
 from hybridize.rules.comparing import compared
+from hybridize.rules.programs import programs
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView, ProjectView
 
@@ -145,9 +146,14 @@ class Lifetimes:
         return bool(calls) and calls < PAYS * made and self._is_short_in_runs(tally)
 
     def seen(self, places: Iterable[tuple[Frame, int]]) -> float:
-        """How often a run of the program gets to some places, what nobody is seen to call once; tests count nothing."""
-        known = ((frame, pos) for frame, pos in places if not self._tests(frame))
-        return sum(max(self.closed.get(f, 0.0), 1.0) * self.counts.runs(f, pos) for f, pos in known)
+        """How often a run of one program gets to some places, what nobody is seen to call once; tests count nothing."""
+        known = [(frame, pos) for frame, pos in places if not self._tests(frame)]
+        runs = [(frame, self.counts.runs(frame, pos)) for frame, pos in known]
+        extents = self.project.extents
+        frames = extents.set_of(frame for frame, _ in known)
+        number = sum(1 for some in programs(self.project) if some & frames)
+        called = sum(self.closed.get(frame, 0.0) * often for frame, often in runs) / max(number, 1)
+        return max(called, *(often for _, often in runs), 0.0)
 
     def is_seen_short(self, calls: Iterable[tuple[Frame, int]], made: Iterable[tuple[Frame, int]]) -> bool:
         """Whether a run of the program makes more than a few objects at some places, and calls each a few times."""

@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from hybridize.rules.views import FunctionView, ProjectView
 
 
-def programs_of(function: FunctionView) -> Iterator[int]:
-    """What each module that gets to a function runs, as a set of frames (`Extents.has`)."""
-    goal = function.project.extents.set_of(function.frames)
-    for some in function.project.shared("programs", lambda: list(_every(function.project))):
-        if some & goal:
-            yield some
-
-
-def _every(project: ProjectView) -> Iterator[int]:
-    """For each module what it runs, its own body included."""
+def programs(project: ProjectView) -> list[int]:
+    """For each module what it runs, its own body included, as a set of frames (`Extents.has`)."""
     extents = project.extents
-    for body in project.solution.world.module_frames.values():
-        yield extents.of(body) | extents.set_of([body])
+    bodies = project.solution.world.module_frames.values()
+    return project.shared("programs", lambda: [extents.of(body) | extents.set_of([body]) for body in bodies])
+
+
+def programs_of(function: FunctionView) -> Iterator[int]:
+    """The programs that get to a function."""
+    goal = function.project.extents.set_of(function.frames)
+    yield from (some for some in programs(function.project) if some & goal)

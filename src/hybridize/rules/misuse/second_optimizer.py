@@ -25,7 +25,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         found = {o for f in function.frames for o in f.args[i] if is_optimizer(function.project, o)}
         if len(found) < 2 and (i or function.facts.kind is not FunctionKind.METHOD):  # a graph for each receiver
             found = _of_objects(function, i)
-        if found and function.is_hybrid and not _meet(function, found):
+        if found and function.is_hybrid and not _meet(function, found, i):
             continue
         if not found or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
             continue
@@ -44,13 +44,16 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     yield from _by_key(function)
 
 
-def _meet(function: FunctionView, optimizers: set[Obj]) -> bool:
+def _meet(function: FunctionView, optimizers: set[Obj], index: int) -> bool:
     """Whether one program makes several of the optimizers, and hands them to one hybrid function.
 
     One that `tf.function` makes at each call of another function has graphs of its own.
     """
     if all(where.kind == "function" for where, _ in places(function)):
         return False
+    holders = {o.site for f in function.frames for o in f.args[index] if isinstance(o, Inst)}
+    if len(holders) == 1 and not any(is_optimizer(function.project, o) for f in function.frames for o in f.args[index]):
+        return False  # the same object in several contexts, with one of several optimizers
     frames, extents = function.project.solution.frames, function.project.extents
     made = [o.site[0] for o in optimizers if isinstance(o, (Inst, LibInst))]
     return any(

@@ -11,6 +11,7 @@ from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Instr, Op
+from hybridize.rules.hybridized import places
 from hybridize.rules.lifetimes import lifetimes, short_lived
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -29,8 +30,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     makers: dict[tuple[str, int], set[int]] = {}  # the call sites of each place that makes an argument
     hybrids = function.project.solution.world.hybrids
     known = lifetimes(function.project)
+    # What is made hybrid in a loop is traced in each iteration, whatever it is given (HY102).
+    made_there = {where for where, pos in places(function) if pos in index_of(where).looped}
     for caller, pos, _, how in function.callers():
-        if caller.code in hybrids and pos not in index_of(caller.code).looped:
+        if caller.code in made_there or (caller.code in hybrids and pos not in index_of(caller.code).looped):
             continue  # that runs once for each trace of the caller
         call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
         receiver = _receiver(function, caller, call) if call is not None else -1
