@@ -27,6 +27,7 @@ RULE = Rule(
     name="function-object",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="look at `f.python_function`, or decorate a function that nobody looks at",
     summary="The function is pickled, copied, saved by name or asked for what only a Python function has.",
     details="""A decorated function is an object of TensorFlow's, not a Python function. It has no `__code__`,
 `__defaults__`, `__closure__`, `__globals__` or `__annotations__`, and as a method no `__self__` and `__func__`, nor

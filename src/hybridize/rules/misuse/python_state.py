@@ -34,6 +34,7 @@ RULE = Rule(
     name="python-state",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    act="it happens while tracing, not at every call; keep it in a `tf.Variable`, or return it",
     summary="Changes Python state, which happens once per trace and not once per call.",
     details="""Counters and flags in fields, globals and captured variables, and lists or dictionaries that are kept
 between calls, change only while the function is traced. Keep such state in a `tf.Variable` that was made

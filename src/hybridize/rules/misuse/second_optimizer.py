@@ -118,6 +118,7 @@ RULE = Rule(
     name="second-optimizer",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="make a hybrid function for each, or call `optimizer.build(variables)` before",
     summary="A second optimizer arrives as an argument and would make its variables at a later trace.",
     details="""An optimizer makes its slot variables at its first step. A hybrid function may make variables only at
 its first trace: for a second optimizer TensorFlow raises. Make a hybrid function for each optimizer, or call

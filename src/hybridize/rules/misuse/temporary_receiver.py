@@ -151,6 +151,7 @@ RULE = Rule(
     name="temporary-receiver",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="keep the object in a variable",
     summary="The method is called on a temporary object: as a graph it finds None in the place of `self`.",
     details="""A hybrid method refers to its receiver only weakly. In `C(...).method(x)` nothing else holds the
 object, so it is gone when the method is traced, and `self` is None. Keep the object in a variable.""",
