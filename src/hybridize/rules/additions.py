@@ -59,7 +59,7 @@ def writes_same(project: ProjectView, reason: Reason) -> bool:
     slot = found[0][4]
     value = frame.vals[slot] or _NO_VALUE
     if _is_constant(value) and index_of(frame.code).source(slot) is None:
-        return value == _every_write(project, effect.detail)
+        return _other_writes(project, effect.detail) <= value
     return _is_held(frame, slot, (index_of(frame.code).original(found[0][2]), effect.detail))
 
 
@@ -92,13 +92,14 @@ def _is_variable(obj: Obj) -> bool:
     return isinstance(obj, Tensor) and obj.kind == VARIABLE
 
 
-def _every_write(project: ProjectView, name: str) -> Value:
-    """What all code but constructors gives attributes of a name; what is not known counts as something else."""
+def _other_writes(project: ProjectView, name: str) -> Value:
+    """What code that runs at every call gives attributes of a name; constructors come first, and graphs are traced."""
 
     def gather() -> dict[str, Value]:
         found: dict[str, Value] = {}
+        hybrids = project.solution.world.hybrids
         for code, frames in project.solution.frames.items():
-            if code.name in CONSTRUCTORS:
+            if code.name in CONSTRUCTORS or code in hybrids:
                 continue
             for instr in index_of(code).of(Op.SET_ATTR):
                 for frame in frames:
@@ -109,11 +110,15 @@ def _every_write(project: ProjectView, name: str) -> Value:
 
 
 def is_entered(reason: Reason, every: Iterable[Reason]) -> bool:
-    """Whether a context manager changes a list when it is entered and changes it back when it is left."""
-    if reason.frame.code.name not in _ENTERED:
-        return False
-    others = {r.frame.code.name for r in every if r.effect.target is reason.effect.target and r.effect.kind == "mutate"}
-    return others >= _ENTERED
+    """Whether a context manager changes something when it is entered, and changes it back when it is left."""
+    frame = reason.frame
+    if frame.code.name in _ENTERED:
+        same = (r.frame.code.name for r in every if r.effect.target is reason.effect.target)
+        return frozenset(same) >= _ENTERED
+    return any(
+        caller.code.is_generator and len({pos for pos, callee in caller.calls if callee.code is frame.code}) > 1
+        for caller in frame.callers
+    )
 
 
 def fills_default(reason: Reason) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Unknown
+from hybridize.domain.objects import Container, Obj, Unknown
 from hybridize.facts.arguments import argument_name
+from hybridize.facts.guards import parts
 from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -20,7 +21,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """
     for frame, reason in reasons(function):
         effect = reason.effect
-        if effect.kind != "iterator" or isinstance(effect.target, Unknown) or effect.detail in _ENDS:
+        if effect.kind != "iterator" or not _is_known(effect.target) or effect.detail in _ENDS:
             continue
         name = argument_name(frame, reason)
         if name is not None:
@@ -32,6 +33,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 "is advanced while tracing only: every call of the graph gets the same elements. Pass them as arguments"
             )
             yield hit(reason, Level.ERROR, f"a Python iterator (`{effect.detail}`) {said}")
+
+
+def _is_known(target: Obj | None) -> bool:
+    """Whether something is an iterator of Python, and not of what nobody knows."""
+    if isinstance(target, Container) and target.kind == "iterator":
+        return any(not isinstance(o, Unknown) for value in parts(target) for o in value)
+    return not isinstance(target, Unknown)
 
 
 #: Calls that end a generator, or throw into it.

@@ -20,6 +20,7 @@ from hybridize.rules.writes import writes_of
 from hybridize.source import is_test_path
 
 _CALLS: Final = frozenset({"call", "protocol", "operator", "keras"})
+_BY_CODE: Final = frozenset({"call", "hybrid", "protocol", "operator"})
 #: Python values of which each is a trace of its own; two truth values are few.
 _PLAIN: Final = frozenset({"int", "float", "complex", "str", "bytes"})
 
@@ -35,19 +36,24 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         path, line = (cause.path, cause.line) if cause is not None else (facts.path, facts.line)
         what = cause.message if cause is not None else "a literal differs from call to call"
         # A few constants are as many graphs, each traced once.
-        level = None if len(facts.retraces.evidence) == 1 and _is_repeated(function, path, line) else Level.INFO
+        one_place = len({(e.path, e.line) for e in facts.retraces.evidence}) == 1
+        constants = len(facts.retraces.evidence) > 1
+        level = None if one_place and _is_repeated(function, path, line, looped=constants) else Level.INFO
         said = f"{what}: each new value is traced anew. Pass a tensor"
         yield Hit(line << 16, said, path=path, evidence=facts.retraces.evidence, level=level)
 
 
-def _is_repeated(function: FunctionView, path: str, line: int) -> bool:
-    """Whether the program, outside of graphs and tests, makes a call again and again; Keras passes tensors."""
+def _is_repeated(function: FunctionView, path: str, line: int, *, looped: bool) -> bool:
+    """Whether the program, outside of graphs and tests, makes a call again and again; Keras passes tensors.
+
+    With `looped` only in a loop of the caller itself, which is what makes the values then.
+    """
     hybrids = function.project.solution.world.hybrids
     known = lifetimes(function.project)
     return any(
-        how in _CALLS and how != "keras" and caller.code not in hybrids and known.seen([(caller, pos)]) >= FEW
+        how in _BY_CODE and caller.code not in hybrids and known.seen([(caller, pos)]) >= FEW
         for caller, pos, _, how in function.callers()
-        if pos >> 16 == line and caller.code.path == path
+        if pos >> 16 == line and caller.code.path == path and (not looped or pos in index_of(caller.code).looped)
     )
 
 
