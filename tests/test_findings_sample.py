@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from hybridize.rules.registry import all_rules
+
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
-from findings_sample import Drawn, entry, figures, findings, kappa, read_sheet, sample
+from findings_sample import VERDICTS, Drawn, entry, figures, findings, kappa, read_sheet, sample
+
+ROOT = Path(__file__).parent.parent
+#: Of each rule so many are read, if there are; more of one project say little more.
+ENOUGH = 5
 
 
 def _drawn(number: int, code: str = "HY201", project: str = "p", root: Path = Path("nowhere")) -> Drawn:
@@ -69,3 +76,13 @@ def test_kappa_is_agreement_beyond_chance() -> None:
     # 20 + 15 of 50 alike, chance 0.5: the example of Cohen's coefficient in textbooks
     pairs = [("true", "true")] * 20 + [("true", "wrong")] * 5 + [("wrong", "true")] * 10 + [("wrong", "wrong")] * 15
     assert kappa(pairs) == pytest.approx(0.4)
+
+
+def test_each_rule_that_is_told_often_says_how_often_it_is_right() -> None:
+    samples = tomllib.loads((ROOT / "benchmarks" / "findings.toml").read_text(encoding="utf-8"))["sample"]
+    rules = {rule.code for rule in all_rules()}
+    for each in samples:
+        assert each["rules"].keys() <= rules
+        for code, row in each["rules"].items():
+            read = sum(row[verdict] for verdict in VERDICTS)
+            assert read >= min(row["hits"], ENOUGH), f"{each['name']}: of {code} only {read} are read"
