@@ -215,3 +215,25 @@ def test_an_array_that_arrives_as_a_tensor_is_not_changed(tmp_path: Path) -> Non
         step(np.ones(3))
     """
     assert told(tmp_path, main=source).get("HY205", "info") == "info"
+
+
+def test_what_one_call_makes_is_told_once(tmp_path: Path) -> None:
+    source = """
+        class Model(tf.keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.one = tf.keras.layers.Dense(1)
+                self.two = tf.keras.layers.Dense(1)
+
+            def call(self, x):
+                return self.one(x) + self.two(x)
+
+        @tf.function
+        def step(x):
+            return Model()(x)
+
+        step(tf.ones((2, 3)))
+    """
+    (tmp_path / "main.py").write_text(HEAD + dedent(source))
+    found = [f for f in analyze([tmp_path], Config()).findings if f.code == "HY250"]
+    assert sorted(f.severity.value for f in found) == ["error", "info"]

@@ -127,6 +127,7 @@ RULE = Rule(
     name="summary-writer",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    once=True,
     act="set the writer within the function, or make a hybrid function for each writer",
     summary="Summaries keep going to the writer that was in force when the function was traced.",
     details="""`tf.summary.scalar` and its like write to the default writer. A graph remembers the writer of its trace:

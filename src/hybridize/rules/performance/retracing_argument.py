@@ -51,7 +51,10 @@ def _is_repeated(function: FunctionView, path: str, line: int, *, looped: bool) 
     hybrids = function.project.solution.world.hybrids
     known = lifetimes(function.project)
     return any(
-        how in _BY_CODE and caller.code not in hybrids and known.seen([(caller, pos)]) >= FEW
+        how in _BY_CODE
+        and caller.code not in hybrids
+        and known.seen([(caller, pos)]) >= FEW
+        and known.is_looped(caller, pos)
         for caller, pos, _, how in function.callers()
         if pos >> 16 == line and caller.code.path == path and (not looped or pos in index_of(caller.code).looped)
     )
