@@ -85,6 +85,12 @@ def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DE
             return all(not star and _is_held(frame, s, written, depth - 1) for s, star in made[2])
         case Op.DICT:
             return not made[2]
+        case Op.CALL:
+            # A list that the function itself makes is as long at every call of the graph.
+            called = index.source(made[2])
+            measured = index.source(made[3][0][0]) if len(made[3]) == 1 else None
+            is_len = called is not None and called[0] == Op.GLOBAL and called[2] == "len"
+            return is_len and measured is not None and measured[0] in (Op.LIST, Op.TUPLE)
     return False
 
 

@@ -55,9 +55,16 @@ def _is_repeated(function: FunctionView, path: str, line: int, *, looped: bool) 
         and caller.code not in hybrids
         and known.seen([(caller, pos)]) >= FEW
         and known.is_looped(caller, pos)
-        for caller, pos, _, how in function.callers()
+        and any(map(_is_python, frame.incoming.get((caller, pos), ())))
+        for caller, pos, frame, how in function.callers()
         if pos >> 16 == line and caller.code.path == path and (not looped or pos in index_of(caller.code).looped)
     )
+
+
+def _is_python(value: Value) -> bool:
+    """Whether a value is a Python number or text, or holds one, and never a tensor, as merged calls make it seem."""
+    plain = [isinstance(o, (Lit, Prim)) and o.kind in _PLAIN for o in value if o is not NONE]
+    return (any(plain) and all(plain)) or (bool(plain) and all(isinstance(o, (Tup, Container)) for o in value))
 
 
 def _new(function: FunctionView) -> Iterator[Hit]:
