@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from hybridize.domain.objects import Container, Func, Inst, LibInst, Lit, Obj, Tensor, Tup, Value
+from hybridize.domain.objects import Container, Func, Inst, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import VARIABLE
+from hybridize.facts.guards import guarded
 from hybridize.facts.origins import call_at, definitions
 from hybridize.facts.reasons import CONSTRUCTORS, Reason
 from hybridize.flow.frames import Frame
@@ -53,14 +54,24 @@ def writes_same(project: ProjectView, reason: Reason) -> bool:
     `self.dropout.rate = self.rate` (a variable), `self.called = True`: after the first call nothing is different.
     """
     effect, frame = reason.effect, reason.frame
-    found = [i for i in index_of(frame.code).at(effect.position) if i[0] == Op.SET_ATTR]
-    if effect.kind != "attribute" or len(found) != 1 or found[0][3] != effect.detail:
+    if effect.kind in ("attribute", "global", "closure") and guarded(frame, effect.position):
+        return True  # `if first: ...; first = False`
+    index = index_of(frame.code)
+    written = [(i[2], i[4]) for i in index.at(effect.position) if i[0] == Op.SET_ATTR and i[3] == effect.detail]
+    written += [(i[3][0][0], i[3][2][0]) for i in index.at(effect.position) if _is_setattr(frame, i)]
+    if effect.kind != "attribute" or len(written) != 1:
         return False
-    slot = found[0][4]
+    ((owner, slot),) = written
     value = frame.vals[slot] or _NO_VALUE
-    if _is_constant(value) and index_of(frame.code).source(slot) is None:
+    if _is_constant(value) and index.source(slot) is None:
         return _other_writes(project, effect.detail) <= value
-    return _is_held(frame, slot, (index_of(frame.code).original(found[0][2]), effect.detail))
+    return _is_held(frame, slot, (index.original(owner), effect.detail))
+
+
+def _is_setattr(frame: Frame, instr: Instr) -> bool:
+    """Whether a call is `setattr(object, name, value)`."""
+    called = index_of(frame.code).source(instr[2]) if instr[0] == Op.CALL and len(instr[3]) == 3 else None
+    return called is not None and called[0] == Op.GLOBAL and called[2] == "setattr"
 
 
 def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DEPTH) -> bool:
@@ -71,14 +82,16 @@ def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DE
     if not depth:
         return False
     if made is None:
-        return bool(frame.code.params) and frame.code.params[0].slot == slot
+        return any(param.slot == slot for param in frame.code.params)
     match made[0]:
         case Op.GLOBAL:
             return True
         case Op.ATTR if (index.original(made[2]), made[3]) != written:
             value = frame.vals[made[1]] or _NO_VALUE
-            is_object = bool(value) and all(isinstance(o, _OBJECTS) or _is_variable(o) for o in value)
+            is_object = bool(value) and all(isinstance(o, (*_OBJECTS, Unknown)) or _is_variable(o) for o in value)
             return is_object and _is_held(frame, made[2], written, depth - 1)
+        case Op.ITEM:
+            return _is_held(frame, made[2], written, depth - 1)
         case Op.BINARY if made[2] == "+":
             return all(_is_held(frame, s, written, depth - 1) for s in made[3:5])
         case Op.LIST | Op.TUPLE:
@@ -88,6 +101,8 @@ def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DE
         case Op.CALL:
             # A list that the function itself makes is as long at every call of the graph.
             called = index.source(made[2])
+            if called is not None and called[0] == Op.GLOBAL and called[2] in ("list", "dict") and not made[3]:
+                return True
             measured = index.source(made[3][0][0]) if len(made[3]) == 1 else None
             is_len = called is not None and called[0] == Op.GLOBAL and called[2] == "len"
             return is_len and measured is not None and measured[0] in (Op.LIST, Op.TUPLE)
