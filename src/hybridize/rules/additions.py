@@ -10,7 +10,7 @@ from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import guarded
 from hybridize.facts.origins import call_at, definitions
 from hybridize.facts.reasons import CONSTRUCTORS, Reason
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import Effect, Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.views import ProjectView
@@ -64,7 +64,7 @@ def writes_same(project: ProjectView, reason: Reason) -> bool:
     ((owner, slot),) = written
     value = frame.vals[slot] or _NO_VALUE
     if _is_constant(value) and index.source(slot) is None:
-        return _other_writes(project, effect.detail) <= value
+        return _other_writes(project, effect) <= value
     return _is_held(frame, slot, (index.original(owner), effect.detail))
 
 
@@ -113,21 +113,28 @@ def _is_variable(obj: Obj) -> bool:
     return isinstance(obj, Tensor) and obj.kind == VARIABLE
 
 
-def _other_writes(project: ProjectView, name: str) -> Value:
-    """What code that runs at every call gives attributes of a name; constructors come first, and graphs are traced."""
+def _other_writes(project: ProjectView, effect: Effect) -> Value:
+    """What code that runs at every call gives the same attribute; constructors come first, and graphs are traced."""
 
-    def gather() -> dict[str, Value]:
-        found: dict[str, Value] = {}
+    def gather() -> dict[str, list[tuple[Value, Value]]]:
+        found: dict[str, list[tuple[Value, Value]]] = {}
         hybrids = project.solution.world.hybrids
         for code, frames in project.solution.frames.items():
-            if code.name in CONSTRUCTORS or code in hybrids:
-                continue
-            for instr in index_of(code).of(Op.SET_ATTR):
-                for frame in frames:
-                    found[instr[3]] = found.get(instr[3], _NO_VALUE) | (frame.vals[instr[4]] or _NO_VALUE)
+            for instr in (
+                index_of(code).of(Op.SET_ATTR) if code.name not in CONSTRUCTORS and code not in hybrids else ()
+            ):
+                values = ((frame.vals[instr[2]] or _NO_VALUE, frame.vals[instr[4]] or _NO_VALUE) for frame in frames)
+                found.setdefault(instr[3], []).extend(values)
         return found
 
-    return project.shared("values of attributes", gather).get(name, _NO_VALUE)
+    every = project.shared("values of attributes", gather).get(effect.detail, [])
+    return frozenset(o for owner, value in every if not _is_other(owner, effect.target) for o in value)
+
+
+def _is_other(owner: Value, target: Obj | None) -> bool:
+    """Whether an object is of another class than a given one for certain."""
+    own = isinstance(target, Inst) and bool(owner) and all(isinstance(o, Inst) for o in owner)
+    return own and not any(isinstance(o, Inst) and isinstance(target, Inst) and o.cls is target.cls for o in owner)
 
 
 def is_entered(reason: Reason, every: Iterable[Reason]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.objects import Unknown
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.reasons import kept_properties
 from hybridize.rules.additions import adds_same, fills_default, is_entered, writes_same
@@ -20,7 +21,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if changes and argument_name(frame, reason) is None and not leaked(function, reason):
             # What the first call leaves behind is what every further one would.
             settles = (
-                kept_properties(reason)
+                isinstance(reason.effect.target, Unknown)  # perhaps an object of the call's own
+                or kept_properties(reason)
                 or adds_same(reason, frame)
                 or writes_same(function.project, reason)
                 or fills_default(reason)

@@ -38,12 +38,14 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         # A few constants are as many graphs, each traced once.
         one_place = len({(e.path, e.line) for e in facts.retraces.evidence}) == 1
         constants = len(facts.retraces.evidence) > 1
-        level = None if one_place and _is_repeated(function, path, line, looped=constants) else Level.INFO
+        level = (
+            None if cause is not None and one_place and _is_repeated(function, cause, looped=constants) else Level.INFO
+        )
         said = f"{what}: each new value is traced anew. Pass a tensor"
         yield Hit(line << 16, said, path=path, evidence=facts.retraces.evidence, level=level)
 
 
-def _is_repeated(function: FunctionView, path: str, line: int, *, looped: bool) -> bool:
+def _is_repeated(function: FunctionView, cause: Evidence, *, looped: bool) -> bool:
     """Whether the program, outside of graphs and tests, makes a call again and again; Keras passes tensors.
 
     With `looped` only in a loop of the caller itself, which is what makes the values then.
@@ -55,9 +57,14 @@ def _is_repeated(function: FunctionView, path: str, line: int, *, looped: bool) 
         and caller.code not in hybrids
         and known.seen([(caller, pos)]) >= FEW
         and known.is_looped(caller, pos)
-        and any(map(_is_python, frame.incoming.get((caller, pos), ())))
+        and any(
+            cause.message.startswith(f"`{param.name}` ") and _is_python(value)
+            for param, value in zip(frame.code.params, frame.incoming.get((caller, pos), ()), strict=False)
+        )
         for caller, pos, frame, how in function.callers()
-        if pos >> 16 == line and caller.code.path == path and (not looped or pos in index_of(caller.code).looped)
+        if pos >> 16 == cause.line
+        and caller.code.path == cause.path
+        and (not looped or pos in index_of(caller.code).looped)
     )
 
 
