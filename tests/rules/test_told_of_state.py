@@ -35,13 +35,14 @@ STATE = """
             self.seen = []
 
         @tf.function
-        def step(self, x):
+        def step(self, x, up=True):
             {change}
             return x * 2.0
 
     model = Model()
     for _ in range(10):
-        model.step(tf.ones(3))
+        model.step(tf.ones(3), True)
+        model.step(tf.ones(3), False)
     print(model.steps, model.seen)
 """
 
@@ -51,6 +52,7 @@ STATE = """
     [
         ("self.steps += 1", "error"),
         ("self.seen.append(1)", "error"),
+        ("self.rising = up", "error"),  # a Python value: a trace for each, and none when it comes again
         ("self.drop.rate = self.rate", "info"),  # a variable: every call would put it there
         ("self.both = [self.rate] + [self.first]", "info"),
         ("self.ends = {}", "info"),

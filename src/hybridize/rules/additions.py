@@ -82,7 +82,9 @@ def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DE
     if not depth:
         return False
     if made is None:
-        return any(param.slot == slot for param in frame.code.params)
+        given = frame.vals[slot] or _NO_VALUE
+        is_object = bool(given) and all(isinstance(o, _OBJECTS) or _is_variable(o) for o in given)
+        return is_object and any(param.slot == slot for param in frame.code.params)
     match made[0]:
         case Op.GLOBAL:
             return True
