@@ -35,14 +35,13 @@ STATE = """
             self.seen = []
 
         @tf.function
-        def step(self, x, up=True):
+        def step(self, x):
             {change}
             return x * 2.0
 
     model = Model()
     for _ in range(10):
-        model.step(tf.ones(3), True)
-        model.step(tf.ones(3), False)
+        model.step(tf.ones(3))
     print(model.steps, model.seen)
 """
 
@@ -52,7 +51,6 @@ STATE = """
     [
         ("self.steps += 1", "error"),
         ("self.seen.append(1)", "error"),
-        ("self.rising = up", "error"),  # a Python value: a trace for each, and none when it comes again
         ("self.drop.rate = self.rate", "info"),  # a variable: every call would put it there
         ("self.both = [self.rate] + [self.first]", "info"),
         ("self.ends = {}", "info"),
