@@ -7,7 +7,11 @@ python scripts/build_rule_pages.py --check   # exit with 1 if a page is out of d
 from __future__ import annotations
 
 import sys
+import tomllib
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from hybridize.repairs.page import repair_page
 from hybridize.repairs.registry import all_repairs
@@ -15,6 +19,8 @@ from hybridize.rules.model import Category, Rule
 from hybridize.rules.page import rule_page
 from hybridize.rules.registry import all_rules
 
+#: What people have read of findings on other people's code.
+PRECISION = Path(__file__).parent.parent / "benchmarks" / "findings.toml"
 FOLDER = Path(__file__).parent.parent / "docs" / "rules"
 TITLES = {
     Category.PERFORMANCE: "Performance",
@@ -31,7 +37,34 @@ def page(rule: Rule) -> str:
     """A rule's page."""
     level = f"reported as {rule.level.value} in hybrid functions" if rule.level else "not reported in hybrid functions"
     head = f"# {rule.code} {rule.name}\n\n{rule.summary}\n\n*{TITLES[rule.category]}; {level}.*\n\n"
-    return head + rule_page(rule) + "\n"
+    return "\n".join([head + rule_page(rule), *precision(rule.code, samples()), ""])
+
+
+@cache
+def samples() -> tuple[dict[str, Any], ...]:
+    """The samples of findings that were read, in the order of the file."""
+    return tuple(tomllib.loads(PRECISION.read_text(encoding="utf-8"))["sample"])
+
+
+def precision(code: str, read: Sequence[dict[str, Any]]) -> list[str]:
+    """What a page says of how often a rule is right: a line for each sample that has findings of it."""
+    rows = [(sample, sample["rules"][code]) for sample in read if code in sample["rules"]]
+    if not rows:
+        return []
+    lines = [
+        "",
+        "Findings of severity error or warning on other people's code ([how they are read](../findings.md)):",
+        "",
+    ]
+    lines += [
+        "| sample | lines | findings | read | true | overstated | idle | wrong |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for sample, row in rows:
+        counts = [row[verdict] for verdict in ("true", "overstated", "idle", "wrong")]
+        cells = [sample["name"], f"{sample['lines']:,}", row["hits"], sum(counts), *counts]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return lines
 
 
 def pages() -> dict[str, str]:

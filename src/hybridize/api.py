@@ -25,11 +25,13 @@ from hybridize.decide.model import (
     FunctionReport,
     ProjectInfo,
     Report,
+    Severity,
 )
 from hybridize.facts.model import Mode, Ternary
 from hybridize.records import replace
 from hybridize.source import (
     ImportTable,
+    Roles,
     SourceText,
     Versions,
     discover,
@@ -192,12 +194,12 @@ def _functions(
             reports[i] = suppressions.apply(decide(view.facts, decisions, remaining))
             if view.facts.candidate and (reports[i].decision.precondition is None or view.is_hybrid):
                 broken[i] = (view, remaining)
-            found += findings(view.facts, remaining)
+            found += _in_tests(findings(view.facts, remaining), roles, view.facts.path)
         if solution is None:
             rest = [
                 h for h in scanner.project_hits() if not suppressions.silences(h.path, h.line, h.rule.code, h.rule.name)
             ]
-            found += [finding(hit, None) for hit in rest]
+            found += _in_tests([finding(hit, None) for hit in rest], roles)
     codes = [code for _, code in pairs]
     basis = Basis.of(scanner, collector.extents.components, root)
     wanted = Wanted(config.all_safe, Confidence(config.confidence))
@@ -244,6 +246,13 @@ def _planned(
                 decided[i], dropped = now, True
         if not dropped:
             return planned, configured
+
+
+def _in_tests(found: list[Finding], roles: Roles, function: str = "") -> list[Finding]:
+    """Findings; those in tests and of their functions as information: it may be what is tested, and costs little."""
+    return [
+        replace(f, severity=Severity.INFO) if roles.is_test(f.path) or roles.is_test(function) else f for f in found
+    ]
 
 
 def _with_fixes(found: Sequence[Finding], bundles: Sequence[Bundle]) -> list[Finding]:
@@ -293,11 +302,8 @@ def _may_be_graph(view: FunctionView, *, every: bool) -> bool:
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:
-    """One finding for each place and rule: that of the nearest function."""
+    """One finding for each place and rule: that of the nearest function for which it is more than information."""
     best: dict[tuple[str, str, int, int], Finding] = {}
-    for each in found:
-        key = (each.code, each.path, each.line, each.column)
-        old = best.get(key)
-        if old is None or len(each.evidence) < len(old.evidence):
-            best[key] = each
+    for each in sorted(found, key=lambda f: (f.severity is Severity.INFO, len(f.evidence))):
+        best.setdefault((each.code, each.path, each.line, each.column), each)
     return sorted(best.values(), key=lambda f: (f.path, f.line, f.column, f.code))

@@ -8,15 +8,16 @@ and the status that says why it failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 from hybridize.decide.documentation import CODES, status_of
 from hybridize.decide.model import Action, Decision, Finding, FunctionReport, Severity, Status
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, Mode, Ternary
 from hybridize.records import dataclass, replace
-from hybridize.rules.model import Blocks, Outcome, RuleHit
+from hybridize.rules.model import Blocks, Level, Outcome, RuleHit
 
 FactOf: TypeAlias = Callable[[FunctionFacts], Fact]
 
@@ -142,7 +143,19 @@ def findings(facts: FunctionFacts, hits: Sequence[RuleHit]) -> list[Finding]:
     """What rules have to say of a function that is hybrid already: likely bugs."""
     if facts.mode is not Mode.HYBRID:
         return []
-    return [finding(hit, facts.id) for hit in hits if hit.rule.level is not None or hit.level is not None]
+    # A rule without a level tells of hybrid functions only what it gives a level of its own.
+    told = [hit for hit in hits if hit.rule.level is not None or hit.level is not Level.INFO]
+    return [finding(hit, facts.id) for hit in _once(told)]
+
+
+def _once(hits: Sequence[RuleHit]) -> Iterator[RuleHit]:
+    """The hits, those as information that say again what another one says, a line further in the same function."""
+    seen: set[tuple[str, tuple[Evidence, ...]]] = set()
+    for hit in hits:
+        calls = tuple(takewhile(lambda step: step.message.startswith("calls `"), hit.evidence))
+        again = hit.rule.once and bool(calls) and (hit.rule.code, calls) in seen
+        yield replace(hit, level=Level.INFO) if again else hit
+        seen.add((hit.rule.code, calls))
 
 
 def finding(hit: RuleHit, function: str | None) -> Finding:

@@ -1,15 +1,19 @@
-"""Additions to sets and dictionaries that come out the same at every call: once per trace is then enough."""
+"""Changes of Python state that come out the same at every call: once per trace is then enough."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from hybridize.domain.objects import Container, Lit, Tensor, Value
+from hybridize.domain.objects import Container, Func, Inst, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value
+from hybridize.domain.tensors import VARIABLE
+from hybridize.facts.guards import guarded
 from hybridize.facts.origins import call_at, definitions
-from hybridize.facts.reasons import Reason
-from hybridize.flow.frames import Frame
+from hybridize.facts.reasons import CONSTRUCTORS, Reason
+from hybridize.flow.frames import Effect, Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.views import ProjectView
 
 _NO_VALUE: Final[Value] = frozenset()
 #: What a graph is made for: the same in every call that runs it.
@@ -17,6 +21,9 @@ _STATIC: Final = frozenset({"shape", "dtype", "rank", "ndim", "name"})
 #: Functions whose results depend on nothing but their arguments.
 _PURE: Final = frozenset({"tuple", "str", "len", "int", "repr", "list", "frozenset"})
 _DEPTH: Final = 6
+#: Objects with a life of their own: who holds one holds it at the next call, too.
+_OBJECTS: Final = (Inst, LibInst, Container, Tup, Func)
+_ENTERED: Final = frozenset({"__enter__", "__exit__"})
 
 
 def adds_same(reason: Reason, root: Frame) -> bool:
@@ -39,6 +46,115 @@ def adds_same(reason: Reason, root: Frame) -> bool:
         return False
     key, value = found[0][3], frame.vals[found[0][4]] or _NO_VALUE
     return _is_constant(value) and _is_same(frame, key, frame is root) and _every_entry(target, frame, key) <= value
+
+
+def writes_same(project: ProjectView, reason: Reason) -> bool:
+    """Whether an attribute is given what every call gives it: what the object holds itself, or a constant of its own.
+
+    `self.dropout.rate = self.rate` (a variable), `self.called = True`: after the first call nothing is different.
+    """
+    effect, frame = reason.effect, reason.frame
+    if effect.kind in ("attribute", "global", "closure") and guarded(frame, effect.position):
+        return True  # `if first: ...; first = False`
+    index = index_of(frame.code)
+    written = [(i[2], i[4]) for i in index.at(effect.position) if i[0] == Op.SET_ATTR and i[3] == effect.detail]
+    written += [(i[3][0][0], i[3][2][0]) for i in index.at(effect.position) if _is_setattr(frame, i)]
+    if effect.kind != "attribute" or len(written) != 1:
+        return False
+    ((owner, slot),) = written
+    value = frame.vals[slot] or _NO_VALUE
+    if _is_constant(value) and index.source(slot) is None:
+        return _other_writes(project, effect) <= value
+    return _is_held(frame, slot, (index.original(owner), effect.detail))
+
+
+def _is_setattr(frame: Frame, instr: Instr) -> bool:
+    """Whether a call is `setattr(object, name, value)`."""
+    called = index_of(frame.code).source(instr[2]) if instr[0] == Op.CALL and len(instr[3]) == 3 else None
+    return called is not None and called[0] == Op.GLOBAL and called[2] == "setattr"
+
+
+def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DEPTH) -> bool:
+    """Whether a value is made of objects that `self` or a module holds, and of nothing that is computed or counted."""
+    index = index_of(frame.code)
+    slot = index.original(slot)
+    made = index.source(slot)
+    if not depth:
+        return False
+    if made is None:
+        given = frame.vals[slot] or _NO_VALUE
+        is_object = bool(given) and all(isinstance(o, _OBJECTS) or _is_variable(o) for o in given)
+        return is_object and any(param.slot == slot for param in frame.code.params)
+    match made[0]:
+        case Op.GLOBAL:
+            return True
+        case Op.ATTR if (index.original(made[2]), made[3]) != written:
+            value = frame.vals[made[1]] or _NO_VALUE
+            is_object = bool(value) and all(isinstance(o, (*_OBJECTS, Unknown)) or _is_variable(o) for o in value)
+            return is_object and _is_held(frame, made[2], written, depth - 1)
+        case Op.ITEM:
+            return _is_held(frame, made[2], written, depth - 1)
+        case Op.BINARY if made[2] == "+":
+            return all(_is_held(frame, s, written, depth - 1) for s in made[3:5])
+        case Op.LIST | Op.TUPLE:
+            return all(not star and _is_held(frame, s, written, depth - 1) for s, star in made[2])
+        case Op.DICT:
+            return not made[2]
+        case Op.CALL:
+            # A list that the function itself makes is as long at every call of the graph.
+            called = index.source(made[2])
+            if called is not None and called[0] == Op.GLOBAL and called[2] in ("list", "dict") and not made[3]:
+                return True
+            measured = index.source(made[3][0][0]) if len(made[3]) == 1 else None
+            is_len = called is not None and called[0] == Op.GLOBAL and called[2] == "len"
+            return is_len and measured is not None and measured[0] in (Op.LIST, Op.TUPLE)
+    return False
+
+
+def _is_variable(obj: Obj) -> bool:
+    return isinstance(obj, Tensor) and obj.kind == VARIABLE
+
+
+def _other_writes(project: ProjectView, effect: Effect) -> Value:
+    """What code that runs at every call gives the same attribute; constructors come first, and graphs are traced."""
+
+    def gather() -> dict[str, list[tuple[Value, Value]]]:
+        found: dict[str, list[tuple[Value, Value]]] = {}
+        hybrids = project.solution.world.hybrids
+        for code, frames in project.solution.frames.items():
+            for instr in (
+                index_of(code).of(Op.SET_ATTR) if code.name not in CONSTRUCTORS and code not in hybrids else ()
+            ):
+                values = ((frame.vals[instr[2]] or _NO_VALUE, frame.vals[instr[4]] or _NO_VALUE) for frame in frames)
+                found.setdefault(instr[3], []).extend(values)
+        return found
+
+    every = project.shared("values of attributes", gather).get(effect.detail, [])
+    return frozenset(o for owner, value in every if not _is_other(owner, effect.target) for o in value)
+
+
+def _is_other(owner: Value, target: Obj | None) -> bool:
+    """Whether an object is of another class than a given one for certain."""
+    own = isinstance(target, Inst) and bool(owner) and all(isinstance(o, Inst) for o in owner)
+    return own and not any(isinstance(o, Inst) and isinstance(target, Inst) and o.cls is target.cls for o in owner)
+
+
+def is_entered(reason: Reason, every: Iterable[Reason]) -> bool:
+    """Whether a context manager changes something when it is entered, and changes it back when it is left."""
+    frame = reason.frame
+    if frame.code.name in _ENTERED:
+        same = (r.frame.code.name for r in every if r.effect.target is reason.effect.target)
+        return frozenset(same) >= _ENTERED
+    return any(
+        caller.code.is_generator and len({pos for pos, callee in caller.calls if callee.code is frame.code}) > 1
+        for caller in frame.callers
+    )
+
+
+def fills_default(reason: Reason) -> bool:
+    """Whether reading an element makes it, as a `defaultdict` does: the first time alone."""
+    found = index_of(reason.frame.code).at(reason.effect.position)
+    return reason.effect.kind == "item" and not any(i[0] == Op.SET_ITEM for i in found)
 
 
 def _every_entry(target: Container, frame: Frame, key: int) -> Value:

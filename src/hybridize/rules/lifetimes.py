@@ -6,7 +6,7 @@ Tests show what is accepted, not that an object is new each time: what they alon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from math import inf
 from typing import Final, TypeAlias
@@ -26,6 +26,8 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass, field
 from hybridize.rules.comparing import compared
+from hybridize.rules.loops import runs_in_loop
+from hybridize.rules.processes import programs
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView, ProjectView
 
@@ -150,6 +152,25 @@ class Lifetimes:
             return False
         calls, made = self._ratio(tally, self.open)
         return bool(calls) and calls < PAYS * made and self._is_short_in_runs(tally)
+
+    def seen(self, places: Iterable[tuple[Frame, int]]) -> float:
+        """How often a run of one program gets to some places, what nobody is seen to call once; tests count nothing."""
+        known = [(frame, pos) for frame, pos in places if not self._tests(frame)]
+        runs = [(frame, self.counts.runs(frame, pos)) for frame, pos in known]
+        extents = self.project.extents
+        frames = extents.set_of(frame for frame, _ in known)
+        number = sum(1 for some in programs(self.project) if some & frames)
+        called = sum(self.closed.get(frame, 0.0) * often for frame, often in runs) / max(number, 1)
+        return max(called, *(often for _, often in runs), 0.0)
+
+    def is_looped(self, frame: Frame, pos: int) -> bool:
+        """Whether a loop that is no test's gets to a place: who calls something at several places has his reasons."""
+        return runs_in_loop(frame, pos, lambda each: not self._tests(each))
+
+    def is_seen_short(self, calls: Iterable[tuple[Frame, int]], made: Collection[tuple[Frame, int]]) -> bool:
+        """Whether a run of the program makes more than a few objects at some places, and calls each a few times."""
+        objects = self.seen(made) if any(self.is_looped(*each) for each in made) else 0.0
+        return objects >= FEW and self.seen(dict.fromkeys(calls)) < PAYS * objects
 
     def _is_short_in_runs(self, tally: _Tally) -> bool:
         """Whether every run of what others call makes the objects itself, for few calls, and gives them to nobody."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from hybridize.flow.frames import Frame
@@ -16,10 +16,23 @@ APPENDS: Final = ("append", "extend", "insert", "appendleft")
 
 def runs_often(frame: Frame, pos: int) -> bool:
     """Whether a place is executed more than once in a run: in a loop, or in a function called so or from two places."""
+    return _repeats(frame, pos, _anywhere, twice=True)
+
+
+def runs_in_loop(frame: Frame, pos: int, counts: Callable[[Frame], bool]) -> bool:
+    """Whether a place is in a loop, or in a function that is called in one by code that counts."""
+    return _repeats(frame, pos, counts, twice=False)
+
+
+def _anywhere(_: Frame) -> bool:
+    return True
+
+
+def _repeats(frame: Frame, pos: int, counts: Callable[[Frame], bool], *, twice: bool) -> bool:
     level = [(frame, pos)]
     seen: set[Frame] = set()
     for depth in range(_DEPTH, -1, -1):
-        if any(at in index_of(each.code).looped for each, at in level):
+        if any(at in index_of(each.code).looped and counts(each) for each, at in level):
             return True
         above = []
         for each in dict.fromkeys(each for each, _ in level):
@@ -27,7 +40,7 @@ def runs_often(frame: Frame, pos: int) -> bool:
                 continue
             seen.add(each)
             sites = [(caller, at) for caller in each.callers for at, callee in caller.calls if callee is each]
-            if len({(caller.code, at) for caller, at in sites}) > 1:
+            if twice and len({(caller.code, at) for caller, at in sites}) > 1:
                 return True
             above += [(caller, at) for caller, at in sites if caller is not each]
         level = above

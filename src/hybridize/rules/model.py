@@ -173,6 +173,7 @@ class Rule:
     `opens` says that its hits are about arguments of unknown kind: they count where nobody is seen to pass what a hit
     needs, and only against the conversion of eager functions.
     `act` says of a function that is hybrid already what to do: a part of a sentence, which findings add to the message.
+    `once` says that its hits in one function that is called have one cause: of a hybrid function the first is told.
     `bare` says that functions without a tensor parameter are asked too, which have no other cause to be told.
     """
 
@@ -198,6 +199,7 @@ class Rule:
     good: tuple[Example, ...] = ()
     reference: str = ""
     act: str = ""
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

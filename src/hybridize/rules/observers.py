@@ -8,7 +8,7 @@ measured and stands in these tables.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from hybridize.domain.objects import (
     Bound,
@@ -84,15 +84,23 @@ _WORDS: Final = regex(
     r"|MethodType|autograph|serializ|__(?:code|defaults|kwdefaults|closure|globals|annotations|func|self)__"
 )
 _DEPTH: Final = 4
+#: Where a model is given its loss and metrics, which it saves with its own configuration.
+COMPILED: Final = "keras.Model.compile"
 
 
-def observed(project: ProjectView) -> dict[Code, list[Evidence]]:
-    """The places that look at each function as an object."""
-    return project.shared("observed", lambda: _observed(project))
+#: A function that is looked at, and whether it is what `tf.function` has made of it.
+_Seen: TypeAlias = "tuple[Code, bool]"
 
 
-def _observed(project: ProjectView) -> dict[Code, list[Evidence]]:
-    found: dict[Code, dict[Evidence, None]] = {}
+def observed(project: ProjectView, *, hybrid: bool = False) -> dict[Code, list[Evidence]]:
+    """The places that look at each function as an object; with `hybrid` at what `tf.function` has made of it."""
+    found = project.shared("observed", lambda: _observed(project))
+    wanted = ((code, places) for (code, made), places in found.items() if made is hybrid)
+    return {code: list(places) for code, places in wanted}
+
+
+def _observed(project: ProjectView) -> dict[_Seen, dict[Evidence, None]]:
+    found: dict[_Seen, dict[Evidence, None]] = {}
     texts = {m.code.path: m.text.text for m in project.solution.program.modules.values() if m.text is not None}
     looking = {path for path, text in texts.items() if _WORDS.search(text)}
     saves = _saves(project)
@@ -101,14 +109,14 @@ def _observed(project: ProjectView) -> dict[Code, list[Evidence]]:
             view = FrameView(project, frame)
             for some, instr, said in _looks(view, saves):
                 for each in some:
-                    if each is not code:
+                    if each[0] is not code:
                         found.setdefault(each, {})[Evidence(said, code.path, instr[-1] >> 16)] = None
     for code, evidence in _tagged(project):
-        found.setdefault(code, {})[evidence] = None
-    return {code: list(places) for code, places in found.items()}
+        found.setdefault((code, False), {})[evidence] = None
+    return found
 
 
-def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[Code], Instr, str]]:
+def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], Instr, str]]:
     """What a frame looks at: the functions, where, and how."""
     index = index_of(view.code)
     for name in index.attributes.keys() & _LOST:
@@ -121,7 +129,7 @@ def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[Code], Instr, str
                 yield from _given(view, instr, name)
 
 
-def _asked(view: FrameView, instr: Instr, name: str) -> Iterator[tuple[set[Code], Instr, str]]:
+def _asked(view: FrameView, instr: Instr, name: str) -> Iterator[tuple[set[_Seen], Instr, str]]:
     first = view.value(instr[3][0][0]) if instr[3] else frozenset()
     if name in _ASKING:
         yield _codes(first, 0), instr, f"`{name}` {_ASKING[name]}"
@@ -145,12 +153,12 @@ def _asked(view: FrameView, instr: Instr, name: str) -> Iterator[tuple[set[Code]
             yield _codes(first, 0), instr, f"reads its `{lost[0]}`"
 
 
-def _given(view: FrameView, instr: Instr, name: str) -> Iterator[tuple[set[Code], Instr, str]]:
+def _given(view: FrameView, instr: Instr, name: str) -> Iterator[tuple[set[_Seen], Instr, str]]:
     """Functions that Keras is given to keep: it saves them by their class and name."""
     part = name.removeprefix("keras.").partition(".")[0]
     keeps = part in ("layers", "metrics", "initializers", "regularizers") and name.rpartition(".")[2][:1].isupper()
     slots = [*(slot for slot, _ in instr[3]), *(slot for _, slot in instr[4])] if keeps else []
-    if name == "keras.Model.compile":
+    if name == COMPILED:
         slots = [argument(instr, 1, "loss"), argument(instr, 2, "metrics")]
     for slot in slots:
         yield _codes(view.value(slot), 1), instr, f"given to `{name}`, which saves it by its name"
@@ -180,25 +188,24 @@ def _tagged(project: ProjectView) -> Iterator[tuple[Code, Evidence]]:
                         yield obj.code, Evidence(said, code.path, instr[-1] >> 16)
 
 
-def _codes(value: Value, depth: int) -> set[Code]:
+def _codes(value: Value, depth: int) -> set[_Seen]:
     """The functions and methods in a value, and in what it holds."""
-    found: set[Code] = set()
-    todo: list[tuple[Obj, int]] = [(obj, depth) for obj in value]
-    seen: set[Obj] = set()
+    found: set[_Seen] = set()
+    todo: list[tuple[Obj, int, bool]] = [(obj, depth, False) for obj in value]
+    seen: set[tuple[Obj, bool]] = set()
     while todo:
-        obj, left = todo.pop()
-        if obj in seen:
+        obj, left, hybrid = todo.pop()
+        if (obj, hybrid) in seen:
             continue
-        seen.add(obj)
+        seen.add((obj, hybrid))
         if isinstance(obj, Func):
-            found.add(obj.code)
+            found.add((obj.code, hybrid))
         elif isinstance(obj, Bound):
-            if isinstance(obj.func, Func):
-                found.add(obj.func.code)
+            todo += [(each, left, hybrid) for each in (obj.func,) if isinstance(each, (Func, Wrapper))]
         elif isinstance(obj, Wrapper):
-            todo += [(each, left) for each in obj.inner]
+            todo += [(each, left, hybrid or obj.kind == "hybrid") for each in obj.inner]
         elif left:
-            todo += [(each, left - 1) for each in _held(obj)]
+            todo += [(each, left - 1, hybrid) for each in _held(obj)]
     return found
 
 
@@ -217,9 +224,9 @@ def _held(obj: Obj) -> Iterator[Obj]:
         yield from obj.element
 
 
-def _members(value: Value) -> set[Code]:
+def _members(value: Value) -> set[_Seen]:
     """The functions that a class, the class of an object, or a module defines."""
-    found: set[Code] = set()
+    found: set[_Seen] = set()
     for obj in value:
         owners = obj.cls.mro if isinstance(obj, Inst) else obj.mro if isinstance(obj, Class) else (obj,)
         for owner in owners:

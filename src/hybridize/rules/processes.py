@@ -3,7 +3,7 @@ two of them make never meets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -11,7 +11,7 @@ from hybridize.domain.objects import Inst, LibInst
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
-from hybridize.rules.views import ProjectView
+from hybridize.rules.views import FunctionView, ProjectView
 
 #: The bodies of all modules: of what any program may make.
 ANYWHERE: Final = -1
@@ -65,6 +65,19 @@ def meeting(project: ProjectView, objects: set[_O]) -> set[_O]:
     known = project.shared("processes", lambda: Processes(project))
     runs = {obj: known.of_object(obj) for obj in objects}
     return {a for a in objects if any(runs[a] & runs[b] for b in objects if b is not a)}
+
+
+def programs(project: ProjectView) -> list[int]:
+    """For each module what it runs, its own body included, as a set of frames (`Extents.has`)."""
+    extents = project.extents
+    bodies = project.solution.world.module_frames.values()
+    return project.shared("programs", lambda: [extents.of(body) | extents.set_of([body]) for body in bodies])
+
+
+def programs_of(function: FunctionView) -> Iterator[int]:
+    """The programs that get to a function."""
+    goal = function.project.extents.set_of(function.frames)
+    yield from (some for some in programs(function.project) if some & goal)
 
 
 def _imports(code: Code) -> Iterable[str]:

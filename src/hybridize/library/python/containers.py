@@ -331,6 +331,12 @@ def _send(call: Call) -> Value:
     return _advance(call)
 
 
+def _thrown(call: Call) -> Value:
+    call.effect("iterator", "throw()", call.receiver)
+    receiver = call.receiver
+    return receiver.element if isinstance(receiver, Stream) else call.elements(receiver.value) if receiver else BOTTOM
+
+
 def _closed(call: Call) -> Value:
     call.effect("iterator", "close()", call.receiver)
     return NONE_V
@@ -339,7 +345,7 @@ def _closed(call: Call) -> Value:
 _GENERATOR: Final = {
     "__next__": Spec(_advance),
     "send": Spec(_send),
-    "throw": Spec(_advance),
+    "throw": Spec(_thrown),
     "close": Spec(_closed),
 }
 _NUMBER: Final = {

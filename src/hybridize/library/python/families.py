@@ -38,6 +38,9 @@ _FUNCTIONS: Final[dict[str, Spec]] = {
     "tensorflow_transform.": Spec(computes),
     "torch.nn.functional.": Spec(instance("torch.Tensor")),
     "tensorflow_io.": Spec(opaque, effects=("io",)),
+    # Operations of a graph: what they decode is given to them.
+    **dict.fromkeys((f"tensorflow_io.{n}." for n in ("image", "audio", "genome")), Spec(computes)),
+    "tensorflow_io.audio.AudioIO": Spec(opaque, effects=("io",)),
     "tensorflow_graphics.": Spec(computes),
     "tensorflow_datasets.": Spec(opaque, effects=("io",)),
     "absl.logging.": Spec(nothing, effects=("print",)),

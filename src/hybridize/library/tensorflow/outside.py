@@ -54,7 +54,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     **_table("tf.compat.v1.logging.", "set_verbosity", _nothing, "state"),
     **_table("tf.compat.v1.", "disable_v2_behavior enable_v2_behavior set_random_seed", _nothing, "state"),
     **_table("tf.compat.v1.", "reset_default_graph", _nothing, "state"),
-    **_table("tf.load_", "library op_library", _give(unknown("a library of operations").value), "io"),
+    # Loaded once for the process, whoever asks again.
+    **_table("tf.load_", "library op_library", _give(unknown("a library of operations").value)),
 }
 CLASSES: Final[dict[str, ClassSpec]] = {
     "tf.io.gfile.GFile": ClassSpec(

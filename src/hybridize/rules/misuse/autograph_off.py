@@ -40,6 +40,7 @@ RULE = Rule(
     name="autograph-off",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="take `autograph=False` away, or use `tf.cond` and `tf.while_loop`",
     summary="AutoGraph is switched off for a function whose control flow depends on tensors.",
     details="""`tf.function(autograph=False)` traces the function as plain Python: a condition on a symbolic tensor
 raises, and so does a loop over one. Drop the argument, or use `tf.cond`, `tf.while_loop` and `tf.where`.""",

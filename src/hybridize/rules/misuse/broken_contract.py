@@ -22,6 +22,7 @@ RULE = Rule(
     name="broken-contract",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="decorate a function that this method calls",
     summary="A library or Python calls this method back, and takes no graph in its place.",
     details="""A method that overrides one of a library's class is called by that library: while it builds an object,
 on symbolic tensors, or for a number, a shape, a setting or an operation that it goes on with. A graph makes its

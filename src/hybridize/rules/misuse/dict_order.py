@@ -238,6 +238,7 @@ RULE = Rule(
     name="dict-order",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    act="sort the keys, or pass the order as a list",
     summary="The result depends on the order of a dictionary argument; a graph keeps the order of its trace.",
     details="""Two dictionaries with the same keys share a trace, in whatever order the keys were put in. A loop over
 the argument was unrolled in the order of the first call, and later calls follow it. Loop over `sorted(d)`, or pass a

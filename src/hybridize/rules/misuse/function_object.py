@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.facts.model import Evidence
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.observers import observed
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.observers import COMPILED, observed
 from hybridize.rules.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """The first places that look at the function as an object."""
+    """The first places that look at the function as an object, or at what `tf.function` has made of a hybrid one."""
     if not function.facts.may_be_hybrid:
         return
-    for place in observed(function.project).get(function.code, ())[:3]:
+    for place in observed(function.project, hybrid=function.is_hybrid).get(function.code, ())[:3]:
         message = f"is looked at as an object: {place.message}"
         here = Evidence(message, function.code.path, function.code.line)
-        yield Hit(place.line << 16, message, path=place.path, evidence=(here, place))
+        # Models that are compiled with a graph are most often saved by their weights, which is fine.
+        level = Level.INFO if function.is_hybrid and COMPILED in place.message else None
+        yield Hit(place.line << 16, message, path=place.path, evidence=(here, place), level=level)
 
 
 RULE = Rule(
@@ -25,6 +27,7 @@ RULE = Rule(
     name="function-object",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="look at `f.python_function`, or decorate a function that nobody looks at",
     summary="The function is pickled, copied, saved by name or asked for what only a Python function has.",
     details="""A decorated function is an object of TensorFlow's, not a Python function. It has no `__code__`,
 `__defaults__`, `__closure__`, `__globals__` or `__annotations__`, and as a method no `__self__` and `__func__`, nor

@@ -9,7 +9,7 @@ from hybridize.domain.objects import Lit
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, ProjectView
 from hybridize.source import is_test_path
 
@@ -53,7 +53,10 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
         or not _is_seeded(view)
     ):
         return
-    yield Hit(instr[-1], f"`{name}` follows the global seed alone: in a graph it draws other numbers")
+    yield Hit(
+        instr[-1],
+        f"`{name}` follows the global seed alone: as an operation of a graph it draws other numbers than eagerly",
+    )
 
 
 def _has_seed(view: FrameView, call: Instr, place: int) -> bool:
@@ -159,8 +162,9 @@ RULE = Rule(
     summary="Random operations without a seed of their own draw other numbers in a graph than eagerly.",
     details="""With `tf.random.set_seed` alone each eager operation gets its seed from a counter of the eager context,
 and each operation of a graph from its place in the graph: runs stay reproducible, but the numbers are others. Give
-the operation a seed as well, or draw from a `tf.random.Generator` or with stateless operations.""",
-    level=Level.WARNING,
+the operation a seed as well, or draw from a `tf.random.Generator` or with stateless operations. Of a function that is
+hybrid already nothing is said: its numbers are as random and as reproducible as before.""",
+    level=None,
     triggers={Op.CALL: Where(scan, names=_DRAWS.__contains__)},
     bad=(
         Example(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from hybridize.domain.objects import NONE_V, LibInst
 from hybridize.facts.static_reads import StaticReads
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_shape
-from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.program.index import Index, index_of
+from hybridize.program.ir import Instr, Op
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -40,7 +40,28 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for read, position in found:
         if (read.path, position) not in told:
             told.add((read.path, position))
-            yield Hit(position, f"{read.message}, which {what}", path=read.path)
+            # What is read of another tensor, or only handed on, works in most programs: their authors ran them.
+            level = Level.WARNING if _is_number_needed(function, read.path, position) else Level.INFO
+            yield Hit(position, f"{read.message}, which {what}: it is None here", path=read.path, level=level)
+
+
+def _is_number_needed(function: FunctionView, path: str, position: int) -> bool:
+    """Whether a size of a parameter itself is read to be counted to or computed with, which None cannot be."""
+    index = index_of(function.code)
+    params = {param.slot for param in function.code.params}
+    for read in index.at(position) if path == function.code.path else ():
+        if read[0] == Op.ATTR and read[3] == "shape" and index.original(read[2]) in params:
+            items = [use for use in index.uses.get(read[1], ()) if use[0] == Op.ITEM and use[2] == read[1]]
+            return any(_counts(index, use) for item in items for use in index.uses.get(item[1], ()))
+    return False
+
+
+def _counts(index: Index, use: Instr) -> bool:
+    """Whether an instruction raises for None: arithmetic, `range`."""
+    if use[0] == Op.CALL:
+        called = index.source(use[2])
+        return called is not None and called[0] == Op.GLOBAL and called[2] == "range"
+    return use[0] in (Op.BINARY, Op.INPLACE)
 
 
 def _built(function: FunctionView) -> Iterator[Hit]:
@@ -78,7 +99,8 @@ RULE = Rule(
     summary="Reads a static size or rank that the signature leaves open, or that relaxed retracing makes unknown.",
     details="""Where an `input_signature` says None, or `reduce_retracing` has given up on a size, `x.shape[i]`
 is None in the trace: arithmetic and `range` on it raise, a comparison is silently False. `tf.shape(x)[i]` is
-the size of the call. Give the size in the signature, or read it by `tf.shape`.""",
+the size of the call. Give the size in the signature, or read it by `tf.shape`. It is a warning where a size of an
+argument is counted to or computed with, and information where it is handed on or read of another tensor.""",
     level=Level.WARNING,
     blocks=frozenset(),
     fix="safe",

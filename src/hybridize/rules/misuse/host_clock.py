@@ -10,6 +10,7 @@ RULE = Rule(
     name="host-clock",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    act="it is read while tracing only; use `tf.timestamp`, or measure around the call",
     summary="The clock is read, or waited for, once per trace.",
     details="""`time.time()`, `datetime.now()` and the like give the moment of tracing, and a difference of two of them
 how long tracing took; `time.sleep` waits once. Measure around the call, not in it; `tf.timestamp()` is

@@ -51,6 +51,7 @@ RULE = Rule(
     name="host-randomness",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    act="tracing draws once, and every call computes with the same numbers; use `tf.random`",
     summary="Random numbers of Python or NumPy are drawn once per trace and then constants of the graph.",
     details="""`random`, `np.random`, `uuid` and `os.urandom` run while the function is traced: every call then uses
 the same numbers, and a branch on them is taken for good. `tf.random.set_seed` inside the function seeds its trace, not

@@ -35,7 +35,7 @@ RULE = Rule(
     name="hybrid-recursion",
     category=Category.MISUSE,
     outcome=Outcome.RETRACES,
-    level=Level.WARNING,
+    level=Level.INFO,
     summary="A hybrid function calls itself.",
     details="""Every depth of the recursion is a call of a hybrid function with other arguments: a trace of its
 own, within that of the caller. With Python numbers as depth it is traced again for each new one; with tensors

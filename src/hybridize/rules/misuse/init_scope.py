@@ -39,6 +39,7 @@ RULE = Rule(
     name="init-scope",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    act="do outside what every call should do",
     summary="What is in `tf.init_scope` happens once per trace.",
     details="""`tf.init_scope` leaves the graph that is being built: its body runs eagerly, while tracing, and is no
 part of the graph. Assignments in it happen once, and what it reads is a constant afterwards. It is meant for making

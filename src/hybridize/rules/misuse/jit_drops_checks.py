@@ -18,7 +18,6 @@ from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.values import argument
 from hybridize.rules.views import FunctionView
 
-_IF: Final = " where "
 _INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _MOST: Final = 6
 _DIVIDES: Final = "under XLA an integer division by zero does not fail"
@@ -30,12 +29,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if not function.is_hybrid or not is_true(option(function, "jit_compile")):
         return
     found: dict[tuple[str, int], tuple[str, Level]] = {}
-    exact = function.project.solution.world.is_small
     for frame in extent(function.frames, NOT_TRACED):
         for pos, message, level in drops(frame):
-            # Whether an index is ever out of range nobody sees in a large program.
-            milder = not exact and level is Level.WARNING and _IF in message
-            found.setdefault((frame.code.path, pos), (message, Level.INFO if milder else level))
+            # Who compiles with XLA gives these checks away; whether one would ever fail nobody sees.
+            found.setdefault((frame.code.path, pos), (message, Level.INFO if level is Level.WARNING else level))
     for (path, pos), (message, level) in sorted(found.items())[:_MOST]:
         yield Hit(pos, message, path=path, level=level)
 

@@ -58,6 +58,7 @@ RULE = Rule(
     name="jit-unsupported",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="take it out of the compiled function, or `jit_compile=True` away",
     summary="An operation that XLA cannot compile, under `jit_compile=True`.",
     details="""XLA compiles numbers: strings, files, `tf.print`, `py_function`, hash tables and datasets have no
 kernel on the CPU, and neither have some sixty numerical operations (`tf.linalg.det`, most of `tf.sparse`,

@@ -90,6 +90,7 @@ RULE = Rule(
     name="keras-variable-argument",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="let the function capture the layer or model instead, or pass `variable.value`",
     summary="A variable of Keras 3 as an argument is only its value within the graph.",
     details="""`tf.function` knows the variables of TensorFlow; those of Keras 3 (`layer.kernel`,
 `model.trainable_variables`) it turns into tensors. `assign` on one raises, so does `apply_gradients`, and so does

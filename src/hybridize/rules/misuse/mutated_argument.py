@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.objects import NONE, Container, Stream, Tensor, Tup
 from hybridize.facts.arguments import argument_name
+from hybridize.facts.reasons import Reason
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op
 from hybridize.rules.effects import hit, is_change, reasons
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
 
@@ -15,8 +20,28 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for frame, reason in reasons(function):
         if is_change(reason):
             name = argument_name(frame, reason)
-            if name is not None:
-                yield hit(reason, said=f"changes the argument `{name}`")
+            if name is None:
+                continue
+            if _is_rebound(reason):
+                said = f"the array `{name}` arrives as a tensor: what the caller passed stays as it is"
+                yield hit(reason, Level.INFO, said)
+            else:
+                level = None if _is_container(frame, name) else Level.INFO
+                yield hit(
+                    reason, level, f"changes the argument `{name}`, which TensorFlow forbids: work on a copy of it"
+                )
+
+
+def _is_container(frame: Frame, name: str) -> bool:
+    """Whether an argument is a container or an array for certain, not one of several things that calls bring."""
+    values = (value for param, value in zip(frame.code.params, frame.args, strict=True) if param.name == name)
+    return all(isinstance(o, (Container, Tup, Tensor, Stream)) for value in values for o in value if o is not NONE)
+
+
+def _is_rebound(reason: Reason) -> bool:
+    """Whether an array is changed by an operator (`x /= 2`), which of a tensor makes another one."""
+    found = index_of(reason.frame.code).at(reason.effect.position)
+    return isinstance(reason.effect.target, Tensor) and bool(found) and all(i[0] == Op.INPLACE for i in found)
 
 
 RULE = Rule(

@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from hybridize.domain.objects import Container, Obj, Unknown
 from hybridize.facts.arguments import argument_name
+from hybridize.facts.guards import parts
 from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """Iterators and generators from outside that are advanced."""
+    """Iterators and generators from outside that are advanced.
+
+    What nobody knows is most often the iterator of a data set, which a graph advances; and who ends a generator minds
+    no element.
+    """
     for frame, reason in reasons(function):
-        if reason.effect.kind == "iterator":
+        effect = reason.effect
+        if effect.kind != "iterator" or not _is_known(effect.target) or effect.detail in _ENDS:
+            continue
+        name = argument_name(frame, reason)
+        if name is not None:
             # An argument that is new at each call traces again, and is then used up as in Python.
-            level = Level.WARNING if argument_name(frame, reason) is not None else Level.ERROR
-            yield hit(reason, level, f"advances a Python {reason.effect.detail} while it is traced only")
+            said = f"`{name}` is a Python iterator: each new one is traced anew, and an old one is used up. Pass a list"
+            yield hit(reason, Level.WARNING, said)
+        else:
+            said = (
+                "is advanced while tracing only: every call of the graph gets the same elements. Pass them as arguments"
+            )
+            yield hit(reason, Level.ERROR, f"a Python iterator (`{effect.detail}`) {said}")
+
+
+def _is_known(target: Obj | None) -> bool:
+    """Whether something is an iterator of Python, and not of what nobody knows."""
+    if isinstance(target, Container) and target.kind == "iterator":
+        return any(not isinstance(o, Unknown) for value in parts(target) for o in value)
+    return not isinstance(target, Unknown)
+
+
+#: Calls that end a generator, or throw into it.
+_ENDS: Final = frozenset({"close()", "throw()"})
 
 
 RULE = Rule(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.objects import Unknown
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.reasons import kept_properties
-from hybridize.rules.additions import adds_same
+from hybridize.rules.additions import adds_same, fills_default, is_entered, writes_same
 from hybridize.rules.effects import hit, is_change, leaked, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -14,11 +15,20 @@ from hybridize.rules.views import FunctionView
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Changes of fields, globals, captured variables and containers; stored tensors and arguments are other rules'."""
-    for frame, reason in reasons(function):
+    found = list(reasons(function))
+    for frame, reason in found:
         changes = is_change(reason) or reason.effect.kind == "state"
         if changes and argument_name(frame, reason) is None and not leaked(function, reason):
-            # Somebody may have asked for a property that is computed once before.
-            yield hit(reason, Level.WARNING if kept_properties(reason) or adds_same(reason, frame) else None)
+            # What the first call leaves behind is what every further one would.
+            settles = (
+                isinstance(reason.effect.target, Unknown)  # perhaps an object of the call's own
+                or kept_properties(reason)
+                or adds_same(reason, frame)
+                or writes_same(function.project, reason)
+                or fills_default(reason)
+                or is_entered(reason, (other for _, other in found))
+            )
+            yield hit(reason, Level.INFO if settles else None)
 
 
 RULE = Rule(
@@ -26,10 +36,12 @@ RULE = Rule(
     name="python-state",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    act="it happens while tracing, not at every call; keep it in a `tf.Variable`, or return it",
     summary="Changes Python state, which happens once per trace and not once per call.",
     details="""Counters and flags in fields, globals and captured variables, and lists or dictionaries that are kept
 between calls, change only while the function is traced. Keep such state in a `tf.Variable` that was made
-outside (`assign_add`), or return it and let the caller keep it.""",
+outside (`assign_add`), or return it and let the caller keep it. What every call would write again (a constant, an
+object that is held anyway, a property that is computed once) is information only.""",
     blocks=frozenset(),
     root=scan,
     bad=(

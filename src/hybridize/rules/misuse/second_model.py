@@ -200,6 +200,7 @@ RULE = Rule(
     name="second-model",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="make a hybrid function for each, or build the models before",
     summary="A second model that is not built yet arrives as an argument and would make its weights at a later trace.",
     details="""A layer makes its weights at its first call. A hybrid function may make variables only at its
 first trace: for a second model TensorFlow raises. Build the models before (`model.build(shape)`, or one eager

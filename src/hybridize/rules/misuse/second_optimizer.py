@@ -9,11 +9,12 @@ from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.program.ir import Code, Op
+from hybridize.rules.hybridized import places
 from hybridize.rules.keyed import varies
 from hybridize.rules.late import STEPS, is_optimizer
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.processes import meeting
+from hybridize.rules.processes import meeting, programs_of
 from hybridize.rules.tensorflow.unbuilt_call import is_built
 from hybridize.rules.views import FunctionView, ProjectView
 
@@ -25,6 +26,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if len(found) < 2 and (i or function.facts.kind is not FunctionKind.METHOD):  # a graph for each receiver
             found = _of_objects(function, i)
         found = meeting(function.project, found)
+        if found and function.is_hybrid and not _meet(function, found, i):
+            continue
         if not found or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
             continue
         extents = function.project.extents
@@ -40,6 +43,24 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 break
 
     yield from _by_key(function)
+
+
+def _meet(function: FunctionView, optimizers: set[Obj], index: int) -> bool:
+    """Whether one program makes several of the optimizers, and hands them to one hybrid function.
+
+    One that `tf.function` makes at each call of another function has graphs of its own.
+    """
+    if all(where.kind == "function" for where, _ in places(function)):
+        return False
+    holders = {o.site for f in function.frames for o in f.args[index] if isinstance(o, Inst)}
+    if len(holders) == 1 and not any(is_optimizer(function.project, o) for f in function.frames for o in f.args[index]):
+        return False  # the same object in several contexts, with one of several optimizers
+    frames, extents = function.project.solution.frames, function.project.extents
+    made = [o.site[0] for o in optimizers if isinstance(o, (Inst, LibInst))]
+    return any(
+        sum(any(extents.has(some, f) for f in frames.get(code, ())) for code in made if isinstance(code, Code)) > 1
+        for some in programs_of(function)
+    )
 
 
 def _of_objects(function: FunctionView, index: int) -> set[Obj]:
@@ -98,6 +119,7 @@ RULE = Rule(
     name="second-optimizer",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="make a hybrid function for each, or call `optimizer.build(variables)` before",
     summary="A second optimizer arrives as an argument and would make its variables at a later trace.",
     details="""An optimizer makes its slot variables at its first step. A hybrid function may make variables only at
 its first trace: for a second optimizer TensorFlow raises. Make a hybrid function for each optimizer, or call

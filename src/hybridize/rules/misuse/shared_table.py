@@ -24,6 +24,7 @@ RULE = Rule(
     name="shared-table",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    act="what one call inserts the next one finds; make it outside if that is meant",
     summary="A mutable hash table made inside is one table for all calls of the graph.",
     details="""Eagerly each call makes an empty table. In a graph the table is a resource that is made once: what one
 call inserts the next one finds. Make the table outside, so that sharing it is meant. Static tables are no

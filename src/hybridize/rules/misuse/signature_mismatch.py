@@ -84,10 +84,18 @@ def _calls(
                 seen.add((caller.code.path, pos))
                 # Arrays and Python numbers are converted where that can be done.
                 level = _level_of(value, wrong, frame)
+                if _has_signature(function, caller):
+                    level = Level.INFO  # whatever defaults it has, its own signature makes tensors of what it passes on
                 said = "converts what this call passes" if level else "rejects this call"
                 said = "may reject this call" if wrong.endswith((_SHORT, _SOMETIMES)) else said
                 yield Hit(pos, f"the signature {said}: {wrong}", path=caller.code.path, level=level)
                 break
+
+
+def _has_signature(function: FunctionView, caller: Frame) -> bool:
+    """Whether a caller is hybrid with a signature of its own."""
+    made = function.project.solution.world.hybrids.get(caller.code, {})
+    return any(options.get("input_signature") for options in made.values())
 
 
 def _passed(caller: Frame, pos: int, place: int, name: str) -> Value | None:
@@ -237,6 +245,7 @@ RULE = Rule(
     name="signature-mismatch",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="correct the signature, or what is passed",
     summary="An `input_signature` rejects calls that the program makes, or does not fit the function.",
     details="""With an `input_signature` a hybrid function takes what fits it and raises for the rest: another
 dtype, another rank, a ragged or sparse tensor for a dense one,

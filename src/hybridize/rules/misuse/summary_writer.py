@@ -13,6 +13,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.processes import programs_of
 from hybridize.rules.views import FrameView, ProjectView
 from hybridize.source.syntax import walk
 
@@ -56,11 +57,23 @@ def _writers(project: ProjectView, doubt: Doubt, places: list[_Place]) -> tuple[
     goal = project.extents.set_of(doubt.function.frames)
     called = any(how != "root" for _, _, _, how in doubt.function.callers())
     found: dict[object, Evidence] = {}  # by where they are made: contexts have objects of their own
+    if doubt.function.is_hybrid:
+        return _in_one_program(project, doubt, [p for p in places if p.last is None or _reaches(project, p, goal)])
     for place in places:
         if not called or place.last is None or _reaches(project, place, goal):
             said = Evidence("another writer is in force here", place.frame.code.path, place.line)
             found.setdefault(place.writer.site, said)
     return tuple(found.values())[:3] if len(found) > 1 else ()
+
+
+def _in_one_program(project: ProjectView, doubt: Doubt, places: list[_Place]) -> tuple[Evidence, ...]:
+    """The places that set writers one after the other; several writers at one place are alternatives."""
+    for some in programs_of(doubt.function):
+        own = [place for place in places if project.extents.has(some, place.frame)]
+        at = {(place.frame.code.path, place.line): place for place in own}
+        if len(at) > 1 and len({place.writer.site for place in own}) > 1:
+            return tuple(Evidence("another writer is in force here", *where) for where in sorted(at))[:3]
+    return ()
 
 
 def _reaches(project: ProjectView, place: _Place, goal: int) -> bool:
@@ -114,6 +127,8 @@ RULE = Rule(
     name="summary-writer",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    once=True,
+    act="set the writer within the function, or make a hybrid function for each writer",
     summary="Summaries keep going to the writer that was in force when the function was traced.",
     details="""`tf.summary.scalar` and its like write to the default writer. A graph remembers the writer of its trace:
 called under `writer2.as_default()` it still writes to the first one. Set the writer within the function, or use one

@@ -28,8 +28,9 @@ _Asked: TypeAlias = "dict[str, list[tuple[Frame, int, int]]]"
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Methods asked of objects that nothing holds, to be called at once (`C(...).method(x)`) or later."""
-    if not receives(function):
-        return
+    made = function.facts.hybridization
+    if not receives(function) or (made is not None and not made.is_decorator):
+        return  # `tf.function(C().method)` holds the bound method, and with it the object
     asked = function.project.shared("asked of temporary objects", lambda: _asked(function.project))
     seen: set[tuple[str, int]] = set()
     found = [each for name in (function.code.name, *_partials(function, asked)) for each in asked.get(name, ())]
@@ -150,6 +151,7 @@ RULE = Rule(
     name="temporary-receiver",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    act="keep the object in a variable",
     summary="The method is called on a temporary object: as a graph it finds None in the place of `self`.",
     details="""A hybrid method refers to its receiver only weakly. In `C(...).method(x)` nothing else holds the
 object, so it is gone when the method is traced, and `self` is None. Keep the object in a variable.""",

@@ -10,6 +10,7 @@ RULE = Rule(
     name="traced-io",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    act="it happens while tracing only; do it outside and pass what is read, or use `tf.io`",
     summary="Files are read and written once per trace, not once per call.",
     details="""Opening, reading and writing files, the environment, processes and sockets are Python's work: a traced
 function does it while it is traced, and never again. What it read is a constant of the graph. Do it in

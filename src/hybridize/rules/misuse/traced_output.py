@@ -3,28 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from hybridize.domain.objects import Lit
-from hybridize.facts.origins import call_at
-from hybridize.facts.reasons import Reason
+from hybridize.facts.guards import holds_plain_tensor
+from hybridize.facts.origins import calls_at
+from hybridize.facts.reasons import Reason, describe
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Instr, Op
+from hybridize.records import replace
 from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.rules.views import FunctionView, ProjectView
+
+_DEPTH: Final = 6
+_SAID: Final = (
+    "while tracing only, and shows a symbolic tensor in the place of its value: `tf.print` shows it at every call"
+)
+_INFO: Final = "while tracing only, not at every call"
+#: Arguments that say how and where something is written.
+_LAYOUT: Final = frozenset({"sep", "end", "file", "flush", "exc_info", "stacklevel", "category"})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """Printing, logging and warnings; of constants alone it may be meant to show when tracing happens."""
+    """Printing, logging and warnings: of values of tensors they show none; of all else, what holds for the trace."""
     for _, reason in reasons(function):
         if reason.effect.kind == "print":
-            yield hit(reason, Level.INFO if _says_constants(reason) else None)
+            shown = _shows_tensor(function.project, reason)
+            yield hit(reason, Level.INFO, f"{describe(reason.effect)} {_INFO}") if shown is None else shown
 
 
-def _says_constants(reason: Reason) -> bool:
-    call = call_at(reason.frame.code, reason.effect.position)
-    if call is None or not call[3]:
+def _shows_tensor(project: ProjectView, reason: Reason) -> Hit | None:
+    """A hit where what is written may hold a symbolic tensor; none where it is the shape of one, or a constant.
+
+    One effect stands for all that a function writes in the same way: any of them may show a tensor.
+    """
+    frame = reason.frame
+    for effect in frame.effects.values():
+        if effect.kind == "print" and effect.detail == reason.effect.detail:
+            slots = [slot for call in calls_at(frame.code, effect.position) for slot in _shown(call)]
+            if any(_is_symbolic(project, frame, slot, _DEPTH) for slot in slots):
+                there = replace(reason, effect=effect)
+                return hit(there, None, f"{describe(effect)} {_SAID}")
+    return None
+
+
+def _shown(call: Instr) -> Iterator[int]:
+    """What a call gets, with what a text that `format` or `join` makes is made of."""
+    yield from (slot for slot, _ in call[3])
+    yield from (slot for name, slot in call[4] if name not in _LAYOUT)
+
+
+def _is_symbolic(project: ProjectView, frame: Frame, slot: int, depth: int) -> bool:
+    """Whether a slot holds a symbolic tensor, or a text that was made of one."""
+    if slot < 0 or not depth:
         return False
-    values = [reason.frame.vals[slot] or () for slot, _ in call[3]]
-    return all(value and all(isinstance(o, Lit) for o in value) for value in values)
+    value = frame.vals[slot] or frozenset()
+    if holds_plain_tensor(value) and project.symbolic.mask(frame, slot):
+        return True
+    made = index_of(frame.code).source(slot)
+    if made is None:
+        return False
+    match made[0]:
+        case Op.FORMAT:
+            parts = made[2]
+        case Op.BINARY if made[2] in ("+", "%"):
+            parts = made[3:5]
+        case Op.TUPLE | Op.LIST:
+            parts = [s for s, _ in made[2]]
+        case Op.CALL:
+            called = index_of(frame.code).source(made[2])
+            if called is None or not _makes_text(called):
+                return False
+            parts = list(_shown(made))
+        case _:
+            return False
+    return any(_is_symbolic(project, frame, part, depth - 1) for part in parts)
+
+
+def _makes_text(called: Instr) -> bool:
+    return (called[0] == Op.ATTR and called[3] in ("format", "join")) or (
+        called[0] == Op.GLOBAL and called[2] in ("str", "repr", "format")
+    )
 
 
 RULE = Rule(
@@ -35,8 +95,8 @@ RULE = Rule(
     summary="Printing, logging and warnings happen once per trace, not once per call.",
     details="""A traced function runs its Python code only while it is traced: `print`, `logging` and `warnings` speak
 once for each new graph, and show symbolic tensors instead of values. `tf.print` is part of the graph and
-speaks at every call. A `print` of a constant is reported as information only: it is the usual way to see when tracing
-happens.""",
+speaks at every call. What shows no tensor (a constant, a shape, a Python value) is reported as information only: it is
+the usual way to see when tracing happens, and holds for the whole graph.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,

@@ -28,6 +28,7 @@ RULE = Rule(
     name="unused-write",
     category=Category.MISUSE,
     outcome=Outcome.DIFFERS,
+    act="keep it, as in `array = array.write(i, x)`",
     summary="The result of `TensorArray.write` is dropped.",
     details="""Eagerly `ta.write(i, x)` changes the array. In a graph it gives a new one, and the old one stays as it
 was: what is read later are zeros. Write `ta = ta.write(i, x)`, also for `unstack` and `scatter`.""",

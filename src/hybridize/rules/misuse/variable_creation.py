@@ -126,6 +126,8 @@ RULE = Rule(
     name="variable-creation",
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
+    once=True,
+    act="a graph makes variables while it is traced for the first time only; make it outside, and once",
     summary="Makes variables at every call.",
     details="""A hybrid function may make variables only while it is traced for the first time: at the second trace
 TensorFlow raises `tf.function only supports singleton tf.Variables`. Layers with weights, metrics, optimizers,

@@ -11,7 +11,8 @@ from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Instr, Op
-from hybridize.rules.lifetimes import short_lived
+from hybridize.rules.hybridized import places
+from hybridize.rules.lifetimes import lifetimes, short_lived
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -23,12 +24,16 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         yield from _would_retrace(function)
         return
     found: dict[tuple[str, int], tuple[str, bool]] = {}
+    seen: set[tuple[str, int]] = set()  # the call sites that the program gets to again and again
     many: dict[tuple[str, int], bool] = {}  # with whether it is the receiver
     reached: dict[frozenset[object], set[int]] = {}  # the call sites of the same objects
     makers: dict[tuple[str, int], set[int]] = {}  # the call sites of each place that makes an argument
     hybrids = function.project.solution.world.hybrids
+    known = lifetimes(function.project)
+    # What is made hybrid in a loop is traced in each iteration, whatever it is given (HY102).
+    made_there = {where for where, pos in places(function) if pos in index_of(where).looped}
     for caller, pos, _, how in function.callers():
-        if caller.code in hybrids and pos not in index_of(caller.code).looped:
+        if caller.code in made_there or (caller.code in hybrids and pos not in index_of(caller.code).looped):
             continue  # that runs once for each trace of the caller
         call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
         receiver = _receiver(function, caller, call) if call is not None else -1
@@ -42,6 +47,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             if what and made is not None:
                 makers.setdefault((caller.code.path, made[-1]), set()).add(pos)
                 found.setdefault((caller.code.path, pos), (what, runs_often(caller, pos)))
+                if caller.code not in hybrids and known.is_seen_short([(caller, pos)], [(caller, made[-1])]):
+                    seen.add((caller.code.path, pos))
     again = {pos for positions in reached.values() if len(positions) > 1 for pos in positions}
     for (path, pos), receives in sorted(many.items()):
         if pos in again:
@@ -52,7 +59,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     several = len(set(found) - shared) > 1
     for (path, pos), (what, often) in sorted(found.items()):
         if (path, pos) not in shared and (often or several):
-            yield Hit(pos, f"{what} is made for this call: every call traces anew", path=path)
+            level = None if (path, pos) in seen else Level.INFO
+            yield Hit(
+                pos,
+                f"{what} is made for each of these calls, which is traced anew: make it once",
+                path=path,
+                level=level,
+            )
 
 
 def _would_retrace(function: FunctionView) -> Iterator[Hit]:

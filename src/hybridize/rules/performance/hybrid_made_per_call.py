@@ -12,7 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.hybridized import places
-from hybridize.rules.lifetimes import made_for_calls
+from hybridize.rules.lifetimes import lifetimes, made_for_calls
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.values import uses
@@ -35,15 +35,26 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         frames = [f for f in function.project.solution.frames.get(where, ()) if not f.gone]
         if where.kind == "class" or (where.kind != "module" and _is_exported(function.project, frames, function.code)):
             continue
-        level = Level.INFO if _pays(function, where, pos) else None
+        level = None if _is_wasted(function, frames, pos) and not _pays(function, where, pos) else Level.INFO
         if pos in index_of(where).looped:
             if not _is_kept(function.project, frames, function.code):
-                yield Hit(pos, "made hybrid in a loop: every iteration traces anew", path=where.path, level=level)
+                said = "`tf.function` is applied in each iteration, and each is traced anew: apply it before the loop"
+                yield Hit(pos, said, path=where.path, level=level)
         elif where.kind != "module" and any(map(_is_called_often, frames)):
             if _is_kept(function.project, frames, function.code) and not _is_dropped(function, frames):
                 continue
-            message = f"made hybrid at every call of `{where.name}`: every call traces anew"
-            yield Hit(pos, message, path=where.path, level=level)
+            said = f"`tf.function` is applied at each call of `{where.name}`, and each is traced anew: keep its result"
+            yield Hit(pos, said, path=where.path, level=level)
+
+
+def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
+    """Whether the program is seen to make it more than a few times, for a few calls each, and outside of graphs."""
+    calls = [(caller, at) for caller, at, _, how in function.callers() if how != "root"]
+    hybrids = function.project.solution.world.hybrids
+    if any(how in ("graph", "callback") for _, _, _, how in function.callers()):
+        return False  # what a data set or a graph is given is traced once for each of them in any case
+    made = [(frame, pos) for frame in frames if frame.code not in hybrids]
+    return bool(made) and lifetimes(function.project).is_seen_short(calls, made)
 
 
 def _pays(function: FunctionView, where: Code, pos: int) -> bool:
@@ -150,7 +161,8 @@ RULE = Rule(
     summary="A hybrid function is made anew at every call or iteration, and traced each time.",
     details="""The graphs of a hybrid function live in the object that `tf.function` makes. One that is made
 inside a loop or inside a function that is called again starts without any: each call pays for a trace. Make it
-once: at module level, in `__init__`, or keep it where it was made.""",
+once: at module level, in `__init__`, or keep it where it was made. It is a warning where the program is seen to make
+more than a few of them for a few calls each, and information where nobody sees how often that is.""",
     level=Level.WARNING,
     root=scan,
     bad=(

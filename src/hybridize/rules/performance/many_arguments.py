@@ -151,6 +151,7 @@ RULE = Rule(
     name="many-arguments",
     category=Category.PERFORMANCE,
     outcome=Outcome.SLOWS,
+    act="stack them into one tensor, or keep them in a `tf.Module` that the function captures",
     summary="A hybrid function receives a long list of tensors, each of which is an input of its graph.",
     details="""A list, tuple or dictionary among the arguments is taken apart: each tensor or array in it is an input
 of its own, which is converted, checked and passed at every call, and a list of another length is another graph. With

@@ -12,6 +12,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.comparing import compared
 from hybridize.rules.each_call import new_each_call
+from hybridize.rules.lifetimes import FEW, lifetimes
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.moving import moving
 from hybridize.rules.views import FunctionView
@@ -19,6 +20,7 @@ from hybridize.rules.writes import writes_of
 from hybridize.source import is_test_path
 
 _CALLS: Final = frozenset({"call", "protocol", "operator", "keras"})
+_BY_CODE: Final = frozenset({"call", "hybrid", "protocol", "operator"})
 #: Python values of which each is a trace of its own; two truth values are few.
 _PLAIN: Final = frozenset({"int", "float", "complex", "str", "bytes"})
 
@@ -33,7 +35,43 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         cause = facts.retraces.evidence[-1] if facts.retraces.evidence else None
         path, line = (cause.path, cause.line) if cause is not None else (facts.path, facts.line)
         what = cause.message if cause is not None else "a literal differs from call to call"
-        yield Hit(line << 16, f"every new value makes a new graph: {what}", path=path, evidence=facts.retraces.evidence)
+        # A few constants are as many graphs, each traced once.
+        one_place = len({(e.path, e.line) for e in facts.retraces.evidence}) == 1
+        constants = len(facts.retraces.evidence) > 1
+        level = (
+            None if cause is not None and one_place and _is_repeated(function, cause, looped=constants) else Level.INFO
+        )
+        said = f"{what}: each new value is traced anew. Pass a tensor"
+        yield Hit(line << 16, said, path=path, evidence=facts.retraces.evidence, level=level)
+
+
+def _is_repeated(function: FunctionView, cause: Evidence, *, looped: bool) -> bool:
+    """Whether the program, outside of graphs and tests, makes a call again and again; Keras passes tensors.
+
+    With `looped` only in a loop of the caller itself, which is what makes the values then.
+    """
+    hybrids = function.project.solution.world.hybrids
+    known = lifetimes(function.project)
+    return any(
+        how in _BY_CODE
+        and caller.code not in hybrids
+        and known.seen([(caller, pos)]) >= FEW
+        and known.is_looped(caller, pos)
+        and any(
+            cause.message.startswith(f"`{param.name}` ") and _is_python(value)
+            for param, value in zip(frame.code.params, frame.incoming.get((caller, pos), ()), strict=False)
+        )
+        for caller, pos, frame, how in function.callers()
+        if pos >> 16 == cause.line
+        and caller.code.path == cause.path
+        and (not looped or pos in index_of(caller.code).looped)
+    )
+
+
+def _is_python(value: Value) -> bool:
+    """Whether a value is a Python number or text, or holds one, and never a tensor, as merged calls make it seem."""
+    plain = [isinstance(o, (Lit, Prim)) and o.kind in _PLAIN for o in value if o is not NONE]
+    return (any(plain) and all(plain)) or (bool(plain) and all(isinstance(o, (Tup, Container)) for o in value))
 
 
 def _new(function: FunctionView) -> Iterator[Hit]:
@@ -43,7 +81,8 @@ def _new(function: FunctionView) -> Iterator[Hit]:
         name, places = found
         said = f"each call passes another `{name}`, and is traced anew"
         path, pos = places[0]
-        yield Hit(pos, said, path=path, evidence=tuple(Evidence(said, p, at >> 16) for p, at in places))
+        evidence = tuple(Evidence(said, p, at >> 16) for p, at in places)
+        yield Hit(pos, said, path=path, evidence=evidence, level=Level.INFO)
 
 
 def _moved(function: FunctionView) -> Iterator[Hit]:
@@ -136,7 +175,8 @@ RULE = Rule(
 costs some hundred times an eager call. Pass a tensor (`tf.constant(step)`), or loop with `tf.range`.
 `reduce_retracing` helps for shapes, not for Python values. An eager function is left eager where a loop or a repeated
 function makes such a value anew for each call: from a counter, a list or field that changes, a file, a clock. What the
-program reads once and passes on stays the same, and costs one trace.""",
+program reads once and passes on stays the same, and costs one trace. It is a warning where the program is seen to make
+the call again and again; a few constants, a call from within a graph or from a test are information.""",
     level=Level.WARNING,
     root=scan,
     bad=(
