@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
     LibInst,
     Lit,
     Obj,
+    Stream,
     Tensor,
     Tup,
     Unknown,
@@ -105,6 +106,9 @@ class Removals:
         endless = None if all_safe else self._endless(frames)
         if endless is not None and (best.benefit <= _CLEAR or retraces):
             return status_of(facts, "graph-may-pay", f"{endless.message}: the graph may be much faster", (endless,))
+        ends = self._ends(frames)
+        if ends is not None:
+            return status_of(facts, "graph-may-pay", f"{ends.message}: a graph ends it by another error", (ends,))
         handed = self._handed(code)
         if handed is not None:
             return status_of(facts, "graph-may-pay", handed.message, (handed,))
@@ -137,6 +141,16 @@ class Removals:
                     if any(_is_made_of(obj, code) for obj in held_by):  # a function itself is what decorators get
                         said = "is given to other code, which may ask for its graph"
                         return Evidence(said, frame.code.path, instr[-1] >> 16)
+        return None
+
+    def _ends(self, frames: list[Frame]) -> Evidence | None:
+        """A call that takes the next example of a dataset: eagerly `StopIteration` ends that, not `OutOfRangeError`."""
+        for frame in self._extent(frames):
+            for instr in index_of(frame.code).of(Op.CALL):
+                named = any(isinstance(o, Lib) and o.name == "builtins.next" for o in frame.vals[instr[2]] or ())
+                given = frame.vals[instr[3][0][0]] or () if named and instr[3] else ()
+                if any(isinstance(o, Stream) and o.kind.startswith("tf.") for o in given):
+                    return Evidence("takes the next example of a dataset", frame.code.path, instr[-1] >> 16)
         return None
 
     def _hidden(self, frames: list[Frame]) -> Evidence | None:

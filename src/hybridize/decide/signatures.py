@@ -9,7 +9,7 @@ from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
-from hybridize.decide.sizes import is_open
+from hybridize.rules.sizes import is_open
 from hybridize.domain.objects import Container, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
@@ -31,6 +31,7 @@ from hybridize.source.syntax import walk
 _RELAXES: Final = (2, 9)
 #: Arguments that speak of shapes already.
 _CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
+_COMPILED: Final = frozenset({"jit_compile", "experimental_compile"})
 _RAISES: Final = frozenset({"assertRaises", "assertRaisesRegex", "raises", "assertRaisesWithPredicateMatch"})
 #: Shapes are generalized at the second trace: only from the third on is anything won.
 _FEW_TRACES: Final = 2
@@ -91,9 +92,9 @@ class Signatures:
         own = [site for site in sites if not self.project.roles.is_test(site.path)]
         traces = self._traces(code, facts, frames, own) if signature.traces > 1 else 1.0
         grown = self._grown(code, facts, own) if math.isfinite(traces) else None
-        resized = self._resized(code, own) if converts and grown is None and math.isfinite(traces) else None
+        resized = self._resized(code, own) if grown is None and math.isfinite(traces) else None
         traces = math.inf if grown is not None or resized is not None else traces
-        retraced = converts and traces > _FEW_TRACES
+        retraced = traces > _FEW_TRACES
         loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
         varies = traces > 1 and len(own) == len(sites)
         if not self.asked and not varies and not retraced and loose is None:
@@ -110,7 +111,27 @@ class Signatures:
             said = "a size that the signature leaves open is read when the function is traced"
             statuses.append(status_of(facts, "no-input-signature", said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
-        return self._relaxed(code, report, own, grown) if retraced else self._loosened(report, frames, loose)
+        if not retraced:
+            return self._loosened(report, frames, loose)
+        return self._relaxed(code, report, own, grown) if converts else self._let_in(report, frames, signature, grown)
+
+    def _let_in(
+        self, report: FunctionReport, frames: list[Frame], signature: Signature, grown: Evidence | None
+    ) -> FunctionReport:
+        """A function that is hybrid already lets in other sizes, too, where nothing that it does asks for them."""
+        made = report.facts.hybridization
+        compiled = made is not None and any(name in _COMPILED for name, _ in made.arguments)  # once for each size
+        if self._is_elsewhere(report) or compiled or any(map(opaque_call, extent(frames, NOT_TRACED))):
+            return report
+        listed = grown is not None and grown.message == APPENDED
+        if listed or self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) is not None:
+            return report
+        return _with(report, self._relaxes, "True")
+
+    def _is_elsewhere(self, report: FunctionReport) -> bool:
+        """Whether callers that nobody sees may need a function as it is."""
+        library = self.project.roles.of(report.facts.path) is Role.LIBRARY
+        return library and not self.asked and not self.all_safe
 
     def _relaxed(self, code: Code, report: FunctionReport, sites: list[Site], grown: Evidence | None) -> FunctionReport:
         """What becomes of a conversion that is traced for each size: other sizes are let in, or it is not made."""

@@ -16,7 +16,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if reason.effect.kind == "iterator":
             # An argument that is new at each call traces again, and is then used up as in Python.
             level = Level.WARNING if argument_name(frame, reason) is not None else Level.ERROR
-            yield hit(reason, level, f"advances a Python {reason.effect.detail} while it is traced only")
+            what = reason.effect.detail
+            what = f"iterator with `{what}`" if what.endswith("()") else what
+            yield hit(reason, level, f"advances a Python {what} while it is traced only")
 
 
 RULE = Rule(
