@@ -26,6 +26,8 @@ _PLAIN: Final = frozenset({"int", "float", "complex", "str", "bytes"})
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The fact that decides P3, seen from the caller's side."""
     facts = function.facts
+    if function.is_hybrid and facts.covered_by_hybrid_callers.value is Ternary.YES:
+        return  # a graph calls it while it is traced, and no more
     if facts.retraces.value is not Ternary.YES:
         changed = list(_changed(function))
         if function.is_hybrid:

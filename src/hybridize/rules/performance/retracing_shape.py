@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.objects import Tensor
+from hybridize.domain.tensors import Shape
 from hybridize.facts.growing import APPENDED, grown_argument, is_fixed
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -18,6 +20,8 @@ from hybridize.rules.views import FunctionView
 from hybridize.source import is_test_path
 
 _CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
+#: So many shapes are a few traces.
+_FEW: Final = 3
 #: Arguments of `tf.function` under which one graph serves tensors of all sizes.
 _RELAXED: Final = ("reduce_retracing", "experimental_relax_shapes", "input_signature")
 
@@ -29,18 +33,24 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     is_relaxed = any(value and not is_false(value) for value in (option(function, name) for name in _RELAXED))
     hybrids = function.project.solution.world.hybrids
     seen: set[tuple[str, int]] = set()
+    shapes: dict[tuple[str, int, int], set[Shape]] = {}  # of the tensors that a place passes, over all frames
     for caller, pos, frame, how in function.callers():
         place = (caller.code.path, pos)
         if place in seen or how not in _CALLS or is_test_path(caller.code.path) or caller.code in hybrids:
             continue  # a graph calls it while it is traced, and no more
-        seen.add(place)
         for index, param in enumerate(frame.code.params):
-            found = _resized(function, caller, pos, frame, index)
+            args = frame.incoming.get((caller, pos))
+            passed = shapes.setdefault((*place, index), set())
+            passed |= {o.shape for o in args[index] if isinstance(o, Tensor)} if args is not None else set()
+            many = len(passed) > _FEW and all(s is not None and min(s, default=0) >= 0 for s in passed)
+            said = Evidence("is of another size each time", caller.code.path, pos >> 16)
+            found = said if many else _resized(function, caller, pos, frame, index)
             if found is not None and (not is_relaxed or found.message == APPENDED):
-                said = f"`{param.name}` receives tensors of another size at each call: every size is traced anew"
+                message = f"`{param.name}` receives tensors of another size at each call: every size is traced anew"
                 if found.message == APPENDED:
-                    said = f"`{param.name}` receives a longer list at each call: every length is traced anew"
-                yield Hit(pos, said, path=caller.code.path, evidence=(found,))
+                    message = f"`{param.name}` receives a longer list at each call: every length is traced anew"
+                seen.add(place)
+                yield Hit(pos, message, path=caller.code.path, evidence=(found,))
                 break
 
 
