@@ -7,15 +7,16 @@ that changes is not: its counter, elements, changed lists and fields, the outsid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, Lib, Lit, Stream
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at
+from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Instr, Loop, Op
+from hybridize.program.ir import Code, Instr, Loop, Op
 from hybridize.program.operands import operands
 from hybridize.rules.lifetimes import FEW
 from hybridize.rules.loops import filling
@@ -44,8 +45,10 @@ _NOWHERE: Final[frozenset[int]] = frozenset()
 class Moving:
     """Answers for places of a solved program."""
 
-    def __init__(self, writes: Writes) -> None:
+    def __init__(self, writes: Writes, entries: Callable[[Code], bool] | None = None) -> None:
+        """`entries` says of a function that callers whom nobody sees call it again and again, each time with more."""
         self.writes = writes
+        self.entries = entries
         self._again: dict[Frame, bool] = {}
         self._changing: dict[Frame, frozenset[int]] = {}
 
@@ -67,7 +70,8 @@ class Moving:
         if found is None:
             self._again[frame] = False  # a recursion: what else calls it decides
             sites = [] if frame.code.kind in ("module", "class") else self._sites(frame)
-            found = len({(caller.code, pos) for caller, pos, _ in sites}) > FEW or any(
+            entered = self.entries is not None and self.entries(frame.code)
+            found = entered or len({(caller.code, pos) for caller, pos, _ in sites}) > FEW or any(
                 (how in _BY_OTHERS and not _runs_once(caller, pos)) or self.is_repeated(caller, pos)
                 for caller, pos, how in sites
             )
@@ -112,6 +116,8 @@ class Moving:
         place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
         if place < 0 or not depth:
             return False
+        if self.entries is not None and self.entries(frame.code):
+            return True
         for caller, pos in frame.incoming:
             if caller is None or caller is frame or frame.started_by(caller, pos):
                 continue
@@ -156,6 +162,11 @@ class Moving:
 def moving(project: ProjectView) -> Moving:
     """That of a program, made when first asked for."""
     return project.shared("moving", lambda: Moving(writes_of(project)))
+
+
+def from_elsewhere(project: ProjectView) -> Moving:
+    """The same where callers elsewhere count, who call what a library exports as often as they like."""
+    return project.shared("moving from elsewhere", lambda: Moving(writes_of(project), Public(project.roles).has))
 
 
 def _runs_once(caller: Frame, pos: int) -> bool:

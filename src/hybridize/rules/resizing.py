@@ -14,7 +14,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT, Instr, Op
 from hybridize.program.operands import operands
 from hybridize.rules.loops import APPENDS, filling
-from hybridize.rules.moving import Moving, moving
+from hybridize.rules.moving import Moving, from_elsewhere, moving
 from hybridize.rules.views import ProjectView
 
 _CALLS: Final = 3
@@ -223,3 +223,8 @@ def _is_ragged(value: Value) -> bool:
 def resizing(project: ProjectView) -> Resizing:
     """That of a program, made when first asked for."""
     return project.shared("resizing", lambda: Resizing(moving(project)))
+
+
+def resizing_from_elsewhere(project: ProjectView) -> Resizing:
+    """The same where callers elsewhere count."""
+    return project.shared("resizing from elsewhere", lambda: Resizing(from_elsewhere(project)))

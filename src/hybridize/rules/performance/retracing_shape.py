@@ -14,7 +14,7 @@ from hybridize.program.index import index_of
 from hybridize.rules.hybridized import is_false, option
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.moving import moving
-from hybridize.rules.resizing import resizing
+from hybridize.rules.resizing import resizing_from_elsewhere
 from hybridize.rules.sizes import is_open
 from hybridize.rules.views import FunctionView
 from hybridize.source import is_test_path
@@ -66,7 +66,7 @@ def _resized(function: FunctionView, caller: Frame, pos: int, frame: Frame, inde
     grown = grown_argument(caller, pos, slot)
     if grown is not None:
         return grown
-    if not is_open(args[index]) or not resizing(function.project).resizes(caller, pos, slot):
+    if not is_open(args[index]) or not resizing_from_elsewhere(function.project).resizes(caller, pos, slot):
         return None
     made = index_of(caller.code).source(slot)
     return Evidence("is of another size each time", caller.code.path, (made[-1] if made is not None else pos) >> 16)
