@@ -203,8 +203,9 @@ def _blocked(facts: FunctionFacts, row: Precondition, hits: Sequence[RuleHit]) -
     made = facts.hybridization
     if made is None:
         return []
-    needs_graph = [(n, v) for n, v in made.arguments if n in _GRAPH_ARGUMENTS and v not in ("None", "False")]
-    needs_graph += [(n, v) for n, v in made.arguments if n == "autograph" and v == "False"]
+    arguments = (*made.arguments, *made.held)
+    needs_graph = [(n, v) for n, v in arguments if n in _GRAPH_ARGUMENTS and v not in ("None", "False")]
+    needs_graph += [(n, v) for n, v in arguments if n == "autograph" and v == "False"]
     if needs_graph:
         name, value = needs_graph[0]
         here = Evidence(f"`{name}={value}`", facts.path, made.line)

@@ -299,6 +299,7 @@ def _may_get_signature(report: FunctionReport) -> bool:
         and facts.python_side_effects.value is not Ternary.YES
         and not any(hazard.name == "graph-dependants" for hazard in facts.hazards)
         and not any(name in _CONFIGURED for name, _ in made.arguments)
+        and not made.held  # another name for a configured `tf.function` takes no arguments
     )
 
 

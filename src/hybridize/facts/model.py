@@ -81,11 +81,15 @@ class ParameterFacts:
 
 @dataclass(frozen=True, slots=True)
 class Hybridization:
-    """How a function was made hybrid: by a decorator, or by an explicit call where `is_decorator` is false."""
+    """How a function was made hybrid: by a decorator, or by an explicit call where `is_decorator` is false.
+
+    `held` are the arguments that another name for a configured `tf.function` brings with it, as far as they are known.
+    """
 
     line: int
     arguments: tuple[tuple[str, str], ...]
     is_decorator: bool = True
+    held: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
+from hybridize.domain.objects import NONE_V, Lit, Value
 from hybridize.facts.model import Hybridization
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
@@ -17,8 +19,10 @@ def hybridization(solution: Solution, code: Code) -> Hybridization | None:
         return None
     for node in code.decorators:
         position = node.lineno << 16 | min(node.col_offset, 0xFFFF)
-        if any(where is code.parent and pos == position for where, pos in places):
-            return Hybridization(node.lineno, _arguments(solution, code, node), True)
+        options = next((o for (where, pos), o in places.items() if where is code.parent and pos == position), None)
+        if options is not None:
+            given = _arguments(solution, code, node)
+            return Hybridization(node.lineno, given, True, _held(options, {name for name, _ in given}))
     (where, pos) = min(places, key=lambda p: (p[0].path, p[1]))
     del where
     return Hybridization(pos >> 16, (), False)
@@ -49,6 +53,16 @@ def _arguments(solution: Solution, code: Code, node: ast.expr) -> tuple[tuple[st
     out = [(_NAMES[i + 1] if i + 1 < len(_NAMES) else str(i), ast.unparse(arg)) for i, arg in enumerate(node.args)]
     out += [(kw.arg or "**", ast.unparse(kw.value)) for kw in node.keywords]
     return tuple(out)
+
+
+def _held(options: Mapping[str, Value], given: set[str]) -> tuple[tuple[str, str], ...]:
+    """The options that do not stand in the source of the decorator, by name: constants as text, others as `...`."""
+    found: list[tuple[str, str]] = []
+    for name, value in sorted(options.items()):
+        if name not in given and name != "func" and value and value != NONE_V:
+            only = next(iter(value)) if len(value) == 1 else None
+            found.append((name, repr(only.const) if isinstance(only, Lit) else "..."))
+    return tuple(found)
 
 
 _NAMES = (

@@ -110,6 +110,8 @@ class Resizing:
                 return True
             if any(moved):
                 return False
+        if all(isinstance(o, Container) and o.kind == "dict" for o in frame.vals[item[2]] or _NO_VALUE):
+            return False  # how many keys there are is not what one of them holds
         return _is_ragged(frame.vals[item[2]] or _NO_VALUE) or self._slot(frame, pos, item[2], depth, seen)
 
     def _made(self, frame: Frame, pos: int, call: Instr, depth: int, seen: _Seen) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.facts.model import Ternary
+from hybridize.facts.public import Public
 from hybridize.rules.hybridized import decorator_position, places
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -18,10 +19,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Every known caller is a graph, and `tf.function` says nothing more than that."""
     covered = function.facts.covered_by_hybrid_callers
     made = function.facts.hybridization
-    if made is None or covered.value is not Ternary.YES:
+    if made is None or covered.value is not Ternary.YES or Public(function.project.roles).has(function.code):
         return
     found = places(function)
-    if made.is_decorator and {name for name, _ in made.arguments} <= _ABOUT_TRACES:
+    if made.is_decorator and {name for name, _ in (*made.arguments, *made.held)} <= _ABOUT_TRACES:
         message = "only graphs call it: a decorator of its own adds nothing"
         yield Hit(decorator_position(function), message, evidence=covered.evidence)
     elif not made.is_decorator and not any(map(function.project.solution.world.hybrids[function.code].get, found)):
@@ -37,8 +38,8 @@ RULE = Rule(
     outcome=Outcome.SLOWS,
     summary="Every caller of a hybrid function is a graph already.",
     details="""Inside a graph a hybrid function is traced into a function call of its own. That hides its
-operations from some optimizations and makes two traces of what could be one; it seldom helps. Where the
-function is also used from outside the project, keep the decorator. What a dataset maps is part of its graph, too.""",
+operations from some optimizations and makes two traces of what could be one; it seldom helps. What a dataset maps is part of its graph, too. What a library
+exports is called from elsewhere, and not told.""",
     level=Level.INFO,
     blocks=frozenset(),
     root=scan,
