@@ -38,8 +38,8 @@ RULE = Rule(
     outcome=Outcome.SLOWS,
     summary="Every caller of a hybrid function is a graph already.",
     details="""Inside a graph a hybrid function is traced into a function call of its own. That hides its
-operations from some optimizations and makes two traces of what could be one; it seldom helps. What a dataset maps is part of its graph, too. What a library
-exports is called from elsewhere, and not told.""",
+operations from some optimizations and makes two traces of what could be one; it seldom helps. What a dataset maps is
+part of its graph, too. What a library exports is called from elsewhere, and not told.""",
     level=Level.INFO,
     blocks=frozenset(),
     root=scan,
