@@ -35,7 +35,7 @@ from hybridize.facts.benefit import SKIPPED, Benefits, Work
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.frequency import Frequency
 from hybridize.facts.guards import parts
-from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind
+from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.facts.parameters import Looker
 from hybridize.facts.public import Public
@@ -99,6 +99,8 @@ class Removals:
         facts = report.facts
         works = [work for frame in frames if (work := self.benefits.work([frame])) is not None]
         hidden = self._hidden(frames) if works else Evidence("no call of it was followed", code.path, code.line)
+        if hidden is None and facts.tensor_computation.value is Ternary.UNKNOWN:
+            hidden = next(iter(facts.tensor_computation.evidence), Evidence("is not followed", code.path, code.line))
         if hidden is not None:
             return status_of(facts, "graph-may-pay", f"{hidden.message}: what its graph is worth is unknown", (hidden,))
         retraces = report.decision.precondition == "P3"
@@ -116,12 +118,12 @@ class Removals:
         elsewhere = not all_safe and self.roles.of(code.path) is Role.LIBRARY
         if best.benefit > 1 and (elsewhere or not retraces):
             return status_of(facts, "graph-may-pay", f"{_counted(best)}: eager they take {_times(best)} as long")
-        public = not all_safe and self._public.has(code)
+        public = self._public.has(code)
         if not all_safe and any(_changes(frame.ret) for frame in frames):
             who = "other programs may call it, and use" if public else "who calls it may use"
             message = f"{who} the tensors that its graph makes of what it returns"
             return status_of(facts, "graph-may-pay", message)
-        judged = works if all_safe else [_doubted(work, public=public) for work in works]
+        judged = works if all_safe and not public else [_doubted(work, public=public) for work in works]
         if all(work.benefit <= 1 for work in judged):
             return None
         calls = self._retracing(code, facts, frames, all_safe=all_safe) if retraces and not public else None
