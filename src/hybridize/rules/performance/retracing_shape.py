@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import Shape
 from hybridize.facts.growing import APPENDED, grown_argument, is_fixed
-from hybridize.facts.model import Evidence
+from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.rules.hybridized import is_false, option
@@ -33,18 +33,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     is_relaxed = any(value and not is_false(value) for value in (option(function, name) for name in _RELAXED))
     hybrids = function.project.solution.world.hybrids
     seen: set[tuple[str, int]] = set()
-    shapes: dict[tuple[str, int, int], set[Shape]] = {}  # of the tensors that a place passes, over all frames
+    shapes: dict[object, set[Shape]] = {}
     for caller, pos, frame, how in function.callers():
         place = (caller.code.path, pos)
         if place in seen or how not in _CALLS or is_test_path(caller.code.path) or caller.code in hybrids:
             continue  # a graph calls it while it is traced, and no more
         for index, param in enumerate(frame.code.params):
-            args = frame.incoming.get((caller, pos))
-            passed = shapes.setdefault((*place, index), set())
-            passed |= {o.shape for o in args[index] if isinstance(o, Tensor)} if args is not None else set()
-            many = len(passed) > _FEW and all(s is not None and min(s, default=0) >= 0 for s in passed)
-            said = Evidence("is of another size each time", caller.code.path, pos >> 16)
-            found = said if many else _resized(function, caller, pos, frame, index)
+            found = _many(function, caller, pos, frame, index, shapes) or _resized(function, caller, pos, frame, index)
             if found is not None and (not is_relaxed or found.message == APPENDED):
                 message = f"`{param.name}` receives tensors of another size at each call: every size is traced anew"
                 if found.message == APPENDED:
@@ -52,6 +47,25 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 seen.add(place)
                 yield Hit(pos, message, path=caller.code.path, evidence=(found,))
                 break
+
+
+def _many(
+    function: FunctionView, caller: Frame, pos: int, frame: Frame, index: int, shapes: dict[object, set[Shape]]
+) -> Evidence | None:
+    """A place that passes tensors of many sizes, all of them known; `shapes` gathers them over frames.
+
+    Each object has graphs of its own.
+    """
+    args = frame.incoming.get((caller, pos))
+    is_method = function.facts.kind is FunctionKind.METHOD
+    if args is None or (is_method and len(args[0]) != 1):
+        return None
+    found = shapes.setdefault((caller.code, pos, index, args[0] if is_method else None), set())
+    found |= {o.shape for o in args[index] if isinstance(o, Tensor)}
+    known = all(shape is not None and min(shape, default=0) >= 0 for shape in found)
+    if len(found) <= _FEW or not known or not moving(function.project).is_repeated(caller, pos):
+        return None
+    return Evidence("is of another size each time", caller.code.path, pos >> 16)
 
 
 def _resized(function: FunctionView, caller: Frame, pos: int, frame: Frame, index: int) -> Evidence | None:
