@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #: The rule that suggests functions to extract: not from code that becomes a graph as a whole.
 _SUGGESTED = "HY110"
 #: What is told of places that run eagerly only.
-_OUTSIDE = (_SUGGESTED, "HY106")
+_OUTSIDE = (_SUGGESTED, "HY106", "HY107")
 #: The repair that takes such a step out of its loop.
 _STEP = "HY818"
 #: Called with a phase, how much of it is done, and how much there is (0: not known).
