@@ -26,6 +26,7 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
 from hybridize.library import costs
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.lifetimes import calls_for_each
@@ -255,6 +256,10 @@ class _Chooser:
             return self._covered(code, facts, share)
         if work is None:
             return None
+        inner = self._graph_within(code) if not work.unknown else None
+        if inner is not None:
+            message = f"all that it computes is in the graph of `{inner.name}`, which it calls once"
+            return status_of(facts, "not-worth-it", message)
         if work.nodes > costs.LARGEST_GRAPH:
             message = f"tracing unrolls its Python loops: about {work.nodes:,.0f} operations"
             return status_of(facts, "not-worth-it", message)
@@ -275,6 +280,26 @@ class _Chooser:
             message = f"called {often}: tracing it takes longer than that saves"
             return status_of(facts, "not-worth-it", message)
         return None
+
+    def _graph_within(self, code: Code) -> Code | None:
+        """The hybrid function that all the work of another is in, called once: nothing is left to gain around it."""
+        found: dict[tuple[Code, int], Code] = {}
+        hybrids = self.confidences.scanner.solution.world.hybrids
+        todo = list(self.basis.frames.get(code, ()))
+        seen = set(todo)
+        while todo:
+            frame = todo.pop()
+            if frame.ops:
+                return None
+            for (pos, callee), how in frame.calls.items():
+                if callee.code not in hybrids:
+                    todo += [callee] if callee not in seen and how not in _OUTSIDE else []
+                    seen.add(callee)
+                elif pos in index_of(frame.code).looped:
+                    return None
+                else:
+                    found[frame.code, pos] = callee.code
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def _session(self, code: Code, facts: FunctionFacts) -> Status | None:
         """Why a function builds graphs of sessions, which a decorator changes for the worse."""

@@ -22,6 +22,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.rules.moving import moving
+from hybridize.rules.replicas import is_run, replicated
 from hybridize.rules.resizing import resizing
 from hybridize.rules.views import ProjectView
 from hybridize.source import Role
@@ -227,6 +228,9 @@ class Signatures:
         if any(p.source is Source.SPECULATION for p in facts.parameters):
             result.problems.append("its parameters are tensors by speculation only")
         keras = any(site.is_keras for site in sites)
+        # A replica gets its part of the batch, and what hands batches on may get one value for each.
+        parted = any(is_run(self.project, site.caller, site.position) for site in sites)
+        handed_on = frozenset[int]().union(*(replicated(self.project, frame) for frame in frames))
         others = self.project.contracts.others(code)
         explicit = 0
         for frame in frames:
@@ -247,7 +251,9 @@ class Signatures:
                 if index < last:
                     result.problems.append(f"`{param.name}` has a default and stands before a tensor parameter")
             else:
-                spec = spec_of(values, param.name, result, any_batch=keras)
+                if param.slot in handed_on:
+                    result.problems.append(f"`{param.name}` may be one value for each replica")
+                spec = spec_of(values, param.name, result, any_batch=keras or parted)
                 if spec is not None:
                     result.specs.append(spec)
         return result

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from hybridize.facts.origins import calls_at
-from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.moving import moving
+from hybridize.rules.replicas import is_run
 from hybridize.rules.views import FunctionView
 from hybridize.source import is_test_path
-
-_STRATEGIES: Final = "tf.distribute."
-_RUN: Final = (".run", ".experimental_run_v2")
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -27,15 +22,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if place in seen or caller.code in hybrids or is_test_path(caller.code.path):
             continue
         seen.add(place)
-        if _is_run(function, caller, pos) and moving(function.project).is_repeated(caller, pos):
+        if is_run(function.project, caller, pos) and moving(function.project).is_repeated(caller, pos):
             said = f"`{function.code.name}` is a graph for each replica, and `run` itself is eager"
             yield Hit(pos, f"{said}: a graph around the call holds both", path=caller.code.path)
-
-
-def _is_run(function: FunctionView, caller: Frame, pos: int) -> bool:
-    """Whether a call is that of a strategy's `run`."""
-    called = (function.project.names(caller.vals[call[2]] or frozenset()) for call in calls_at(caller.code, pos))
-    return any(name.startswith(_STRATEGIES) and name.endswith(_RUN) for names in called for name in names)
 
 
 RULE = Rule(
