@@ -9,7 +9,6 @@ from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
-from hybridize.rules.sizes import is_open
 from hybridize.domain.objects import Container, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
@@ -24,6 +23,7 @@ from hybridize.records import dataclass, replace
 from hybridize.rules.moving import moving
 from hybridize.rules.replicas import is_run, replicated
 from hybridize.rules.resizing import resizing
+from hybridize.rules.sizes import is_open
 from hybridize.rules.views import ProjectView
 from hybridize.source import Role
 from hybridize.source.syntax import walk

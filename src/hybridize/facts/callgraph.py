@@ -118,7 +118,9 @@ def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
         called = frame.vals[call[2]] or ()
         if any(_holds(obj, code) for obj in called):
             return False
-        if any(isinstance(o, Bound) and isinstance(o.receiver, Stream) and o.receiver.kind[:3] == "tf." for o in called):
+        if any(
+            isinstance(o, Bound) and isinstance(o.receiver, Stream) and o.receiver.kind[:3] == "tf." for o in called
+        ):
             slots = [slot for slot, _ in call[3]] + [slot for _, slot in call[4]]
             given = given or any(_holds(obj, code) for slot in slots for obj in frame.vals[slot] or ())
     return given

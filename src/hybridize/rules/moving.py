@@ -71,9 +71,13 @@ class Moving:
             self._again[frame] = False  # a recursion: what else calls it decides
             sites = [] if frame.code.kind in ("module", "class") else self._sites(frame)
             entered = self.entries is not None and self.entries(frame.code)
-            found = entered or len({(caller.code, pos) for caller, pos, _ in sites}) > FEW or any(
-                (how in _BY_OTHERS and not _runs_once(caller, pos)) or self.is_repeated(caller, pos)
-                for caller, pos, how in sites
+            found = (
+                entered
+                or len({(caller.code, pos) for caller, pos, _ in sites}) > FEW
+                or any(
+                    (how in _BY_OTHERS and not _runs_once(caller, pos)) or self.is_repeated(caller, pos)
+                    for caller, pos, how in sites
+                )
             )
             self._again[frame] = found
         return found

@@ -60,7 +60,11 @@ def _goes_on(view: FrameView, slot: int) -> bool:
     makers = [callee for callee, how in callees_at(view.frame, made[-1]) if how == "call"]
     return bool(makers) and all(
         callee.code.is_generator
-        and any(_is_endless(flow, each) for flow in (control(FrameView(view.project, callee)),) for each in flow.structure.loops)
+        and any(
+            _is_endless(flow, each)
+            for flow in (control(FrameView(view.project, callee)),)
+            for each in flow.structure.loops
+        )
         for callee in makers
     )
 

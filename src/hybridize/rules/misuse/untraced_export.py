@@ -87,9 +87,9 @@ RULE = Rule(
     category=Category.MISUSE,
     outcome=Outcome.RAISES,
     summary="A saved model gets a hybrid function that has no signature and no trace.",
-    details="""A saved model holds graphs, not Python: of a hybrid function those that were traced before it was saved, or
-the one that its `input_signature` describes. Without either, the loaded function raises; one that is given as a signature
-must have an `input_signature`, or be the result of `get_concrete_function`. Write
+    details="""A saved model holds graphs, not Python: of a hybrid function those that were traced before it was saved,
+or the one that its `input_signature` describes. Without either, the loaded function raises; one that is given as a
+signature must have an `input_signature`, or be the result of `get_concrete_function`. Write
 `@tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])`.""",
     blocks=frozenset(),
     root=scan,
