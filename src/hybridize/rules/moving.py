@@ -54,6 +54,9 @@ class Moving:
 
     def argument(self, caller: Frame, pos: int, callee: Frame, index: int) -> int:
         """The slot of the caller that holds what a call passes for a parameter; -1 where the call does not show it."""
+        calls = index_of(caller.code).calls.get(pos, ())
+        if calls and all(isinstance(o, Lib) for call in calls for o in caller.vals[call[2]] or ()):
+            return -1  # a library function that is given this one calls it with what it likes
         return argument_slot(caller, pos, index, callee.code.params[index].name, bound=callee.bound)
 
     def moves(self, frame: Frame, pos: int, slot: int) -> bool:
