@@ -102,6 +102,17 @@ PROGRAMS = {
         "        step(it)\n    except StopIteration:\n        break\n",
         {"HY319"},
     ),
+    "a signature that a saved model gets as a concrete function": (
+        "class M(tf.Module):\n    @tf.function\n    def serve(self, x):\n        return x * v\nm = M()\n"
+        "graph = m.serve.get_concrete_function(tf.TensorSpec([None], tf.float32))\n"
+        "tf.saved_model.save(m, 'x', signatures=graph)\n",
+        set(),
+    ),
+    "a signature of a function with one": (
+        "class M(tf.Module):\n    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])\n"
+        "    def serve(self, x):\n        return x * v\nm = M()\ntf.saved_model.save(m, 'x', signatures=m.serve)\n",
+        set(),
+    ),
     "a graph that an object gets by its name": (
         "class L(tf.Module):\n    def build(self):\n"
         "        setattr(self, 'inner', tf.function(self.step))\n"

@@ -110,7 +110,6 @@ r = model.v.numpy()
 """,
             target="Model.serve",
             line=10,
-            outcome=Outcome.RAISES,
         ),
         Example(
             """\
@@ -128,7 +127,6 @@ r = tf.saved_model.load(folder).serve(tf.constant(3.0))
 """,
             target="Model.serve",
             line=10,
-            outcome=Outcome.RAISES,
         ),
     ),
     good=(
@@ -143,7 +141,7 @@ class Model(tf.Module):
     def serve(self, x):
         return x * self.v
 model = Model()
-tf.saved_model.save(model, tempfile.mkdtemp(), signatures=model.serve)
+tf.saved_model.save(model, tempfile.mkdtemp())
 r = model.serve(tf.constant([3.0]))
 """,
             target="Model.serve",
@@ -159,9 +157,8 @@ class Model(tf.Module):
     def serve(self, x):
         return x * self.v
 model = Model()
-graph = model.serve.get_concrete_function(tf.TensorSpec([None], tf.float32))
-tf.saved_model.save(model, tempfile.mkdtemp(), signatures=graph)
 r = model.serve(tf.constant([3.0]))
+tf.saved_model.save(model, tempfile.mkdtemp())  # with the graph that the call has made
 """,
             target="Model.serve",
         ),

@@ -111,7 +111,6 @@ for n in range(1, 6):
     r = target(tf.ones([n]))
 """,
             line=6,
-            outcome=Outcome.RETRACES,
         ),
         Example(
             """\
@@ -125,7 +124,6 @@ for i in range(5):
     seen = tf.concat([seen, [1.0]], axis=0)
 """,
             line=7,
-            outcome=Outcome.RETRACES,
         ),
         Example(
             """\
@@ -139,7 +137,6 @@ for i in range(6):
     r = target(xs)
 """,
             line=8,
-            outcome=Outcome.RETRACES,
         ),
     ),
     good=(
