@@ -161,7 +161,7 @@ def _repaired(folder: Path, report: Report, *, unsafe: bool) -> Report:
 def _candidate(subject: str, function: FunctionReport) -> Candidate:
     facts, decision = function.facts, function.decision
     sources = {p.source for p in facts.parameters if p.tensor is Ternary.YES}
-    order = (Source.DATAFLOW, Source.TYPE_HINT, Source.SPECULATION)
+    order = (Source.DATAFLOW, Source.TYPE_HINT, Source.DOCSTRING, Source.SPECULATION)
     told = next((s.value for s in order if s in sources), "hybrid" if facts.mode is Mode.HYBRID else "speculation")
     kinds = sorted({t.kind for p in facts.parameters for t in p.tensor_types})
     return Candidate(
@@ -263,7 +263,7 @@ def _by_class(found: Sequence[Candidate], style: str) -> str:
 
 def _by_evidence(found: Sequence[Candidate], style: str) -> str:
     rows: list[list[object]] = []
-    for told in ("dataflow", "type_hint", "speculation", "hybrid"):
+    for told in ("dataflow", "type_hint", "docstring", "speculation", "hybrid"):
         mine = [c for c in found if c.evidence == told]
         arrays = sum(c.kinds == ["ndarray"] for c in mine)
         rows.append([told, len(mine), arrays, sum(c.reached for c in mine)])

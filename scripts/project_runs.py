@@ -20,6 +20,8 @@ from project_corpus import Home, Project, fresh_copy, test_files
 PLUGIN = Path(__file__).parent / "project_plugin"
 MODES: Mapping[str, Sequence[str]] = {
     "default": (),
+    "declared": ("--confidence=declared",),
+    "assumed": ("--confidence=assumed",),
     "all-safe": ("--all-safe",),
     "unsafe-fixes": ("--unsafe-fixes",),
 }

@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
     Heap,
     LibInst,
     Lit,
+    Mod,
     Obj,
     Stream,
     Tup,
@@ -223,6 +224,7 @@ class FakeFrame:
         self.step = self  # its own reader of cells
         self.volatile = False
         self.code = FakeCode()
+        self.module = Mod("m", "m.py", None)
         self.kinds: set[str] = set()
 
     def computes(self, position: int, name: str) -> None:

@@ -46,7 +46,7 @@ def test_keys_come_in_the_documented_order() -> None:
     data = json.loads(dumps(SAMPLE))
     assert list(data) == ["version", "project", "functions", "findings", "assumptions", "errors", "repairs"]
     assert list(data["functions"][0]) == (
-        "id path line end_line qualname kind mode decorator candidate reached "
+        "id path line end_line qualname kind mode decorator conditional candidate reached "
         "parameters facts decision statuses".split()
     )
     assert list(data["findings"][0]) == (

@@ -1,8 +1,11 @@
 """Names of modules, and which file an import means."""
 
+from pathlib import Path
+
 import pytest
 
 from hybridize.source import FileRef, ImportTable, module_name
+from hybridize.source.names import STDLIB_NAMES
 
 
 def table(
@@ -184,3 +187,42 @@ def test_submodules() -> None:
     assert modules.submodule("n", "q") == "n.q"
     assert modules.submodule("p", "x") is None
     assert modules.submodule("p.m", "m") is None
+
+
+class TestScriptFolders:
+    """Python searches the folder of a script first: there a file may shadow a library."""
+
+    def resolved(self, folder: Path, files: dict[str, str], importing: str, name: str = "keras") -> str | None:
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, "utf-8")
+        refs = [FileRef(str(folder / path), path) for path in files]
+        external = STDLIB_NAMES | {"tensorflow", "keras", "numpy"}
+        return ImportTable(refs, root_name="proj", external=external).resolve(importing, name)
+
+    def test_a_file_beside_a_script_shadows(self, tmp_path: Path) -> None:
+        files = {"app/main.py": "import keras\n", "app/keras.py": "def f(): ...\n"}
+        assert self.resolved(tmp_path, files, "app.main") == "app.keras"
+
+    def test_a_file_of_another_folder_does_not(self, tmp_path: Path) -> None:
+        files = {"app/main.py": "import keras\n", "lib/keras.py": "def f(): ...\n"}
+        assert self.resolved(tmp_path, files, "app.main") is None
+
+    def test_a_file_of_a_package_does_not(self, tmp_path: Path) -> None:
+        files = {"p/__init__.py": "", "p/main.py": "import keras\n", "p/keras.py": "def f(): ...\n"}
+        assert self.resolved(tmp_path, files, "p.main") is None
+        files = {"p/__init__.py": "", "p/q/main.py": "import keras\n", "p/q/keras.py": "def f(): ...\n"}
+        assert self.resolved(tmp_path, files, "p.q.main") is None
+
+    def test_one_that_imports_its_own_name_means_the_library(self, tmp_path: Path) -> None:
+        files = {"app/main.py": "import keras\n", "app/keras.py": "import keras\n"}
+        assert self.resolved(tmp_path, files, "app.main") is None
+
+    def test_a_folder_without_init_loses_against_an_installed_package(self, tmp_path: Path) -> None:
+        files = {"app/main.py": "import keras.ops\n", "app/keras/ops.py": "def f(): ...\n"}
+        assert self.resolved(tmp_path, files, "app.main", "keras.ops") is None
+
+    def test_nothing_takes_the_place_of_the_standard_library_or_tensorflow(self, tmp_path: Path) -> None:
+        files = {"app/main.py": "", "app/random.py": "x = 1\n", "app/tensorflow.py": "x = 1\n"}
+        assert self.resolved(tmp_path, files, "app.main", "random") is None
+        assert self.resolved(tmp_path, files, "app.main", "tensorflow") is None

@@ -100,6 +100,8 @@ KERAS_2_ONLY = {
     "the old name of a rate": "import tensorflow as tf\no = tf.keras.optimizers.SGD(momentum=0.9, lr=0.1)\n",
     "the learning phase": "from tensorflow.keras import backend as K\nx = K.learning_phase()\n",
     "training on generators": "import keras\nm = keras.Sequential()\nm.fit_generator(g)\n",
+    "a package that needs it": "import tensorflow as tf\nimport tensorflow_addons as tfa\n",
+    "a step on all devices": "import tensorflow as tf\nstrategy.experimental_run_v2(step)\n",
     "a cell's base class": "import tensorflow as tf\nclass C(tf.keras.layers.AbstractRNNCell):\n    pass\n",
 }
 
@@ -120,6 +122,7 @@ def test_sources_that_cannot_run_on_keras_3(case: str, tmp_path: Path) -> None:
         "import tensorflow as tf\n# o = tf.keras.optimizers.legacy.Adam()\n",
         "import tensorflow as tf\nw = layer.add_weight(shape=[2], name='w')\n",
         "import torch\no = torch.optim.SGD(parameters, lr=0.1)\n",
+        "import tensorflow as tf\ntry:\n    import tensorflow_addons as tfa\nexcept ImportError:\n    tfa = None\n",
         "import tensorflow as tf\no = tf.keras.optimizers.SGD(learning_rate=0.1)\nschedule(lr=0.1)\n",
     ],
 )
@@ -183,3 +186,131 @@ def test_a_text_for_people_binds_nobody(tmp_path: Path) -> None:
     found = project_versions(tmp_path, None)
     assert (found.keras, found.may_have_keras(3)) == (2, True)
     assert found.source == "README.md:1, which binds nobody"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "oldest", "newest"),
+    [
+        (
+            "setup.py",
+            "setup(description='For TensorFlow 2.0.', keywords=['tensorflow', 'TensorFlow 1.x'])",
+            OLDEST,
+            NEWEST,
+        ),
+        ("setup.py", "LEAST = '2.2'\nsetup(install_requires=[f'tensorflow>={LEAST}'])", (2, 2), NEWEST),
+        ("setup.py", "LEAST = '2.2'\nsetup(install_requires=['tensorflow>=' + LEAST])", (2, 2), NEWEST),
+        ("setup.py", "extras_require={'one': ['tensorflow>=1.15,<2'], 'two': ['tensorflow>=2.4']}", (1, 15), NEWEST),
+        ("pyproject.toml", '[project]\ndescription = "TensorFlow 2 layers"\n', OLDEST, NEWEST),
+        ("pyproject.toml", '[project]\ndependencies = ["tensorflow(>=2.14, !=2.16, <2.20)"]\n', (2, 14), (2, 19)),
+        (
+            "pyproject.toml",
+            '[tool.poetry.dependencies]\ntensorflow = { version = "~2.13", optional = true }\n',
+            (2, 13),
+            (2, 13),
+        ),
+        ("setup.cfg", "[options]\ninstall_requires =\n    tensorflow>=2.3,<2.12\n", (2, 3), (2, 11)),
+        ("Pipfile", '[packages]\ntensorflow = "==2.3.0"\n', (2, 3), (2, 3)),
+        ("requirements.txt", "tensorflow_gpu==2.2.0\n", (2, 2), (2, 2)),
+        ("requirements.txt", "tensorflow-macos==2.10.0\n", (2, 10), (2, 10)),
+        ("requirements.txt", "intel-tensorflow==2.4.0\n", (2, 4), (2, 4)),
+        ("requirements.txt", "tf-nightly==2.6.0.dev20210401\n", (2, 6), (2, 6)),
+        ("requirements.txt", "tensorflow==2.4.0rc1\n", (2, 4), (2, 4)),
+        ("environment.yml", "dependencies:\n  - tensorflow 2.4.*\n", (2, 4), (2, 4)),
+        ("poetry.lock", '[package.extras]\ntensorflow = ["tensorflow (>=1.0,<2)"]\n', OLDEST, NEWEST),
+        ("docs/requirements.txt", "tensorflow==2.3\n", (2, 3), NEWEST),
+    ],
+)
+def test_forms_of_requirements(
+    file: str, text: str, oldest: tuple[int, int], newest: tuple[int, int], tmp_path: Path
+) -> None:
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text(text)
+    found = project_versions(tmp_path, None)
+    assert (found.oldest, found.newest) == (oldest, newest)
+
+
+TRIED = {
+    "Dockerfile": "FROM tensorflow/tensorflow:2.3.0-gpu\nRUN pip install numpy\n",
+    "docker/Dockerfile": "FROM python\nRUN pip install tensorflow==2.3.1\n",
+    ".github/workflows/ci.yml": "run: pip install tensorflow==2.3\n",
+    ".github/workflows/tests.yml": 'tensorflow-version: ["~=2.2.0", "2.3"]\n',
+    ".travis.yml": "env:\n  - TF_VERSION=2.3.1\n",
+    "tox.ini": "deps =\n  tf22: tensorflow>=2.2.0,<2.3.0\n  tf23: tensorflow~=2.3.0\n",
+    "noxfile.py": "session.install('tensorflow==2.3.0')\n",
+    "tests/requirements.txt": "tensorflow==2.3.4\n",
+    "requirements-dev.txt": "tensorflow-text==2.3\n",
+    "README.md": "pip install tensorflow==2.3\n",
+    "demo.ipynb": '"!pip install -q tensorflow==2.3.0\\n",\n"printed tensorflow==2.9"\n',
+}
+
+
+@pytest.mark.parametrize("file", TRIED)
+def test_what_it_is_tried_on_is_in_force_where_requirements_have_no_end(file: str, tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("setup(install_requires=['tensorflow>=2.1'])\n")
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text(TRIED[file])
+    found = project_versions(tmp_path, None)
+    assert (found.tensorflow, found.keras, found.oldest, found.newest) == ((2, 3), 2, (2, 1), NEWEST)
+    assert (found.origin, found.majors) == (file, (2, 3))  # it may run on others: what is safe holds there, too
+    (tmp_path / "setup.py").write_text("setup(install_requires=['tensorflow>=2.1,<2.8'])\n")
+    assert project_versions(tmp_path, None).tensorflow == (2, 7)
+
+
+def test_what_it_is_tried_on_alone_binds_nobody(tmp_path: Path) -> None:
+    (tmp_path / "tox.ini").write_text(TRIED["tox.ini"])
+    found = project_versions(tmp_path, None)
+    assert (found.tensorflow, found.oldest, found.newest, found.told) == ((2, 3), (2, 2), NEWEST, True)
+    (tmp_path / "README.md").write_text("pip install tensorflow==2.4")
+    found = project_versions(tmp_path, None)
+    assert (found.tensorflow, found.oldest, found.newest) == ((2, 4), (2, 2), (2, 4))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tensorflow as tf\nclass L(tf.keras.layers.Layer):\n    def f(self, x):\n        self.add_metric(x)\n",
+        "from keras.layers.core import Dense\n",
+        "from keras.utils import np_utils\n",
+        "from tensorflow.keras.mixed_precision import experimental\n",
+        "import keras\nfrom keras.preprocessing.text import Tokenizer\n",
+        "import tensorflow as tf\nstrategy.experimental_run_v2(step)  # keras\n",
+        "import tensorflow_addons as tfa\nimport tensorflow as tf\nfrom tensorflow import keras\n",
+        "from keras.callbacks import ModelCheckpoint\nc = ModelCheckpoint('x', period=5)\n",
+    ],
+)
+def test_more_that_keras_3_does_not_have(text: str, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.4\n")
+    assert project_versions(tmp_path, None, [text]).majors == (2,)
+    asks = text + "import keras\nnew = keras.__version__ >= '3'\n"
+    assert project_versions(tmp_path, None, [asks]).majors == (2, 3)  # it has another way for the others
+
+
+def test_tensorflow_1_alone(tmp_path: Path) -> None:
+    old = "import tensorflow as tf\nx = tf.placeholder(tf.float32)\nwith tf.Session() as s:\n    s.run(x)\n"
+    found = project_versions(tmp_path, None, [old])
+    assert (found.oldest, found.newest, found.origin) == ((1, 0), (1, 15), "sources")
+    second = "import tensorflow as tf\n@tf.function\ndef f(x):\n    return x\n"
+    assert project_versions(tmp_path, None, [old, second]).origin == "newest"
+    compatible = "import tensorflow.compat.v1 as tf\nx = tf.placeholder(tf.float32)\n"
+    assert project_versions(tmp_path, None, [compatible]).origin == "newest"
+
+
+def test_a_release_that_has_what_sources_use_is_in_force(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("setup(install_requires=['tensorflow>=2.1'])\n")
+    (tmp_path / "tox.ini").write_text("deps = tensorflow==2.3\n")
+    text = "import tensorflow as tf\n@tf.function(reduce_retracing=True)\ndef f(x):\n    return x\n"
+    found = project_versions(tmp_path, None, [text])
+    assert (found.tensorflow, found.oldest, found.origin) == ((2, 9), (2, 1), "sources")
+
+
+def test_a_list_of_releases_in_a_text(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("Tested with TensorFlow 2.9, 2.10, 2.11 and 2.13 (Python 3.9).")
+    assert project_versions(tmp_path, None).tensorflow == (2, 13)
+
+
+def test_tf_keras_alone_is_keras_2(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("setup(install_requires=['tensorflow>=2.16,<2.19', 'tf-keras'])\n")
+    text = "import tensorflow as tf\nimport tf_keras\n"
+    found = project_versions(tmp_path, None, [text])
+    assert (found.tensorflow, found.keras, found.majors) == ((2, 18), 2, (2,))
+    assert project_versions(tmp_path, None, [text, "x = tf.keras.layers.Dense(2)\n"]).keras == 3

@@ -61,6 +61,8 @@ class Compilation:
         kept = facts.mode is Mode.HYBRID and decision.action is not Action.CONVERT_TO_EAGER
         if not converts and (not kept or made is None or not made.is_decorator):
             return report
+        if made is not None and any(map(made.says, _CONFIGURED)):
+            return report
         given = decision.arguments or (made.arguments if made is not None else ())
         if any(name in _CONFIGURED or "None" in value for name, value in given):
             return report

@@ -11,7 +11,7 @@ from typing import Final
 
 from hybridize.decide.model import Confidence
 from hybridize.domain.objects import Lib, Mod, Unknown, Value
-from hybridize.facts.model import Evidence, FunctionFacts, Source, Ternary
+from hybridize.facts.model import DECLARED, Evidence, FunctionFacts, Source, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
@@ -98,7 +98,7 @@ class Confidences:
     def _of_calls(self, code: Code, facts: FunctionFacts) -> Grounds:
         """What is known of the calls of a function."""
         calls = list(self._calls(code))
-        hinted = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source is Source.TYPE_HINT]
+        hinted = [p for p in facts.parameters if p.tensor is Ternary.YES and p.source in DECLARED]
         if not calls or not facts.reached:
             return self._uncalled(code, facts, tested=bool(calls))
         seen = [(caller, pos, args) for caller, pos, args in calls if not self.roles.is_test(caller.code.path)]
@@ -128,8 +128,10 @@ class Confidences:
     def _uncalled(self, code: Code, facts: FunctionFacts, *, tested: bool) -> Grounds:
         """Of a function that the program itself never comes to: what its hints say, or nothing."""
         here = (code.path, code.line)
-        if all(p.source is Source.TYPE_HINT for p in facts.parameters if p.tensor is Ternary.YES):
-            return Grounds(Confidence.DECLARED, (Evidence("type hints alone say what it receives", *here),))
+        if all(p.source in DECLARED for p in facts.parameters if p.tensor is Ternary.YES):
+            return Grounds(
+                Confidence.DECLARED, (Evidence("its type hints or docstring alone say what it receives", *here),)
+            )
         said = "only code that nothing calls itself is seen to call it" if tested else "nothing is seen to call it"
         return Grounds(Confidence.ASSUMED, (Evidence(said, *here),))
 

@@ -211,7 +211,7 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
     ),
     "HY017": Doc(
         "explicit-hybrid",
-        "Made hybrid by a call of `tf.function`, not by a decorator: shown, not rewritten.",
+        "Made hybrid by a call of `tf.function`, or only under a condition: shown, not rewritten.",
         Severity.INFO,
     ),
 }

@@ -14,6 +14,7 @@ from typing import Final
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.contracts import Contracts
 from hybridize.facts.frequency import BY_OTHERS, IN_GRAPHS, Call, Frequency
+from hybridize.facts.public import Public
 from hybridize.library.costs import BATCHES, ITERATIONS
 from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
@@ -24,12 +25,18 @@ MARGIN: Final = 1.5
 _SHARE: Final = 0.1
 #: A step that applies gradients is called so often at least.
 _STEPS: Final = 200.0
+#: So often, at least, others are taken to call what a library exports, where its authors' word is enough.
+_ELSEWHERE: Final = 10_000.0
 
 
 class Gains:
     """How often functions are seen to be called; `visit` is told of each after all of its callers."""
 
-    def __init__(self, frequency: Frequency, contracts: Contracts, benefits: Benefits, roles: Roles) -> None:
+    def __init__(
+        self, frequency: Frequency, contracts: Contracts, benefits: Benefits, roles: Roles, *, opened: bool = False
+    ) -> None:
+        """`opened`: what a library exports counts as called from elsewhere again and again, as its authors say."""
+        self.opened = Public(roles) if opened else None
         self.frequency = frequency
         self.contracts = contracts
         self.benefits = benefits
@@ -64,8 +71,14 @@ class Gains:
         if not called and not self.roles.is_test(code.path):
             # Somebody elsewhere calls it: once, for more would be a guess; a library that calls it back runs graphs.
             count = 0.0 if self.contracts.override(code) is not None else 1.0
+        if self._is_open(code):
+            count = max(count, _ELSEWHERE)
         self._often[code] = count
         self._called[code] = called
+
+    def _is_open(self, code: Code) -> bool:
+        """Whether callers elsewhere count that nobody sees; a library that calls it back runs graphs."""
+        return self.opened is not None and self.opened.has(code) and self.contracts.override(code) is None
 
     def _times(self, call: Call) -> float:
         """How often a function is called in one call of its caller, at least.
@@ -123,7 +136,7 @@ class Gains:
         if work.cautious < MARGIN and not work.trains:
             return f"perhaps {work.cautious:.1f} times faster as a graph: no more than the estimate may be wrong by"
         if self.pays(code, work) or (shown and often > 1):
-            return None if work.trains or shown else self._small(code)
+            return None if work.trains or shown or self._is_open(code) else self._small(code)
         if not self._called.get(code, False):
             return "nothing but tests calls it here: nobody is seen to call it eagerly again and again"
         if not often:

@@ -26,7 +26,6 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
 from hybridize.library import costs
-from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.lifetimes import calls_for_each
@@ -129,7 +128,8 @@ class _Chooser:
         self.basis = basis
         self.wanted = wanted
         self.all_safe = wanted.all_safe
-        self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.benefits, basis.roles)
+        opened = wanted.confidence is not Confidence.SEEN  # what authors declare is for others to call
+        self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.benefits, basis.roles, opened=opened)
         self.confidences = basis.confidences
         self.graphs: dict[Code, float] = {}
         self.given: set[Code] = set()  # the functions that get variables as arguments
@@ -197,13 +197,12 @@ class _Chooser:
         self, code: Code, facts: FunctionFacts, share: float, work: Work | None, decision: Decision
     ) -> Status | None:
         """Why a conversion that is safe is not made; None where it is. `--all-safe` makes all that the default does."""
-        even_so = None
-        if self.all_safe and decision.precondition != "P7":  # what makes up for the missing tensors is the gain alone
-            even_so = self._open_even_so(code, facts, share)
-            if even_so is None:
-                return None
+        even_so = self._open_even_so(code, facts, share) if self.all_safe else None
+        vouched = self.all_safe and even_so is None
+        if vouched and decision.precondition != "P7":  # what makes up for the missing tensors is the gain alone
+            return None
         reason = self._against(code, facts, share, work) or self._no_gain(code, facts, work)
-        if reason is None:
+        if reason is None and not vouched:
             reason = self._too_unsure(code, facts, decision)
             if reason is not None and not self.all_safe:
                 self.gains.withheld.add(code)
@@ -249,6 +248,9 @@ class _Chooser:
         session = self._session(code, facts)
         if session is not None:
             return session
+        relays = self._relays(code, facts)
+        if relays is not None:
+            return relays
         covered = facts.covered_by_hybrid_callers
         if covered.value is Ternary.YES and share >= _MOSTLY:
             return status_of(facts, "covered", "every caller is a graph already", covered.evidence)
@@ -256,10 +258,6 @@ class _Chooser:
             return self._covered(code, facts, share)
         if work is None:
             return None
-        inner = self._graph_within(code) if not work.unknown else None
-        if inner is not None:
-            message = f"all that it computes is in the graph of `{inner.name}`, which it calls once"
-            return status_of(facts, "not-worth-it", message)
         if work.nodes > costs.LARGEST_GRAPH:
             message = f"tracing unrolls its Python loops: about {work.nodes:,.0f} operations"
             return status_of(facts, "not-worth-it", message)
@@ -280,26 +278,6 @@ class _Chooser:
             message = f"called {often}: tracing it takes longer than that saves"
             return status_of(facts, "not-worth-it", message)
         return None
-
-    def _graph_within(self, code: Code) -> Code | None:
-        """The hybrid function that all the work of another is in, called once: nothing is left to gain around it."""
-        found: dict[tuple[Code, int], Code] = {}
-        hybrids = self.confidences.scanner.solution.world.hybrids
-        todo = list(self.basis.frames.get(code, ()))
-        seen = set(todo)
-        while todo:
-            frame = todo.pop()
-            if frame.ops:
-                return None
-            for (pos, callee), how in frame.calls.items():
-                if callee.code not in hybrids:
-                    todo += [callee] if callee not in seen and how not in _OUTSIDE else []
-                    seen.add(callee)
-                elif pos in index_of(frame.code).looped:
-                    return None
-                else:
-                    found[frame.code, pos] = callee.code
-        return next(iter(found.values())) if len(found) == 1 else None
 
     def _session(self, code: Code, facts: FunctionFacts) -> Status | None:
         """Why a function builds graphs of sessions, which a decorator changes for the worse."""
@@ -332,7 +310,19 @@ class _Chooser:
         unknown = next((obj for obj in results if isinstance(obj, Unknown)), None)
         if unknown is not None and not any(isinstance(obj, (Tensor, Tup, Container)) for obj in results):
             return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
-        return self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
+        callers = {call.caller for call in self.basis.frequency.calls.get(code, {}).values()}
+        if code.decorators and callers and callers <= self.basis.benefits.hybrid:
+            return self._covered(code, facts, share)  # what decorates it makes a graph already
+        relays = self._relays(code, facts)
+        return relays or self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
+
+    def _relays(self, code: Code, facts: FunctionFacts) -> Status | None:
+        """Why a function that only calls what is hybrid already, once each, needs no graph around: a wrapper's code."""
+        calls = self.basis.benefits.relayed(self.basis.frames.get(code, []))
+        if not calls:
+            return None
+        names = ", ".join(f"`{name}`" for name in sorted({callee.name for callee in calls}))
+        return status_of(facts, "not-worth-it", f"all that it computes is in graphs already: it calls {names}")
 
     def _made_within(self, code: Code, facts: FunctionFacts, share: float) -> Status | None:
         """Why a graph of a nested function would be traced again for nothing."""

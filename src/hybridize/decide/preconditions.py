@@ -152,7 +152,7 @@ def finding(hit: RuleHit, function: str | None) -> Finding:
         code=hit.rule.code,
         name=hit.rule.name,
         severity=Severity(hit.level.value),
-        message=hit.message,
+        message=f"{hit.message}: {hit.rule.act}" if hit.rule.act else hit.message,
         path=hit.path,
         line=hit.line,
         column=hit.column,
@@ -203,9 +203,12 @@ def _blocked(facts: FunctionFacts, row: Precondition, hits: Sequence[RuleHit]) -
     made = facts.hybridization
     if made is None:
         return []
-    arguments = (*made.arguments, *made.held)
-    needs_graph = [(n, v) for n, v in arguments if n in _GRAPH_ARGUMENTS and v not in ("None", "False")]
-    needs_graph += [(n, v) for n, v in arguments if n == "autograph" and v == "False"]
+    needs_graph = [(n, v) for n, v in made.arguments if n in _GRAPH_ARGUMENTS and v not in ("None", "False")]
+    needs_graph += [(n, v) for n, v in made.arguments if n == "autograph" and v == "False"]
+    wrapped = next((name for name in made.given if name in _GRAPH_ARGUMENTS or name == "autograph"), None)
+    if wrapped is not None and made.is_decorator and not needs_graph:
+        here = Evidence(f"its decorator gives `{wrapped}` to `tf.function`", facts.path, made.line)
+        return [status_of(facts, "graph-dependants", here.message, (here,))]
     if needs_graph:
         name, value = needs_graph[0]
         here = Evidence(f"`{name}={value}`", facts.path, made.line)
@@ -213,6 +216,9 @@ def _blocked(facts: FunctionFacts, row: Precondition, hits: Sequence[RuleHit]) -
     dependants = [h for h in facts.hazards if h.name == "graph-dependants"]
     if dependants:
         return [status_of(facts, "graph-dependants", dependants[0].message, dependants[0].evidence)]
+    if made.conditional:
+        here = Evidence("hybrid only under a condition: its decorator may also leave it eager", facts.path, made.line)
+        return [status_of(facts, "explicit-hybrid", here.message, (here,))]
     if not made.is_decorator:
         here = Evidence("made hybrid by a call of `tf.function`", facts.path, made.line)
         return [status_of(facts, "explicit-hybrid", here.message, (here,))]

@@ -301,11 +301,12 @@ def _may_get_signature(report: FunctionReport) -> bool:
         and report.decision.action is Action.KEEP
         and made is not None
         and made.is_decorator
+        and not made.conditional
         and facts.tensor_parameter.value is Ternary.YES
         and facts.python_side_effects.value is not Ternary.YES
         and not any(hazard.name == "graph-dependants" for hazard in facts.hazards)
-        and not any(name in _CONFIGURED for name, _ in made.arguments)
-        and not made.held  # another name for a configured `tf.function` takes no arguments
+        and not any(map(made.says, _CONFIGURED))
+        and not made.given  # another name for a configured `tf.function` takes no arguments
     )
 
 

@@ -15,6 +15,7 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.library.keras import sizes
+from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Loop, Op
 from hybridize.records import dataclass, replace
 
@@ -146,6 +147,27 @@ class Benefits:
         """The work of a function: that of the context that does most; None where it was never run."""
         found = [self._of(frame) for frame in frames]
         return max(found, key=lambda w: (w.benefit, w.operations), default=None)
+
+    def relayed(self, frames: list[Frame]) -> list[Code]:
+        """The hybrid functions that frames call, where these compute nothing else and call each once; else nothing."""
+        found: dict[Code, None] = {}
+        seen = set(frames)
+        todo = list(frames)
+        while todo:
+            frame = todo.pop()
+            if frame.ops:
+                return []
+            looped = index_of(frame.code).looped
+            for (pos, callee), how in frame.calls.items():
+                if callee.code not in self.hybrid:
+                    if how not in SKIPPED and callee not in seen:
+                        seen.add(callee)
+                        todo.append(callee)
+                elif pos in looped:
+                    return []
+                else:
+                    found[callee.code] = None
+        return list(found)
 
     def saved(self, caller: Code, code: Code) -> float | None:
         """Which share of what stands beside a call a graph of `code` saves: of the loop around it, else of `caller`.

@@ -65,8 +65,8 @@ class Override:
 class Contracts:
     """The contracts that the functions of a solved program are under."""
 
-    def __init__(self, solution: Solution, keras: int) -> None:
-        """`keras` is the major version in force."""
+    def __init__(self, solution: Solution, *keras: int) -> None:
+        """`keras` are the major versions that the project may run on."""
         self.solution = solution
         self.keras = keras
         self._overrides: dict[Code, Override | None] = {}
@@ -119,7 +119,8 @@ class Contracts:
                     if foreign and not (name.startswith("__") and (found is not None or not name.endswith("__"))):
                         found = found or Found("", UNKNOWN)
                     if found is not None:
-                        yield Override(each, name, found, found.contract.under(self.keras))
+                        answers = map(found.contract.under, self.keras)
+                        yield Override(each, name, found, min(answers, key=_GRAVITY.index))
 
     @cached_property
     def _saved(self) -> dict[Code, Evidence]:

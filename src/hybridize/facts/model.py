@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from hybridize.records import dataclass
 
@@ -27,7 +28,12 @@ class Source(StrEnum):
 
     DATAFLOW = "dataflow"
     TYPE_HINT = "type_hint"
+    DOCSTRING = "docstring"
     SPECULATION = "speculation"
+
+
+#: Where the authors of a function say what it takes.
+DECLARED: Final = frozenset({Source.TYPE_HINT, Source.DOCSTRING})
 
 
 class FunctionKind(StrEnum):
@@ -83,13 +89,20 @@ class ParameterFacts:
 class Hybridization:
     """How a function was made hybrid: by a decorator, or by an explicit call where `is_decorator` is false.
 
-    `held` are the arguments that another name for a configured `tf.function` brings with it, as far as they are known.
+    `arguments` stand at that place; `given` are the names of those that a wrapper of `tf.function` adds (a
+    `functools.partial`, a decorator of the project). `conditional`: the place may also leave the function eager (a
+    flag, a stand-in where TensorFlow is missing).
     """
 
     line: int
     arguments: tuple[tuple[str, str], ...]
     is_decorator: bool = True
-    held: tuple[tuple[str, str], ...] = ()
+    given: tuple[str, ...] = ()
+    conditional: bool = False
+
+    def says(self, name: str) -> bool:
+        """Whether an argument is given, here or by a wrapper."""
+        return name in self.given or any(name == each for each, _ in self.arguments)
 
 
 @dataclass(frozen=True, slots=True)

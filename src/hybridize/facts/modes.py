@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from hybridize.domain.objects import NONE_V, Lit, Value
+from hybridize.domain.objects import BOTTOM, Func, Lit, Obj, Value, Wrapper
 from hybridize.facts.model import Hybridization
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
-from hybridize.program.ir import Code
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
 
 
 def hybridization(solution: Solution, code: Code) -> Hybridization | None:
@@ -17,15 +18,53 @@ def hybridization(solution: Solution, code: Code) -> Hybridization | None:
     places = solution.world.hybrids.get(code)
     if not places:
         return None
+    conditional = _may_stay_eager(solution, code)
     for node in code.decorators:
-        position = node.lineno << 16 | min(node.col_offset, 0xFFFF)
-        options = next((o for (where, pos), o in places.items() if where is code.parent and pos == position), None)
-        if options is not None:
-            given = _arguments(solution, code, node)
-            return Hybridization(node.lineno, given, True, _held(options, {name for name, _ in given}))
-    (where, pos) = min(places, key=lambda p: (p[0].path, p[1]))
-    del where
-    return Hybridization(pos >> 16, (), False)
+        position = _position(node)
+        if code.parent is not None and (code.parent, position) in places:
+            arguments = _arguments(node)
+            given = _given(places[code.parent, position], arguments)
+            return Hybridization(node.lineno, arguments, True, given, conditional)
+    place = min(places, key=lambda p: (p[0].path, p[1]))
+    return Hybridization(place[1] >> 16, (), False, _given(places[place], ()), conditional)
+
+
+def _position(node: ast.expr) -> int:
+    return node.lineno << 16 | min(node.col_offset, 0xFFFF)
+
+
+def _given(options: Mapping[str, Value], arguments: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """The arguments that say something and do not stand at the place itself."""
+    here = {name for name, _ in arguments}
+    others = ((name, value) for name, value in sorted(options.items()) if name not in here)
+    return tuple(name for name, value in others if value and not (all(map(_is_off, value)) and name != "autograph"))
+
+
+def _may_stay_eager(solution: Solution, code: Code) -> bool:
+    """Whether a decorator of a function may give the function itself: a flag decides, or a stand-in."""
+    if code.parent is None:
+        return False
+    switched = solution.world.switched
+    made = index_of(code.parent)
+    for position in map(_position, code.decorators):
+        if (code.parent, position) in switched:
+            return True
+        slots = [i[1] for i in made.of(Op.CALL) if i[-1] == position and len(i[3]) == 1]
+        for frame in solution.frames.get(code.parent, ()):
+            if any(_is_either(frame.vals[slot] or BOTTOM, code) for slot in slots):
+                return True
+    return False
+
+
+def _is_either(value: Value, code: Code) -> bool:
+    """Whether a value is a function as it was defined, or what `tf.function` makes of it."""
+    plain = any(isinstance(obj, Func) and obj.code is code for obj in value)
+    return plain and any(isinstance(obj, Wrapper) and obj.kind == "hybrid" for obj in value)
+
+
+def _is_off(obj: Obj) -> bool:
+    """Whether an option is left as it is: None, or False."""
+    return isinstance(obj, Lit) and (obj.const is None or obj.const is False)
 
 
 def is_traced_call(caller: Frame, position: int, callee: Frame) -> bool:
@@ -46,23 +85,13 @@ def traced_frames(frames: list[Frame], made: Hybridization | None) -> list[Frame
     return found or frames
 
 
-def _arguments(solution: Solution, code: Code, node: ast.expr) -> tuple[tuple[str, str], ...]:
+def _arguments(node: ast.expr) -> tuple[tuple[str, str], ...]:
     """The arguments of a decorator by parameter name, as they stand in the source."""
     if not isinstance(node, ast.Call):
         return ()
     out = [(_NAMES[i + 1] if i + 1 < len(_NAMES) else str(i), ast.unparse(arg)) for i, arg in enumerate(node.args)]
     out += [(kw.arg or "**", ast.unparse(kw.value)) for kw in node.keywords]
     return tuple(out)
-
-
-def _held(options: Mapping[str, Value], given: set[str]) -> tuple[tuple[str, str], ...]:
-    """The options that do not stand in the source of the decorator, by name: constants as text, others as `...`."""
-    found: list[tuple[str, str]] = []
-    for name, value in sorted(options.items()):
-        if name not in given and name != "func" and value and value != NONE_V:
-            only = next(iter(value)) if len(value) == 1 else None
-            found.append((name, repr(only.const) if isinstance(only, Lit) else "..."))
-    return tuple(found)
 
 
 _NAMES = (

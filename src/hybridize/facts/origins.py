@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Heap, Lib, Mod, Obj, Tensor, Tup, Value
+from hybridize.domain.objects import (
+    Bound,
+    Cell,
+    Class,
+    Container,
+    Func,
+    Heap,
+    Inst,
+    Lib,
+    Lit,
+    Mod,
+    Obj,
+    Prim,
+    Tensor,
+    Tup,
+    Value,
+)
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -239,7 +255,17 @@ def _trace_result(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found:
         _trace(frame, func[2], seen, found)
     else:
         for slot, _ in instr[3][:1]:
-            _trace(frame, slot, seen, found)
+            if name == "iter" or not _is_copied(frame, slot):
+                _trace(frame, slot, seen, found)
+
+
+def _is_copied(frame: Frame, slot: int) -> bool:
+    """Whether NumPy makes a new array of what a slot holds: of lists, tuples and numbers."""
+    value = frame.vals[slot]
+    lists = ("list", "tuple", "dict", "set")
+    return bool(value) and all(
+        isinstance(o, (Lit, Prim, Tup)) or (isinstance(o, Container) and o.kind in lists) for o in value
+    )
 
 
 def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
@@ -264,7 +290,9 @@ def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int]
             made = definitions(frame.code).get(instr[2])
             return [made[2]] if made is not None and made[0] == Op.ATTR else None
     elif not any(isinstance(o, Func) and o.code is callee.code for o in func):
-        return None
+        # An object that is called is the receiver itself; what a layer is given may be made a tensor on the way.
+        called = index == 0 and bool(callee.args) and all(isinstance(o, Inst) and o in callee.args[0] for o in func)
+        return [instr[2]] if called and func else None
     if index < offset:
         return []
     if param.kind in ("varargs", "kwargs"):

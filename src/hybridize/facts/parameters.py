@@ -38,6 +38,11 @@ _MOST: Final = 8
 _FEW: Final = 4
 #: So many combinations of flags are modes of use.
 _MODES: Final = 2
+_ITERATOR: Final = "tf.data.Iterator"
+_DECLARED: Final = {
+    Source.TYPE_HINT: "type hint of `{}` names a tensor type",
+    Source.DOCSTRING: "the docstring says that `{}` is a tensor",
+}
 
 
 @dataclass(slots=True)
@@ -164,10 +169,11 @@ class Parameters:
         called = self._calls_with_tensor(index)
         literals = tuple(sorted({repr(lit.const) for lit in seen.literals if self._counts(lit)}))[:_MOST]
         known = self.reached and seen.unknown is None and not seen.tensors
-        if self.follow_hints and not known and self._hinted(param):
+        declared = self._declared(param) if self.follow_hints and not known else None
+        if declared is not None:
             types = _types(seen) if called else ()
-            evidence = (Evidence(f"type hint of `{param.name}` names a tensor type", self.code.path, self.code.line),)
-            return ParameterFacts(param.name, index, Ternary.YES, types, literals, Source.TYPE_HINT, evidence)
+            evidence = (Evidence(_DECLARED[declared].format(param.name), self.code.path, self.code.line),)
+            return ParameterFacts(param.name, index, Ternary.YES, types, literals, declared, evidence)
         if called:
             return ParameterFacts(param.name, index, Ternary.YES, _types(seen), literals, Source.DATAFLOW, called)
         reason = self._speculated(index, seen)
@@ -219,12 +225,13 @@ class Parameters:
             return ()
         return (made,)
 
-    def _hinted(self, param: Param) -> bool:
-        return (
-            param.annotation is not None
-            and self.func is not None
-            and self.hints.is_tensor_hint(param.annotation, self.func)
-        )
+    def _declared(self, param: Param) -> Source | None:
+        """Where the authors say that a parameter is a tensor, if they do."""
+        if self.func is None:
+            return None
+        if param.annotation is None:
+            return Source.DOCSTRING if self.hints.docs.value(self.code, param.name) else None
+        return Source.TYPE_HINT if self.hints.is_tensor_hint(param.annotation, self.func) else None
 
     def _speculated(self, index: int, seen: Seen) -> str | None:
         """Why a parameter that no known value reaches counts as a tensor: Keras gives one, or its use asks for one."""
@@ -233,9 +240,12 @@ class Parameters:
         determinate = seen.unknown is None and not seen.tensors and self.reached
         if index == 1 and not determinate and is_keras_call(self.func, self.hints.engine):
             return f"Keras passes tensors to `{self.code.qualname}`"
-        if self.reached or not seen.tensors or not self._is_started_with_tensor(index):
-            return None
         use = self.hints.uses.of(self.func, index)
+        if self.reached and (use is None or seen.unknown is None or seen.tensors or seen.literals):
+            return None
+        if not self.reached and (not seen.tensors or not self._is_started_with_tensor(index)):
+            return None
+        use = use or self.hints.uses.operand(self.func, index)
         named = self.code.params[index].name
         return f"`{named}` is given to {use}" if use else f"`{named}` is used as a tensor"
 
@@ -254,6 +264,10 @@ class Parameters:
         hits = [p for p in self.facts if p.tensor is Ternary.YES]
         if hits:
             return Fact(Ternary.YES, tuple(e for p in hits for e in p.evidence[:3]))
+        iterated = next((p.name for p in self.facts if self._is_iterator(p.index)), None)
+        if iterated is not None:
+            said = f"`{iterated}` receives an iterator of a dataset, which a graph takes as it takes tensors"
+            return Fact(Ternary.YES, (Evidence(said, self.code.path, self.code.line),))
         doubtful = [p for p in self.facts if p.tensor is Ternary.UNKNOWN]
         names = [p.name for i, p in enumerate(self.facts) if not (i == 0 and self.skip_first)]
         step = training_step(self.frames) if doubtful and self.speculate else None
@@ -267,6 +281,11 @@ class Parameters:
         if not names:
             return Fact(Ternary.NO, (Evidence("has no parameter", self.code.path, self.code.line),))
         return Fact(Ternary.NO, (Evidence("no call passes a tensor", self.code.path, self.code.line),))
+
+    def _is_iterator(self, index: int) -> bool:
+        """Whether all that a parameter receives are iterators of datasets."""
+        given = [obj for frame in self.frames for obj in frame.args[index]]
+        return bool(given) and all(isinstance(obj, Stream) and obj.kind == _ITERATOR for obj in given)
 
     # Literals ---------------------------------------------------------------------------------------------------------
 

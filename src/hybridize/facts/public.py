@@ -10,7 +10,7 @@ from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
 
 #: What runs when an object is made, and when Keras first calls a layer: it is still being set up.
-_SETTING_UP: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__", "build"})
+SETTING_UP: Final = frozenset({"__init__", "__post_init__", "__new__", "__setstate__", "__init_subclass__", "build"})
 
 
 class Public:
@@ -42,6 +42,16 @@ class Strangers:
         handed = (o.func if isinstance(o, Bound) else o for o in solution.world.escaped)
         self._handed = {func.code for func in handed if isinstance(func, Func)}
 
+    def handed(self, code: Code, within: frozenset[Code] = frozenset()) -> bool:
+        """Whether unknown code got hold of a function, or of what calls it: a route, a callback, which runs again."""
+        if code in self._handed and not self._roles.is_test(code.path):
+            return True
+        inside = within | {code}
+        callers = {
+            caller.code for frame in self._frames.get(code, ()) for caller, _ in frame.incoming if caller is not None
+        }
+        return any(self.handed(each, inside) for each in callers - inside)
+
     def may_call(self, code: Code, *, shared: bool, within: frozenset[Code] = frozenset()) -> bool:
         """Whether such a caller may run a function, directly or by what calls it.
 
@@ -50,7 +60,7 @@ class Strangers:
         """
         if code.kind in ("module", "class") or self._roles.is_test(code.path):
             return False
-        if within and code.name in _SETTING_UP:
+        if within and code.name in SETTING_UP:
             return shared
         callers = {
             caller.code

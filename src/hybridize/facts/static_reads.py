@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor
-from hybridize.domain.tensors import UNRESOLVED, Dim
+from hybridize.domain.tensors import Dim, is_dynamic
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
@@ -91,23 +91,26 @@ class StaticReads:
         `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis. With `last_known`
         the signature gives every last axis: what layers need of a tensor of which the analysis knows less is there.
         With `relaxed` only sizes become unknown that differ between calls: not those that the weights of layers have.
-        With `sure` a size that the analysis does not know counts only of a parameter, not of what is computed.
+        With `sure` only those count that lead to the signature: what the function reads of its own parameters; and
+        sizes that are None, or as large as one of an argument, elsewhere; nothing that layers need.
         """
         known: dict[tuple[Code, int, Dim], Dim] = {}
+        own = frozenset(frames)
+        sizes = _sizes(frames) if sure else frozenset()
         for frame in extent(frames, NOT_TRACED):
             for instr in self._reads(frame.code):
                 for said, slot, axes in _read(frame, instr):
                     if not self.symbolic.symbolic(frame, slot):
                         continue  # of a variable or constant
                     here = Evidence(said, frame.code.path, instr[-1] >> 16)
-                    if any_rank:
+                    computed = sure and not (frame in own and self._is_given(frame.code, slot))
+                    if any_rank and not (computed or (sure and _has_shape(frame, slot))):
                         yield here, instr[-1]
                         continue
-                    if (last_known and axes in (_LAST, _OF_LAYER)) or (relaxed and axes == _OF_LAYER):
+                    if (last_known and axes in (_LAST, _OF_LAYER)) or ((relaxed or sure) and axes == _OF_LAYER):
                         continue
-                    computed = sure and not self._is_given(frame.code, slot)
                     for axis, dim in _dims(frame, slot, axes):
-                        if computed and dim == UNRESOLVED:
+                        if computed and not (is_dynamic(dim) or dim in sizes):
                             continue
                         if (
                             (any_batch and axis == 0)
@@ -129,6 +132,17 @@ class StaticReads:
             found = [i for i in flat if i[0] in (Op.CALL, Op.UNPACK) or (i[0] == Op.ATTR and i[3] in ("shape", "ndim"))]
             self._places[code] = found
         return found
+
+
+def _sizes(frames: Sequence[Frame]) -> frozenset[Dim]:
+    """The sizes of the tensors that calls pass."""
+    given = (o for frame in frames for value in frame.args for o in value if isinstance(o, Tensor))
+    return frozenset(dim for tensor in given for dim in tensor.shape or () if dim > 1)
+
+
+def _has_shape(frame: Frame, slot: int) -> bool:
+    """Whether the analysis knows the rank of a tensor: the signature's is not the one of unknown rank."""
+    return any(isinstance(o, Tensor) and o.shape is not None for o in frame.vals[slot] or ())
 
 
 def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:

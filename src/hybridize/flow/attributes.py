@@ -406,6 +406,8 @@ class Attributes(Cells):
             return literal(obj.code.name).value
         if name == "__doc__" or name == "__module__":
             return STR_V
+        if name == "__get__":
+            return wrapper("binder", obj.value).value
         cell = obj.fields.get(name)
         if cell is not None:
             return self.read(frame, cell)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from hybridize.domain.lattice import join
+from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
     NONE,
@@ -43,7 +43,7 @@ from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import default_call, is_wrapped, unknown_method
 from hybridize.library.protocols import answer, ask
 from hybridize.library.spec import Call
-from hybridize.library.tensorflow.specs import converted, signature_items
+from hybridize.library.tensorflow.specs import converted, makes_graphs, signature_items
 
 #: The field of a function that holds what is registered for other types (`functools.singledispatch`).
 DISPATCHED: Final = "<dispatched>"
@@ -84,10 +84,21 @@ class Calls(FunctionCalls):
             (only,) = func
             return self.call_obj(frame, pos, only, args, kwargs, how, rest)
         result = BOTTOM
-        for obj in func:
+        for obj in self._without_stand_ins(frame, pos, func):
             if obj is not NONE:
                 result = join(result, self.call_obj(frame, pos, obj, args, kwargs, how, rest))
         return result
+
+    def _without_stand_ins(self, frame: Frame, pos: int, func: Value) -> Iterable[Obj]:
+        """What a call goes to: where one of several is what makes graphs, the others only take its place at times.
+
+        They give what behaves like the function that they are given; what they do beside is no part of it.
+        """
+        made = [obj for obj in func if makes_graphs(obj)]
+        if not made or len(made) == len(func):
+            return func
+        self.world.switched.add((frame.code, pos))
+        return made
 
     def call_obj(
         self,
@@ -379,6 +390,10 @@ class Calls(FunctionCalls):
                 return self._dispatch(frame, pos, obj, args, kwargs, how, rest)
             case "custom_gradient":
                 return self._with_gradient(self.call_value(frame, pos, obj.inner, args, kwargs, how, rest), frame, pos)
+            case "binder":  # `function.__get__(receiver)`
+                return join_all(
+                    [self.bind_all(frame, obj.inner, o, pos) for o in args[0] if o is not NONE] if args else []
+                )
             case "construct":
                 made = [self._construct(frame, pos, c, args, kwargs, rest) for c in obj.inner if isinstance(c, Class)]
                 return self._join_column(made)

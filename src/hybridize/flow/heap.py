@@ -37,6 +37,7 @@ from hybridize.flow.attributes import Attributes
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.members import is_enumeration, item_of, members_of, named
 from hybridize.library import registry
+from hybridize.library.annotations import made_alias
 from hybridize.library.defaults import library_attribute, operator_item
 from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.protocols import ask, look_up
@@ -128,6 +129,11 @@ class HeapAccess(Attributes):
                     frame.effect("item", obj, obj.kind, pos)
                     self.write(frame, self.world.key_cell(obj), index, pos)
                 return self._container_item(frame, obj, index, pos)
+            case Stream(kind="tuple") if all(isinstance(key, Wrapper) and key.kind == "slice" for key in index):
+                copied = self.container(frame, pos, "list", "slice")
+                self.lose_exactness(copied)
+                self.write(frame, copied.rest_cell(), obj.element, pos)
+                return copied.value
             case Stream():
                 return (
                     obj.element
@@ -159,7 +165,7 @@ class HeapAccess(Attributes):
             case Lib() if obj.name.startswith("np."):
                 return operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))
             case Lib() | Class():
-                return obj.value  # a generic alias: `list[int]`
+                return made_alias(obj, index, frame.module)  # `list[int]`
             case Lit() if obj is NONE:
                 return BOTTOM
         return operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))
@@ -271,6 +277,8 @@ class HeapAccess(Attributes):
                     self.call_value(frame, pos, bound("__setitem__", obj).value, [index, value], {}, "operator")
             case Tensor():
                 frame.effect("item", obj, obj.kind, pos)
+            case Stream(kind="tuple"):  # a list that a hint or docstring speaks of
+                frame.effect("item", obj, "list", pos)
             case Lib():
                 frame.effect("io" if obj.name == "os.environ" else "state", None, obj.name, pos)
             case Wrapper(kind="namespace"):

@@ -3,53 +3,42 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
     FALSE,
+    NONE,
     NONE_V,
     TRUE,
     Class,
     Func,
-    Inst,
     Lib,
     LibInst,
+    Lit,
     Mod,
+    Obj,
     Tensor,
     Value,
+    Wrapper,
     prim,
     stream,
     tensor,
     tup,
 )
-from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE
+from hybridize.domain.tensors import DENSE
+from hybridize.flow.docstrings import Docstrings
 from hybridize.flow.frames import SHARED
 from hybridize.flow.heap import HeapAccess
 from hybridize.flow.speculation import Uses, parts_of
 from hybridize.library import registry
+from hybridize.library.annotations import ALIAS, TENSOR_TYPES, alias_of, alias_parts
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import library_attribute
-from hybridize.program.ir import Param
+from hybridize.program.index import index_of
+from hybridize.program.ir import Op, Param
 
-_TENSOR_TYPES: Final = {
-    "tf.Tensor": DENSE,
-    "tf.EagerTensor": DENSE,
-    "tf.types.experimental.TensorLike": DENSE,
-    "tf.types.experimental.Tensor": DENSE,
-    "tf.experimental.numpy.ndarray": DENSE,
-    "tf.Variable": VARIABLE,
-    "tf.RaggedTensor": RAGGED,
-    "tf.sparse.SparseTensor": SPARSE,
-    "tf.IndexedSlices": SPARSE,
-    "np.ndarray": NDARRAY,
-    "np.typing.NDArray": NDARRAY,
-    "np.typing.ArrayLike": NDARRAY,
-    "numpy.typing.NDArray": NDARRAY,
-    "keras.KerasTensor": DENSE,
-    "check_shapes.experimental.TensorType": DENSE,
-}
 _PRIMITIVES: Final = {
     "builtins.int": "int",
     "builtins.float": "float",
@@ -60,7 +49,21 @@ _PRIMITIVES: Final = {
 _OBJECTS: Final = frozenset({"tf.TensorArray"})
 _SEQUENCES: Final = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set"})
 
+#: Generics whose first argument is the type, and the rest remarks.
+_WITH_NOTES: Final = frozenset({"Annotated"})
+#: Packages whose generics take an array type and its shape.
+_SHAPED: Final = ("jaxtyping.", "tensor_annotations.")
+#: Generics whose arguments say nothing of what the value itself is.
+_OF_NO_VALUES: Final = frozenset({"Callable", "Type", "type", "Literal"})
+_DEPTH: Final = 8
+
 _KERAS_CALLS: Final = frozenset({"call", "__call__"})
+
+
+#: What annotations are read in: names are those of a function, or of the module in which an alias is made.
+Scope: TypeAlias = "Func | Mod"
+#: A part of an annotation: its source, or the value that an alias holds.
+Part: TypeAlias = "ast.expr | Value"
 
 
 class HintReader:
@@ -69,6 +72,7 @@ class HintReader:
     def __init__(self, engine: HeapAccess) -> None:
         self.engine = engine
         self.uses = Uses(engine)
+        self.docs = Docstrings()
 
     def value(self, node: ast.expr, func: Func) -> Value:
         """What an annotation says an argument is; bottom where it says nothing that helps."""
@@ -77,31 +81,32 @@ class HintReader:
         except RecursionError:
             return BOTTOM
 
-    def _value(self, node: ast.expr, func: Func, depth: int) -> Value:
-        if depth > 8:
+    def _value(self, node: Part, func: Scope, depth: int) -> Value:
+        if depth > _DEPTH:
             return BOTTOM
         match node:
+            case frozenset():
+                return self._named(node, func, depth)
             case ast.Constant(value=None):
                 return NONE_V
             case ast.Constant(value=str(text)):
-                try:
-                    return self._value(ast.parse(text.strip(), mode="eval").body, func, depth + 1)
-                except (SyntaxError, ValueError):
-                    return BOTTOM
+                parsed = _parsed(text)
+                return BOTTOM if parsed is None else self._value(parsed, func, depth + 1)
             case ast.BinOp(op=ast.BitOr(), left=left, right=right):
                 return join(self._value(left, func, depth + 1), self._value(right, func, depth + 1))
             case ast.Subscript(value=base, slice=inner):
-                return self._generic(base, inner, func, depth)
-        return self._named(self.resolve(node, func), func)
+                return self._generic(self.resolve(base, func), _parts(inner), func, depth)
+        return self._named(self.resolve(node, func), func, depth)
 
-    def _generic(self, base: ast.expr, inner: ast.expr, func: Func, depth: int) -> Value:
-        kinds = self.resolve(base, func)
-        parts = list(inner.elts) if isinstance(inner, ast.Tuple) else [inner]
+    def _generic(self, kinds: Value, parts: list[Part], func: Scope, depth: int) -> Value:
         result = BOTTOM
         for obj in kinds:
-            name = obj.name.rpartition(".")[2] if isinstance(obj, Lib) else ""
-            if name in ("Optional", "Union", "Annotated", "Final", "ClassVar"):
-                for part in parts[: 1 if name == "Annotated" else None]:
+            full = obj.name if isinstance(obj, Lib) else ""
+            name = full.rpartition(".")[2]
+            if name in _WITH_NOTES or full.startswith(_SHAPED):
+                result = join(result, self._value(parts[0], func, depth + 1))
+            elif name in ("Optional", "Union", "Final", "ClassVar"):
+                for part in parts:
                     result = join(result, self._value(part, func, depth + 1))
                 if name == "Optional":
                     result = join(result, NONE_V)
@@ -114,21 +119,21 @@ class HintReader:
                 element = self._value(parts[-1], func, depth + 1)
                 result = join(result, stream("tuple", element).value if element else BOTTOM)
             else:
-                result = join(result, self._named(obj.value, func))
+                result = join(result, self._named(obj.value, func, depth))
         return result
 
-    def _tuple(self, parts: list[ast.expr], func: Func, depth: int) -> Value:
-        if len(parts) == 2 and isinstance(parts[1], ast.Constant) and parts[1].value is Ellipsis:
+    def _tuple(self, parts: list[Part], func: Scope, depth: int) -> Value:
+        if len(parts) == 2 and _is_ellipsis(parts[1]):
             element = self._value(parts[0], func, depth + 1)
             return stream("tuple", element).value if element else BOTTOM
         items = [self._value(part, func, depth + 1) for part in parts]
         return tup(items).value if all(items) else BOTTOM
 
-    def _named(self, kinds: Value, func: Func) -> Value:
+    def _named(self, kinds: Value, func: Scope, depth: int) -> Value:
         result = BOTTOM
         for obj in kinds:
             if isinstance(obj, Lib):
-                kind = _TENSOR_TYPES.get(obj.name)
+                kind = TENSOR_TYPES.get(obj.name)
                 if kind is not None:
                     result = join(result, tensor(kind).value)
                 elif obj.name in _PRIMITIVES:
@@ -143,9 +148,21 @@ class HintReader:
                         result = join(result, inst.value)
             elif isinstance(obj, Tensor):
                 result = join(result, obj.value)
+            elif obj is NONE or isinstance(obj, (Wrapper, Lit)):
+                result = join(result, self._alias(obj, func, depth))
         return result
 
-    def _object(self, name: str, func: Func) -> Value:
+    def _alias(self, obj: Obj, func: Scope, depth: int) -> Value:
+        """What a type alias, a string in one, or None stands for."""
+        if obj is NONE:
+            return NONE_V
+        if isinstance(obj, Wrapper) and obj.kind == ALIAS:
+            base, scope = alias_of(obj)
+            return self._generic(base, [*alias_parts(obj)], scope, depth + 1)
+        parsed = _parsed(obj.const) if isinstance(obj, Lit) and isinstance(obj.const, str) else None
+        return BOTTOM if parsed is None else self._value(parsed, func, depth + 1)
+
+    def _object(self, name: str, func: Scope) -> Value:
         """An object of a library class that an unknown caller has made: one for all parameters of a function."""
         key = (func.code, name, "hinted")
         found = self.engine.world.allocated.get(key)
@@ -153,45 +170,56 @@ class HintReader:
             found = self.engine.world.allocated[key] = LibInst(name, (func.code, func.code.position), SHARED)
         return found.value
 
-    def is_tensor_hint(self, node: ast.expr, func: Func) -> bool:
-        """Whether a tensor type stands anywhere inside an annotation."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            try:
-                node = ast.parse(node.value.strip(), mode="eval").body
-            except (SyntaxError, ValueError):
-                return False
-        for part in ast.walk(node):
-            if isinstance(part, ast.Constant) and isinstance(part.value, str) and part is not node:
-                if self.is_tensor_hint(part, func):
-                    return True
-            elif isinstance(part, (ast.Name, ast.Attribute)):
-                for obj in self.resolve(part, func):
-                    if isinstance(obj, Lib) and obj.name in _TENSOR_TYPES:
-                        return True
-                    if not isinstance(obj, (Lib, Class, Inst, Mod)) and self._alias_has_tensor(obj):
-                        return True
-        return False
+    def is_tensor_hint(self, node: Part, func: Scope, depth: int = 0) -> bool:
+        """Whether a tensor type stands inside an annotation, but for what it says of functions and classes."""
+        if depth > _DEPTH:
+            return False
+        match node:
+            case frozenset():
+                return any(self._is_tensor_type(obj, func, depth) for obj in node)
+            case ast.Constant(value=str(text)):
+                parsed = _parsed(text)
+                return parsed is not None and self.is_tensor_hint(parsed, func, depth + 1)
+            case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+                return any(self.is_tensor_hint(side, func, depth + 1) for side in (left, right))
+            case ast.Subscript(value=base, slice=inner):
+                return self._has_tensor(self.resolve(base, func), _parts(inner), func, depth)
+        return any(self._is_tensor_type(obj, func, depth) for obj in self.resolve(node, func))
 
-    def _alias_has_tensor(self, obj: Any) -> bool:
-        """A type alias of the project (`TensorType = Union[np.ndarray, tf.Tensor]`): kept as a value by the engine."""
-        inner = getattr(obj, "items", None)
-        if isinstance(inner, tuple):
-            return any(isinstance(o, Lib) and o.name in _TENSOR_TYPES for item in inner for o in item)
-        return False
+    def _has_tensor(self, kinds: Value, parts: list[Part], func: Scope, depth: int) -> bool:
+        names = {obj.name for obj in kinds if isinstance(obj, Lib)}
+        if any(name.rpartition(".")[2] in _OF_NO_VALUES for name in names):
+            return False
+        if any(name.rpartition(".")[2] in _WITH_NOTES or name.startswith(_SHAPED) for name in names):
+            parts = parts[:1]
+        if any(self.is_tensor_hint(part, func, depth + 1) for part in parts):
+            return True
+        return any(self._is_tensor_type(obj, func, depth) for obj in kinds if isinstance(obj, Lib))
 
-    def resolve(self, node: ast.expr, func: Func) -> Value:
+    def _is_tensor_type(self, obj: Obj, func: Scope, depth: int) -> bool:
+        if isinstance(obj, Lib):
+            return obj.name in TENSOR_TYPES
+        if isinstance(obj, Wrapper) and obj.kind == ALIAS:
+            base, scope = alias_of(obj)
+            return self._has_tensor(base, [*alias_parts(obj)], scope, depth + 1)
+        parsed = _parsed(obj.const) if isinstance(obj, Lit) and isinstance(obj.const, str) else None
+        return parsed is not None and self.is_tensor_hint(parsed, func, depth + 1)
+
+    def resolve(self, node: ast.expr, func: Scope) -> Value:
         """The value of a dotted name in the scope of a function, without running anything."""
+        module = func.module if isinstance(func, Func) else func
         match node:
             case ast.Name(id=name):
-                cell = func.cells.get(name) or func.module.fields.get(name)
+                cell = (func.cells.get(name) if isinstance(func, Func) else None) or module.fields.get(name)
                 if cell is not None and cell.value:
                     return cell.value
                 if name in BUILTINS:
                     return lib_value(f"builtins.{name}")
-                for library in self.engine.world.wildcards.get(func.module, ()):
+                for library in self.engine.world.wildcards.get(module, ()):
                     found = library_attribute(library, name, only_known=True)
                     if found:
                         return found
+                return self._imported(module, name)
             case ast.Attribute(value=owner, attr=attr):
                 result = BOTTOM
                 for obj in self.resolve(owner, func):
@@ -211,6 +239,24 @@ class HintReader:
                 return result
         return BOTTOM
 
+    def _imported(self, module: Mod, name: str) -> Value:
+        """What only those who check types import (`if TYPE_CHECKING`), for annotations in strings."""
+        found = index_of(module.code)
+        for instr in found.of(Op.SET_GLOBAL):
+            source = found.source(instr[3]) if instr[2] == name else None
+            if source is None or source[0] not in (Op.IMPORT_FROM, Op.IMPORT):
+                continue
+            world, level = self.engine.world, source[3] if source[0] == Op.IMPORT_FROM else 0
+            target = world.modules.get(world.resolve(module.name, source[2], level) or "")
+            if source[0] == Op.IMPORT:
+                name = source[2].partition(".")[0] if source[3] else source[2]
+                return target.value if target is not None else lib_value(registry.normalize(name))
+            if target is None:
+                return BOTTOM if level else library_attribute(source[2], source[4])
+            cell, inner = target.fields.get(source[4]), world.submodule(target, source[4])
+            return cell.value if cell is not None and cell.value else inner.value if inner is not None else BOTTOM
+        return BOTTOM
+
     def speculated(self, func: Func, param: Param, index: int) -> Value:
         """What speculation says about a parameter: Keras gives `call` tensors first, operands are tensors."""
         if param.kind not in ("positional", "normal"):
@@ -219,7 +265,27 @@ class HintReader:
             parts = parts_of(func.code, param)
             return tup([tensor(DENSE).value] * parts).value if parts else tensor(DENSE).value
         is_special = func.code.name.startswith("__") and func.code.name != "__call__"
-        return tensor(DENSE).value if not is_special and self.uses.of(func, index) else BOTTOM
+        if is_special or not (self.uses.of(func, index) or self.uses.operand(func, index)):
+            return BOTTOM
+        return tensor(DENSE).value
+
+
+def _parts(inner: ast.expr) -> list[Part]:
+    return [*inner.elts] if isinstance(inner, ast.Tuple) else [inner]
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """An annotation that is written as a string; None where it is none."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _is_ellipsis(part: Part) -> bool:
+    if isinstance(part, frozenset):
+        return any(isinstance(obj, Lit) and obj.kind == "ellipsis" for obj in part)
+    return isinstance(part, ast.Constant) and part.value is Ellipsis
 
 
 def lib_value(name: str) -> Value:

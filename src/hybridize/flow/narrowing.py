@@ -21,8 +21,11 @@ from hybridize.domain.objects import (
     Tensor,
     Tup,
     Value,
+    Wrapper,
+    tup,
 )
 from hybridize.flow.frames import Frame
+from hybridize.library.annotations import ALIAS, alias_parts, is_union
 from hybridize.library.types import TYPE_NAMES, is_instance
 
 if TYPE_CHECKING:
@@ -63,6 +66,8 @@ def _flatten(engine: HeapAccess, frame: Frame, kinds: Value) -> list[Obj] | None
         return out
     if isinstance(obj, (Class, Lib)):
         return [obj]
+    if isinstance(obj, Wrapper) and obj.kind == ALIAS and is_union(obj):
+        return _flatten(engine, frame, tup(alias_parts(obj)).value)
     return None
 
 

@@ -166,13 +166,18 @@ class Solver:
         return kind if kind != "staticmethod" else "function"
 
     def _argument(self, func: Func, param: Param, index: int) -> Value:
-        """What an unknown caller passes: by type hint, else the default, else unknown."""
-        if param.annotation is not None and self.options.follow_type_hints:
+        """What an unknown caller passes: by type hint, else the default, the docstring, or unknown."""
+        follows = self.options.follow_type_hints
+        if param.annotation is not None and follows:
             hinted = self.hints.value(param.annotation, func)
             if hinted:
                 return hinted
         if param.has_default:
             return BOTTOM
+        if param.annotation is None and follows:
+            described = self.hints.docs.value(func.code, param.name)
+            if described:
+                return described
         if self.options.speculate:
             speculated = self.hints.speculated(func, param, index)
             if speculated:

@@ -37,6 +37,7 @@ _COMPUTES: Final = (
     "keras.activations.",
     "keras.metrics.",
     "keras.ops.",
+    "tf.experimental.numpy.",
 )
 #: Functions that take Python data as readily, or lists of tensors, or things that are no tensors.
 _OPEN: Final = frozenset(
@@ -72,6 +73,8 @@ _TAKES: Final = frozenset(
     }
 )
 _DEPTH: Final = 3
+#: Parameters that take one argument.
+_PLAIN: Final = frozenset({"positional", "normal"})
 _LAYER: Final = "keras.layers.Layer"
 
 
@@ -82,6 +85,36 @@ class Uses:
         self.engine = engine
         self._known: dict[tuple[Code, int], str | None] = {}
         self._uses: dict[Code, _SlotUses] = {}
+
+    def operand(self, func: Func, index: int) -> str | None:
+        """As `of`, for a parameter with which operators compute what is then given to TensorFlow.
+
+        It may be a number as well: so it counts only where no other parameter is known for a tensor by its own uses.
+        """
+        params = func.code.params
+        if params[index].slot < 0 or any(self.of(func, i) for i, p in enumerate(params) if p.kind in _PLAIN):
+            return None
+        uses = self._slot_uses(func.code)
+        slots = _aliases(uses, params[index].slot, params[index].name)
+        if any(_speaks_against(func.code, instr, slots) for instr in uses.of(slots)):
+            return None
+        computed: set[int] = set()
+        todo = list(slots)
+        while todo:
+            found = [each for each in uses.computed.get(todo.pop(), ()) if each not in computed]
+            computed.update(found)
+            todo += found
+        for instr in uses.of(computed):
+            answer = self._call(func, uses.made, instr, computed, 0) if instr[0] == Op.CALL else None
+            if answer:
+                return answer
+        return None
+
+    def _slot_uses(self, code: Code) -> _SlotUses:
+        found = self._uses.get(code)
+        if found is None:
+            found = self._uses[code] = _SlotUses(code)
+        return found
 
     def of(self, func: Func, index: int, depth: int = 0) -> str | None:
         """Which use says that a parameter is a tensor, in words; None where none does, or one speaks against it."""
@@ -96,9 +129,7 @@ class Uses:
             return None
         said: str | None = None
         for code in _readers(func.code, param.name):
-            uses = self._uses.get(code)
-            if uses is None:
-                uses = self._uses[code] = _SlotUses(code)
+            uses = self._slot_uses(code)
             made = uses.made
             slots = _aliases(uses, param.slot if code is func.code else -1, param.name)
             for instr in uses.of(slots):
@@ -227,12 +258,16 @@ class _SlotUses:
         self.moved: dict[int, list[int]] = {}  # the places of the instructions that hand a slot on as it is
         self.asked: dict[int, list[int]] = {}  # of those that say something of it
         self.read: dict[str, list[int]] = {}  # of those that read captured variables, by name
+        self.computed: dict[int, list[int]] = {}  # the slots that operators compute from a slot
         for place, instr in enumerate(self.made.flat):
             op = instr[0]
             if op == Op.CELL:
                 self.read.setdefault(instr[2], []).append(place)
             elif op in (Op.COPY, Op.REFINE):
                 self.moved.setdefault(instr[2], []).append(place)
+            elif op in (Op.BINARY, Op.UNARY):
+                for slot in instr[3:-1]:
+                    self.computed.setdefault(slot, []).append(instr[1])
             elif op == Op.PHI:
                 for _, source in instr[2]:
                     self.moved.setdefault(source, []).append(place)

@@ -42,6 +42,7 @@ class World:
         self.module_frames: dict[Mod, Frame] = {}
         self.classes: dict[Code, list[Class]] = {}
         self.hybrids: dict[Code, dict[tuple[Code, int], Mapping[str, Value]]] = {}
+        self.switched: set[tuple[Code, int]] = set()  # calls of what makes graphs, or of what stands in for it
         self.cached: dict[Code, None] = {}  # functions that `functools` keeps the results of
         self.members: frozenset[Obj] = frozenset()  # numbers and strings that stand for members of enumerations
         self.fixtures: dict[Func, Mapping[str, Value]] = {}  # functions that pytest calls for their value

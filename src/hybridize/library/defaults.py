@@ -98,6 +98,7 @@ def default_call(call: Call) -> Value:
     if len(call.args) == 1 and not call.kwargs and is_wrapped(call.args[0], call.pos):
         return call.args[0]  # an unknown decorator: what it wraps is called all the same
     call.effect("foreign_call", name)
+    call.engine.escape(call.frame, list(call.args), call.kwargs, call.pos)
     if last[:1].isupper():
         return call.engine.library_instance(call.frame, call.pos, name).value
     return unknown(f"the result of `{name}`").value
@@ -112,6 +113,8 @@ def _known_call(call: Call, name: str) -> Value:
         return keep_arguments(call).value
     root = registry.root_of(name)
     if root == "np" and not gives_no_tensors(name):
+        if name.count(".") == 1 and lookup(name) is None and not registry.is_listed(name):
+            call.effect("foreign_call", name)  # no member of NumPy: of something that goes by its name
         return _ARRAY
     if gives_no_tensors(name):
         return unknown(f"the result of `{name}`").value
@@ -170,6 +173,7 @@ def unknown_method(call: Call) -> Value:
         call.effect("unknown_call", call.name)
     elif isinstance(receiver, LibInst) and not known_package(receiver.cls):
         call.effect("foreign_call", call.name, receiver)
+        call.engine.escape(call.frame, list(call.args), call.kwargs, call.pos)
     elif isinstance(receiver, Tensor):
         return tensor(receiver.kind if receiver.kind == NDARRAY else DENSE).value
     elif known_package(cls):

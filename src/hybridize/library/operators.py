@@ -40,6 +40,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.library import registry
+from hybridize.library.annotations import union
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
 from hybridize.library.joining import (
     concatenated,
@@ -149,7 +150,8 @@ def _binary(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value
         found = _special(engine, frame, y, f"__r{SPECIAL[op]}__", [x.value], pos)
         if found is not None:
             return found
-    return _containers(engine, frame, op, x, y, pos)
+    types = union(x, y, frame.module) if op == "|" else BOTTOM
+    return types or _containers(engine, frame, op, x, y, pos)
 
 
 def _special(engine: Any, frame: Any, obj: Inst, name: str, args: list[Value], pos: int) -> Value | None:

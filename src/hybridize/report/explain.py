@@ -21,7 +21,12 @@ _FACTS = (
     ("covered by hybrid callers", "covered_by_hybrid_callers"),
 )
 _WIDTH = max(len(title) for title, _ in _FACTS)
-_SOURCES = {"dataflow": "from the values that arrive", "type_hint": "by its type hint", "speculation": "by speculation"}
+_SOURCES = {
+    "dataflow": "from the values that arrive",
+    "type_hint": "by its type hint",
+    "docstring": "by the docstring",
+    "speculation": "by speculation",
+}
 
 
 def explain(report: Report, function: FunctionReport, display: Callable[[str], str], style: Style = PLAIN) -> str:
@@ -66,7 +71,9 @@ class _Explainer:
             how = "decorated" if hybridization.is_decorator else "made hybrid by a call of `tf.function`"
             arguments = ", ".join(f"{name}={value}" for name, value in hybridization.arguments)
             line = f"  hybrid: {how} at {self._place(facts.path, hybridization.line)}"
-            yield one_line(line + (f" with {arguments}" if arguments else ""))
+            line += f" with {arguments}" if arguments else ""
+            line += f"; its wrapper gives {', '.join(hybridization.given)}" if hybridization.given else ""
+            yield one_line(line + ("; only under a condition" if hybridization.conditional else ""))
 
     def repairs(self, report: Report, function: FunctionReport) -> Iterator[str]:
         """What would unlock it: each repair with its doubt, and the causes that none answers."""

@@ -76,6 +76,7 @@ def function_to_dict(function: FunctionReport, root: str) -> Json:
         "kind": facts.kind.value,
         "mode": facts.mode.value,
         "decorator": {"line": decorator.line, "arguments": dict(decorator.arguments)} if decorator else None,
+        "conditional": facts.hybridization is not None and facts.hybridization.conditional,
         "candidate": facts.candidate,
         "reached": facts.reached,
         "parameters": [_parameter(parameter) for parameter in facts.parameters],

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Func
+from hybridize.domain.objects import Bound, Func, Inst
 from hybridize.facts.guards import is_applied
 from hybridize.flow.frames import Frame
 from hybridize.library.builtin_names import BUILTINS
@@ -30,6 +30,8 @@ CONVERTS: Final = frozenset(
     for name in "map_fn cond case switch_case while_loop vectorized_map function custom_gradient recompute_grad "
     "py_function numpy_function autograph.to_graph autograph.experimental.do_not_convert".split()
 ) | frozenset({"functools.partial", "functools.wraps", "functools.update_wrapper"})
+#: What only Keras 3 does: the `call` of its layers is no part of what AutoGraph converts.
+KERAS_3: Final = "Keras 3 calls it as it is"
 #: Ways of being called in which the callee is no part of the trace, or is converted on its own.
 _APART: Final = frozenset({"hybrid", "build", "class", "host", "graph", "root"})
 #: Decorators below which a function's own body is not converted.
@@ -138,7 +140,7 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
     if _is_within(callee.code, view.code):
         return None  # its text is converted with that of the function around it, whoever calls it
     if how == "keras":
-        return "Keras 3 calls it as it is" if view.project.versions.may_have_keras(3) else None
+        return KERAS_3 if view.project.versions.may_have_keras(3) else None
     if how in ("operator", "construction"):
         return "AutoGraph does not convert what an operator runs"
     calls = _calls_at(view, pos)
@@ -182,6 +184,8 @@ def _is_direct(view: FrameView, call: Instr, callee: Frame) -> bool:
         func = obj.func if isinstance(obj, Bound) else obj
         if isinstance(func, Func) and func.code is callee.code:
             return True
+        if isinstance(obj, Inst) and callee.code.name == "__call__" and callee.code.parent is not None:
+            return True  # an object of the project, whatever else the call may run in other contexts
     return False
 
 

@@ -9,7 +9,7 @@ from hybridize.domain.objects import Lib
 from hybridize.facts.lifted import in_init_scope
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Op
+from hybridize.program.ir import Instr, Op
 
 _NOWHERE: Final[frozenset[int]] = frozenset()
 #: Functions that ask for the mode, with the answer while tracing.
@@ -49,6 +49,9 @@ def _answer(frame: Frame, slot: int) -> bool | None:
             slot = made[2]
         elif made[0] == Op.UNARY and made[2] == "not":
             slot, positive = made[3], not positive
+        elif made[0] == Op.PHI:
+            joined = _joined(frame, made)
+            return joined if joined is None else joined is positive
         else:
             break
     if made[0] != Op.CALL or in_init_scope(frame.code, made[-1]):
@@ -58,3 +61,18 @@ def _answer(frame: Frame, slot: int) -> bool | None:
     answers = {_WHILE_TRACING.get(name) for name in names}
     answer = answers.pop() if len(answers) == 1 else None
     return answer if answer is None else answer is positive
+
+
+def _joined(frame: Frame, phi: Instr) -> bool | None:
+    """What `a and b` or `a or b` is while tracing: what one operand decides, or the one that is left."""
+    ways: dict[int, int] = dict(phi[2])
+    for branch in index_of(frame.code).of(Op.IF):
+        if branch[5] in ways and branch[6] in ways and len(ways) == 2:
+            first, then, other = _answer(frame, branch[2]), ways[branch[5]], ways[branch[6]]
+            if first is not None:
+                return _answer(frame, then if first else other)
+            made = index_of(frame.code).definitions.get(then)
+            is_or = made is not None and made[0] == Op.REFINE and made[2] == branch[2]
+            rest = _answer(frame, other if is_or else then)
+            return rest if rest is is_or else None
+    return None

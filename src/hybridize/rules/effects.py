@@ -41,6 +41,7 @@ def hit(reason: Reason, level: Level | None = None, said: str | None = None) -> 
         evidence=chain,
         path=reason.frame.code.path,
         level=level,
+        sure=reason.sure,
     )
 
 

@@ -64,7 +64,8 @@ class Hit:
     (facts.symbolic; `OPERATION`: whenever the code is traced); `evidence` comes after the calls that lead here, and
     `path` names another file where the hit is not in the function's own.
     `level` and `outcome` replace the rule's where one hit is milder or worse than the rest. One that is not `sure`
-    rests on calls that were merged: it keeps functions eager, and is not told of hybrid ones in large programs.
+    rests on calls that were merged: it keeps functions eager, is not told of hybrid ones in large programs, and is
+    told as information in small ones.
     """
 
     position: int
@@ -127,10 +128,14 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A hit that holds, with more evidence; `unless` is what can be assumed so that it does not (speculation)."""
+    """A hit that holds, with more evidence; `unless` is what can be assumed so that it does not (speculation).
+
+    `level` replaces the hit's where it is milder: it blocks as before.
+    """
 
     evidence: tuple[Evidence, ...] = ()
     unless: str = ""
+    level: Level | None = None
 
 
 #: Looks at the hits of a rule on many functions: for each function those that hold.
@@ -167,6 +172,7 @@ class Rule:
     function that is decorated. What blocks nothing has nothing to say of eager functions: its `root` is not asked.
     `opens` says that its hits are about arguments of unknown kind: they count where nobody is seen to pass what a hit
     needs, and only against the conversion of eager functions.
+    `act` says of a function that is hybrid already what to do: a part of a sentence, which findings add to the message.
     `bare` says that functions without a tensor parameter are asked too, which have no other cause to be told.
     """
 
@@ -191,6 +197,7 @@ class Rule:
     bad: tuple[Example, ...] = ()
     good: tuple[Example, ...] = ()
     reference: str = ""
+    act: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +205,7 @@ class RuleHit:
     """A hit on a function, with the chain of evidence from the function to the cause.
 
     `unless` is what speculation may assume in its place; empty where it holds for certain, or nobody can tell.
+    `sure` is that of the hit, and of the calls that lead there.
     """
 
     rule: Rule
@@ -210,6 +218,7 @@ class RuleHit:
     evidence: tuple[Evidence, ...]
     end: int | None = None
     unless: str = ""
+    sure: bool = True
 
     @property
     def line(self) -> int:

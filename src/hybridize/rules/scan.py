@@ -18,6 +18,7 @@ from hybridize.rules.dispatch import Dispatch
 from hybridize.rules.eagerly import eager_only
 from hybridize.rules.model import Confirmed, Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules
+from hybridize.rules.telling import is_guarded, is_merged, told
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 from hybridize.source.roles import Roles
 from hybridize.source.versions import Versions
@@ -106,7 +107,7 @@ class Scanner:
         self._confirm(gathered)
         for function, each in zip(functions, gathered, strict=True):
             self._ask(function, self._root_rules if every or function.is_hybrid else self._blocking_rules, each)
-        return [each.sorted() for each in gathered]
+        return [told(function, each.sorted()) for function, each in zip(functions, gathered, strict=True)]
 
     def bare_hits(self, function: FunctionView) -> list[RuleHit]:
         """What is to be told of an eager function without tensors: its results, receivers and kind of code."""
@@ -186,7 +187,9 @@ class Scanner:
             for each, answer in zip(concerned, answers, strict=True):
                 for hit, more in answer.items():
                     result = _result(each.ways[hit])
-                    each.add(replace(result, evidence=(*result.evidence, *more.evidence), unless=more.unless))
+                    level = more.level or result.level
+                    evidence = (*result.evidence, *more.evidence)
+                    each.add(replace(result, evidence=evidence, unless=more.unless, level=level))
 
     # Frames ----------------------------------------------------------------------------------------------------------
 
@@ -248,6 +251,7 @@ class Scanner:
                     for hit in trigger(view, instr):
                         if hit.needs:
                             sure = hit.sure and (instr[0] != Op.CALL or not is_either(frame, instr[-1]))
+                            sure = sure and not is_merged(frame, instr) and not is_guarded(frame, instr[-1])
                             yield Carried(rule, hit, frame, hit.needs, (), sure)
                 except Exception as error:
                     for hit in self._failed(rule, frame.code, error):
@@ -316,15 +320,17 @@ def _result(carried: Carried) -> RuleHit:
     steps = tuple(Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in carried.path)
     path = carried.hit.path or carried.frame.code.path
     cause = carried.hit.evidence or (Evidence(carried.hit.message, path, carried.hit.position >> 16),)
-    return _made(carried.rule, carried.hit, path, (*steps, *cause))
+    return _made(carried.rule, carried.hit, path, (*steps, *cause), carried.sure)
 
 
 def _root_result(function: FunctionView, rule: Rule, hit: Hit) -> RuleHit:
     path = hit.path or function.code.path
-    return _made(rule, hit, path, hit.evidence or (Evidence(hit.message, path, hit.position >> 16),))
+    evidence = hit.evidence or (Evidence(hit.message, path, hit.position >> 16),)
+    return _made(rule, hit, path, evidence, hit.sure)
 
 
-def _made(rule: Rule, hit: Hit, path: str, evidence: tuple[Evidence, ...]) -> RuleHit:
+def _made(rule: Rule, hit: Hit, path: str, evidence: tuple[Evidence, ...], sure: bool = True) -> RuleHit:
     level = hit.level or rule.level or Level.INFO
     blocks = rule.blocks if hit.blocks is None else hit.blocks
-    return RuleHit(rule, hit.message, path, hit.position, level, hit.outcome or rule.outcome, blocks, evidence, hit.end)
+    outcome = hit.outcome or rule.outcome
+    return RuleHit(rule, hit.message, path, hit.position, level, outcome, blocks, evidence, hit.end, sure=sure)

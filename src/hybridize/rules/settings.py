@@ -34,7 +34,7 @@ from hybridize.records import dataclass
 from hybridize.rules.model import Hit
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FrameView
-from hybridize.rules.writes import Writes, name_of
+from hybridize.rules.writes import Writes, library_classes, name_of
 
 #: Functions that call what they are given.
 _CALLING: Final = frozenset(
@@ -186,13 +186,6 @@ def _runs_library(obj: Obj) -> bool:
     return not own and any(isinstance(base, Lib) and base.name.startswith("keras.") for base in obj.cls.mro)
 
 
-def _classes(owner: Heap) -> list[str]:
-    if isinstance(owner, LibInst):
-        return list(registry.class_chain(owner.cls))
-    mro = owner.cls.mro if isinstance(owner, Inst) else ()
-    return [name for base in mro if isinstance(base, Lib) for name in registry.class_chain(base.name)]
-
-
 def _switched_by(owner: Inst | LibInst) -> list[Obj]:
     """What the switch `trainable` of a model reaches: the layers in it whose call depends on it."""
     if not _is_model(owner):
@@ -207,7 +200,7 @@ def _switched_by(owner: Inst | LibInst) -> list[Obj]:
                 inside.append(inner)
     layers = [o for o in inside if isinstance(o, (Inst, LibInst))]
     # Which layers a functional model consists of is not kept.
-    return [o for o in layers if _has_outputs(o) or not set(_SWITCHED).isdisjoint(_classes(o))]
+    return [o for o in layers if _has_outputs(o) or not set(_SWITCHED).isdisjoint(library_classes(o))]
 
 
 def _has_outputs(obj: Inst | LibInst) -> bool:
@@ -215,12 +208,12 @@ def _has_outputs(obj: Inst | LibInst) -> bool:
 
 
 def _is_model(owner: Heap) -> bool:
-    return any(name.startswith("keras.") for name in _classes(owner))
+    return any(name.startswith("keras.") for name in library_classes(owner))
 
 
 def _is_read(owner: Heap, name: str) -> bool:
     """Whether Python reads a field of a library object when it is called."""
-    classes = [each for each in _classes(owner) if each.startswith(("keras.", "tf."))]
+    classes = [each for each in library_classes(owner) if each.startswith(("keras.", "tf."))]
     if not classes:
         return isinstance(owner, LibInst)
     if name == _SWITCH:

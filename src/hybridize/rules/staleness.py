@@ -23,6 +23,20 @@ _MEMORY: Final = 1_500_000_000
 _FEWEST: Final = 2_000
 
 
+#: Where a place is seen to change between two calls: in a run of the program, in tests alone, or nowhere.
+RUNS: Final = "runs"
+TESTS: Final = "tests"
+OPEN: Final = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """How a place comes to be written between two calls; `unless` is what can be assumed so that it is not."""
+
+    seen: str = RUNS
+    unless: str = ""
+
+
 @dataclass(slots=True)
 class _Question:
     """A function, and the places in question, with a bit for each; `asked` are all of them."""
@@ -35,13 +49,12 @@ class _Question:
 
 def stale(
     project: ProjectView, questions: Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
-) -> list[dict[Place, str]]:
+) -> list[dict[Place, Stale]]:
     """For functions with the places that they read, and their frames that do: the places that are written in between.
 
-    Those count that some run of the program shows, and those that it leaves open. With each place goes what can be
-    assumed instead of an open one that only gives it its first value; empty where nothing can.
+    Those count that some run of the program shows, and those that it leaves open.
     """
-    answers: list[dict[Place, str]] = []
+    answers: list[dict[Place, Stale]] = []
     for batch in _batches(project, questions):
         answers += _answers(project, batch)
     return answers
@@ -63,18 +76,21 @@ def _batches(
 
 def _answers(
     project: ProjectView, questions: Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
-) -> list[dict[Place, str]]:
+) -> list[dict[Place, Stale]]:
     """The answers to some questions, by one walk."""
     events = Events()
     makers = _Makers()
     asked = [_ask(project, events, makers, function, places) for function, places in questions]
-    written = _between(project, events, makers) if events.every else 0
-    answers: list[dict[Place, str]] = []
+    written, tested = _between(project, events, makers) if events.every else (0, 0)
+    answers: list[dict[Place, Stale]] = []
     for question in asked:
-        found = written & question.asked
-        answer = {place: "" for place, bit in question.places.items() if found & bit}
-        if question.asked and not _is_called(question.function):
-            answer = {**_open(project, question), **answer}
+        found = (written | tested) & question.asked
+        answer = {
+            place: Stale(RUNS if written & bit else TESTS) for place, bit in question.places.items() if found & bit
+        }
+        if question.asked:
+            more = _called_back if _is_called(question.function) else _open
+            answer = {**more(project, question), **answer}
         answers.append(answer)
     return answers
 
@@ -116,15 +132,19 @@ def _ask(
     return question
 
 
-def _between(project: ProjectView, events: Events, makers: _Makers) -> int:
-    """The places that some run writes between two calls."""
+def _between(project: ProjectView, events: Events, makers: _Makers) -> tuple[int, int]:
+    """The places that some run of the program writes between two calls, and those that some run of a test does."""
     sites, starts, ranks = project.shared("order", lambda: (Sites(), _starts(project.solution), _ranks(project)))
     events.spread(ranks)
     order = Order(events, makers.of, sites)
-    found = 0
+    written = tested = 0
     for frame in starts:
-        found |= order.stale(frame)
-    return found
+        found = order.stale(frame)
+        if project.roles.is_test(frame.code.path):
+            tested |= found
+        else:
+            written |= found
+    return written, tested
 
 
 def _ranks(project: ProjectView) -> dict[Frame, int]:
@@ -144,11 +164,11 @@ def _is_called(function: FunctionView) -> bool:
     return function.facts.reached or any(how != "root" for _, _, _, how in function.callers())
 
 
-def _open(project: ProjectView, question: _Question) -> dict[Place, str]:
+def _open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
     """Of a function that nothing calls: whoever will may call the writers of its places in between."""
     known = writes_of(project)
-    strangers = project.shared("strangers", lambda: Strangers(project.solution, project.roles))
-    found: dict[Place, str] = {}
+    strangers = _strangers(project)
+    found: dict[Place, Stale] = {}
     for place in question.places:
         owner = known.owners.get(place)
         codes = {
@@ -160,8 +180,29 @@ def _open(project: ProjectView, question: _Question) -> dict[Place, str]:
         writers = [code for code in codes if strangers.may_call(code, shared=_shared(owner))]
         if writers:
             first = len(writers) == 1 and _starts_empty(known, place)
-            found[place] = f"assumed that `{writers[0].qualname}` runs before it, and not again" if first else ""
+            unless = f"assumed that `{writers[0].qualname}` runs before it, and not again" if first else ""
+            found[place] = Stale(OPEN, unless)
     return found
+
+
+def _called_back(project: ProjectView, question: _Question) -> dict[Place, Stale]:
+    """Of a function that the program calls: routes and callbacks write what it reads, and run again at any time."""
+    known = writes_of(project)
+    strangers = _strangers(project)
+    found: dict[Place, Stale] = {}
+    for place in question.places:
+        writers = {
+            frame.code
+            for frame, _ in known.at(place)
+            if _shared(known.owners.get(place)) and counts(project, question.extent, frame, place)
+        }
+        if any(strangers.handed(code) for code in writers) and strangers.may_call(question.function.code, shared=True):
+            found[place] = Stale(OPEN)
+    return found
+
+
+def _strangers(project: ProjectView) -> Strangers:
+    return project.shared("strangers", lambda: Strangers(project.solution, project.roles))
 
 
 def _shared(owner: Obj | None) -> bool:
@@ -227,7 +268,8 @@ class _Makers:
         if parent is not None and parent.kind not in ("module", "class"):
             self.nested[parent] = self.nested.get(parent, 0) | question.asked
         for instr in index_of(parent).of(Op.FUNC) if parent is not None and parent.kind != "class" else ():
-            if instr[2] is function.code:  # a loop makes it anew in each turn
+            # A loop makes it anew in each turn; another one of its name takes its place, and may be called as it was.
+            if instr[2] is function.code or (function.is_hybrid and instr[2].name == function.code.name):
                 row = self.sites.setdefault(parent, {})
                 row[instr[-1]] = row.get(instr[-1], 0) | question.asked
 

@@ -80,7 +80,7 @@ class ProjectView:
     @property
     def contracts(self) -> Contracts:
         """The contracts of libraries and files that functions are under."""
-        return self.shared("contracts", lambda: Contracts(self.solution, self.versions.keras))
+        return self.shared("contracts", lambda: Contracts(self.solution, *self.versions.majors))
 
     def shared(self, key: object, make: Callable[[], _T]) -> _T:
         """What several rules compute of the same thing (a frame, a file): made when first asked for."""

@@ -14,6 +14,7 @@ from hybridize.domain.objects import (
     Func,
     Heap,
     Inst,
+    Lib,
     LibInst,
     Lit,
     Mod,
@@ -28,6 +29,7 @@ from hybridize.facts.guards import guarded, parts
 from hybridize.facts.origins import call_at, definitions, slots_of
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
+from hybridize.library import registry
 from hybridize.library.spec import SOURCE
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
@@ -145,7 +147,8 @@ class Writes:
         found = self._fields.get(key)
         if found is None:
             cells = dict.fromkeys([*fields_named(*key), *(self._all_switches() if _is_functional(*key) else ())])
-            found = self._fields[key] = tuple(each for each in cells if self.is_late(each[0]))
+            found = tuple(each for each in cells if self.is_late(each[0]) and not is_variable(each[1], instr[3]))
+            self._fields[key] = found
         return found
 
     def _all_switches(self) -> list[tuple[Cell, Heap | None]]:
@@ -159,6 +162,19 @@ class Writes:
         if found is None:
             found = self._writers[place] = extents.set_of(frame for frame, _ in self.at(place))
         return found
+
+
+def is_variable(owner: Heap | None, name: str) -> bool:
+    """Whether a library keeps a property of an object in a variable, which each call reads: the learning rate."""
+    return any(registry.is_assigned(each, name) for each in library_classes(owner)) if owner is not None else False
+
+
+def library_classes(owner: Heap) -> list[str]:
+    """The library classes that an object is an instance of."""
+    if isinstance(owner, LibInst):
+        return list(registry.class_chain(owner.cls))
+    mro = owner.cls.mro if isinstance(owner, Inst) else ()
+    return [name for base in mro if isinstance(base, Lib) for name in registry.class_chain(base.name)]
 
 
 def writes_of(project: ProjectView) -> Writes:

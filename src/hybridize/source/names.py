@@ -6,8 +6,10 @@ likelihood, and the answer depends on nothing but the files. Folders need not be
 """
 
 import posixpath
+import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from hybridize.records import dataclass
 from hybridize.source.model import FileRef
@@ -201,7 +203,31 @@ class ImportTable:
                 continue
             if found is not origin or self._may_mean_itself(origin, place, tail):
                 return found
-        return self._within_root(tail) if root_is_package else None
+        beside = self._beside(origin, tail)
+        return beside if beside is not None or not root_is_package else self._within_root(tail)
+
+    def _beside(self, origin: ModuleInfo, tail: str) -> ModuleInfo | None:
+        """What shadows a library in the folder of a script, which Python searches first (a folder of a package: never).
+
+        A file that imports its own name means the library, and so do the files beside it; what is to be analyzed has
+        TensorFlow itself by its name.
+        """
+        name = tail.partition("/")[0]
+        places = [origin.directory, *_above(origin.directory)]
+        if name in STDLIB_NAMES or name == "tensorflow" or not origin.directory or any(map(self._is_regular, places)):
+            return None
+        head, found = (self._by_path.get(_join(origin.directory, each)) for each in (name, tail))
+        if head is None or head is origin or head.file is None or found is None or found.file is None:
+            return None
+        return None if self._imports(head.file, name) else found
+
+    def _imports(self, file: FileRef, name: str) -> bool:
+        """Whether a file is empty, or imports something by a top-level name."""
+        try:
+            text = Path(file.path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return True
+        return not text.strip() or re.search(rf"^\s*(?:import|from)\s+{re.escape(name)}\b", text, re.M) is not None
 
     def _may_mean_itself(self, origin: ModuleInfo, place: str, tail: str) -> bool:
         """Whether a module may import itself by this name: `loggers/wandb.py` with `import wandb` means a library."""
@@ -241,6 +267,13 @@ class ImportTable:
         if shared.count(best) > 1:
             return None
         return self._by_path[paths[shared.index(best)]]
+
+
+def _above(directory: str) -> Iterator[str]:
+    """The folders above one, up to the root."""
+    while directory:
+        directory = posixpath.dirname(directory)
+        yield directory
 
 
 def _precedence(ref: FileRef) -> tuple[int, str]:

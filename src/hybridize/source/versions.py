@@ -6,16 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from hybridize.records import dataclass, replace
 from hybridize.regex import regex
+from hybridize.source.requirements import NAME, NEWEST, OLDEST, Release, Said, installs, read, release_of, text_of
 
-Release: TypeAlias = tuple[int, int]
-
-#: The releases whose facts we know apart; a project on an older one is judged by the first.
-OLDEST: Final[Release] = (2, 9)
-NEWEST: Final[Release] = (2, 21)
 #: The first release that is eager unless somebody switches that off.
 EAGER: Final[Release] = (2, 0)
 #: The first release that brings Keras 3.
@@ -29,6 +25,7 @@ _FILES: Final = (
     "Pipfile.lock",
     "requirements*.txt",
     "requirements/*.txt",
+    "requirements/*/*.txt",
     "constraints*.txt",
     "pyproject.toml",
     "setup.cfg",
@@ -39,12 +36,34 @@ _FILES: Final = (
     "Dockerfile*",
     "*/requirements*.txt",
 )
+#: Where releases are installed to try the project: what it runs on, though it may run on others.
+_TRIED: Final = (
+    "Dockerfile*",
+    "*/Dockerfile*",
+    "tox.ini",
+    "noxfile.py",
+    ".travis.yml",
+    ".github/workflows/*.y*ml",
+    ".gitlab-ci.yml",
+    "azure-pipelines.yml",
+    ".circleci/config.yml",
+    "meta.yaml",
+    "recipe/meta.yaml",
+    "conda*/meta.yaml",
+    "*requirements*.txt",
+    "requirements/*.txt",
+    "*/requirements*.txt",
+    "*/*requirements*.txt",
+    "environment*.y*ml",
+    "setup.py",
+    "pyproject.toml",
+    "*.ipynb",
+)
+#: Folders whose requirements are those of something else: the documentation, the tests.
+_BESIDE: Final = frozenset({"doc", "docs", "test", "tests"})
 #: Where people write it for people, if no other file says it.
 _TEXTS: Final = "[Rr][Ee][Aa][Dd][Mm][Ee]*"
-_NAME: Final = r"tensorflow(?:[-_](?:cpu|gpu|intel|macos|rocm|cpu-aws))?"
-_PACKAGE: Final = regex(
-    rf"(?<![\w./-]){_NAME}(?![\w.-]*[/:])(?:\[[\w,\s-]*\])?\s*[\"']?\s*(?:[=:]\s*)?(?P<rest>.*)", re.I
-)
+_NAME: Final = NAME
 #: "TensorFlow 2.4", "tensorflow==2.6.0", a badge: but "2.0" often just means the second TensorFlow.
 _WRITTEN: Final = regex(
     rf"(?<![\w./-])(?:{_NAME}|TF)(?P<how>\s?==\s?|[ \t*:`-]{{1,3}}(?:version\s)?v?)"
@@ -52,6 +71,7 @@ _WRITTEN: Final = regex(
     r"(?!\W{0,3}(?:(?:or|and) )?(?:later|newer|higher|above|up|greater|onwards?|and)\b)",
     re.I,
 )
+_MORE: Final = regex(r"\s*(?:,\s*(?:and|or)?|and|or|/|&|-|to)\s*v?(?P<version>2\.\d+)(?![\w+])")
 #: "2.15 or newer", "TensorFlow >= 2.4", "TensorFlow 2.3+".
 _OPEN: Final = regex(
     rf"(?<![\w./-])(?:{_NAME}|TF)\W{{1,4}}(?:version\s)?v?[12]\.\d+(?:\.\d+)?"
@@ -64,46 +84,71 @@ _SECOND: Final = regex(rf"(?<![\w./-])(?:{_NAME}|TF)\W{{0,4}}(?:version\s)?v?2(?
 _SINCE_FIRST: Final = regex(
     rf"(?<![\w./-])(?:{_NAME}|TF)\W{{0,4}}(?:version\s)?(?:>=|≥|>|at least|from)?\s*v?(?P<version>1\.\d+)", re.I
 )
+#: What is new in a release, by a text that is quick to find.
+_NEW: Final = {
+    "jit_compile": (regex(r"\bfunction\([^)\n]*\bjit_compile\s*="), (2, 5)),
+    "reduce_retracing": (regex(r"\bfunction\([^)\n]*\breduce_retracing\s*="), (2, 9)),
+}
 #: What no release before 2.0 has, and how programs ask which one they run on.
 _EAGER_ONLY: Final = regex(
     r"\b(?:tf|tensorflow)\.(?:random\.(?:set_seed|Generator)\b|data\.AUTOTUNE\b|summary\.create_file_writer\("
     r"|config\.(?:list_physical_devices|run_functions_eagerly|set_visible_devices)\(|keras\.utils\.set_random_seed)"
 )
+#: What no release from 2.0 on has under this name, and what a program of the second has.
+_FIRST: Final = regex(r"^import tensorflow as tf$", re.M)
+_FIRST_ONLY: Final = regex(r"\btf\.(?:contrib\.\w|placeholder\(|Session\(|global_variables_initializer\()")
+_SECOND_ONLY: Final = regex(
+    r"\btf\.(?:function\b|GradientTape\b|compat\.|__version__|version\.VERSION)|\btensorflow\.(?:compat\.|__version__)|\btf2\b"
+    r"|%tensorflow_version 2"
+)
+_FIRST_1: Final[Release] = (1, 0)
+_LAST_1: Final[Release] = (1, 15)
 _ASKS_RELEASE: Final = regex(r"\b(?:tf|tensorflow)\.(?:__version__|version\.VERSION)")
-#: `2.*`: any release of a major version.
-_ANY: Final = regex(r"\d+(?:\.\*)")
-_LOCKED: Final = regex(rf'name = "{_NAME}"\s*\nversion = "(?P<version>[\d.]+)', re.I)
-_LOCKED_JSON: Final = regex(rf'"{_NAME}":\s*\{{[^}}]*?"version":\s*"==(?P<version>[\d.]+)', re.I)
-_IMAGE: Final = regex(r"^FROM\s+\S*tensorflow/tensorflow:(?P<version>\d+\.\d+)", re.I | re.M)
-_SPECIFIER: Final = regex(r"(?P<how>===?|~=|!=|<=|>=|<|>|\^|~|=)?\s*[\"']?v?(?P<version>\d+(?:\.\d+)?)(?:\.[\w*]+)*")
-_COMPARE: Final = {
-    "==": lambda have, want: have == want,
-    "<": lambda have, want: have < want,
-    "<=": lambda have, want: have <= want,
-    ">": lambda have, want: have > want,
-    ">=": lambda have, want: have >= want,
-}
+_ASKS_KERAS: Final = regex(r"\b(?:tf|tensorflow|keras)\.__version__\b[^\n]*(?:[<>=]=|[<>(])|\([^\n]*keras\.__version__")
 #: `assert tf.__version__ == "2.9.3"`, or that it starts with a release.
 _ASSERTED: Final = regex(
     r"^[ \t]*assert\b[^#\n]*\b(?:tf|tensorflow)\.__version__\s*(?:==|\.startswith\()\s*[\"']([12])\.(\d+)", re.M
 )
 _LEGACY: Final = regex(r"TF_USE_LEGACY_KERAS[\"']?\]?\s*(?:,|=|:)\s*[\"']?(?:1|true)", re.I)
+_TF_KERAS: Final = regex(r"^\s*(?:import|from) tf_keras\b", re.M)
+_OTHER_KERAS: Final = regex(
+    r"\b(?:tf|tensorflow)\.keras\b|^\s*(?:import|from) keras\b|\bfrom tensorflow import .*\bkeras\b", re.M
+)
 #: What Keras 3 no longer has: a program that uses it runs on Keras 2 only (each was tried under 2.15 and 2.21).
 #: By a text that is quick to find: what the line that holds it (and the next one) must look like.
-_KERAS_2_ONLY: Final = {
+_KERAS_2_ONLY: Final[dict[str, re.Pattern[str]]] = {
     ".add_weight(": regex(r"\.add_weight\(\s*[\"']"),  # the name; Keras 3 takes the shape first
     "optimizers.": regex(r"\boptimizers\.(?:legacy\.|\w+\([^)\n]*\blr\s*=)"),
     "learning_phase(": regex(r"\b(?:keras|K|backend)\.(?:set_)?learning_phase\("),
     "_phase(": regex(r"\b(?:keras|K|backend)\.in_(?:train|test)_phase\("),
-    "keras.e": regex(r"\bkeras\.(?:experimental|estimator)\."),
+    "keras.e": regex(r"\bkeras\.(?:experimental|estimator|engine)\b"),
     "layers.experimental": regex(r"\blayers\.experimental\b"),
-    "keras.layers": regex(r"\b(?:AbstractRNNCell|LocallyConnected[12]D|CuDNN(?:LSTM|GRU)|DenseFeatures)\b"),
+    "keras.layers": regex(
+        r"\b(?:AbstractRNNCell|LocallyConnected[12]D|CuDNN(?:LSTM|GRU)|DenseFeatures)\b|\bkeras\.layers\."
+        r"(?:core|advanced_activations|convolutional|merge|normalization|recurrent|embeddings|wrappers|pooling|noise)\b"
+    ),
+    "keras.backend": regex(r"\bkeras\.backend\.(?:tensorflow_backend|[gs]et_session)\b"),
+    "keras.utils": regex(
+        r"\bkeras\.utils(?:\.| import )(?:\w+_utils\b|multi_gpu_model|\w+Enqueuer)|\bkeras\.utils import np_utils\b"
+    ),
+    "keras.wrappers": regex(r"\bkeras\.wrappers\.scikit_learn\b"),
+    "keras.preprocessing": regex(r"(?<!tensorflow\.)(?<!tf\.)\bkeras\.preprocessing\.text\b"),
+    "mixed_precision": regex(r"\bmixed_precision(?:\.| import )experimental\b"),
     "_generator(": regex(r"\.(?:fit|predict|evaluate)_generator\("),
     "et_hyper(": regex(r"\._[sg]et_hyper\("),
+    "_resource_apply": regex(r"\bdef _resource_apply_(?:dense|sparse)\("),
+    "add_metric(": regex(r"\bself\.add_metric\("),
+    "add_update(": regex(r"\bself\.add_update\("),
+    "_run_v2(": regex(r"\.experimental_run_v2\("),
+    "ModelCheckpoint(": regex(r"\bModelCheckpoint\([^)\n]*\bperiod\s*="),
+    "batch_input_shape": regex(r"\b(?:layers\.\w+|Dense|LSTM|GRU|Embedding|Conv[123]D)\([^\n]*\bbatch_input_shape\s*="),
+    "aggregate_gradients": regex(r"\bexperimental_aggregate_gradients\s*="),
+    "tensorflow_addons": regex(r"^(?:import|from) tensorflow_addons\b", re.M),
+    "MeanTensor(": regex(r"\bmetrics\.MeanTensor\("),
+    "predict_classes(": regex(r"\.predict_classes\("),
 }
 #: What only Keras 3 has: a project that uses it runs there, whatever it keeps for older releases.
 _KERAS_3_ONLY: Final = regex(r"\bkeras\.(?:ops|random\.SeedGenerator|src)\b|\bfrom keras import .*\bops\b")
-_MOST: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +177,15 @@ class Versions:
             return major == 2
         return self.newest >= _KERAS_3 if major == 3 else self.oldest < _KERAS_3
 
+    def needs_keras(self, major: int) -> bool:
+        """Whether the project runs on this major version of Keras alone."""
+        return self.may_have_keras(major) and not self.may_have_keras(5 - major)
+
+    @property
+    def majors(self) -> tuple[int, ...]:
+        """The major versions of Keras that the project may run on."""
+        return tuple(filter(self.may_have_keras, (2, 3)))
+
     @property
     def binds(self) -> bool:
         """Whether a file or option says what the project runs on: not a text for people, nor a guess."""
@@ -153,17 +207,6 @@ _SAID: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a file says: the oldest and the newest release that it allows (`oldest` None: any), and the line."""
-
-    oldest: Release | None
-    newest: Release
-    line: int
-    origin: str = ""
-    marked: bool = False  # for some platforms or Pythons only; of a text: "or newer"
-
-
 def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) -> Versions:
     """The versions of a project.
 
@@ -175,12 +218,12 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
             while its sources use what Keras 3 does not have.
     """
     sources = list(texts)
-    legacy = any(_LEGACY.search(text) for text in sources if "TF_USE_LEGACY_KERAS" in text)
+    legacy = any(_LEGACY.search(text) for text in sources if "TF_USE_LEGACY_KERAS" in text) or _is_tf_keras(sources)
     if chosen:
-        release = _release(chosen)
+        release = release_of(chosen)
         found = Versions(release, 2, "tensorflow-version", release, release, legacy=legacy)
     else:
-        found = replace(_narrowed(_eager(_found(root, sources), sources), sources), legacy=legacy)
+        found = replace(_narrowed(_since(_eager(_found(root, sources), sources), sources), sources), legacy=legacy)
     return replace(found, keras=2 if legacy or found.tensorflow < _KERAS_3 else 3)
 
 
@@ -189,17 +232,74 @@ def _found(root: Path, sources: list[str]) -> Versions:
     folder = root if root.is_dir() else root.parent
     places = _up_to_repository(folder)
     for said in _declared(folder, places):
-        return Versions(said.newest, 2, said.origin, said.oldest or min(OLDEST, said.newest), said.newest, said.line)
+        found = Versions(said.newest, 2, said.origin, said.oldest or min(OLDEST, said.newest), said.newest, said.line)
+        if said.newest != NEWEST or said.oldest == NEWEST:
+            return found
+        # Above the folder that asks for it stands what tries other projects.
+        near = places[: said.origin.count("../") + 1]
+        return _tried_within(found, folder, near, next(_told(folder, near), None))
     told = next(_told(folder, places), None)
     if told is not None and told.oldest == told.newest:
-        return Versions(told.newest, 2, told.origin, told.newest, told.newest, told.line)
+        exact = Versions(told.newest, 2, told.origin, told.newest, told.newest, told.line)
+        return _tried_beside(exact, _tried(folder, places))
     asserted = _asserted(sources)
     if asserted is not None:
         return Versions(asserted, 2, "sources", asserted, asserted)
+    tried = _tried(folder, places)
+    if tried:
+        release, origin, line = max(tried, key=lambda each: each[0])
+        return Versions(release, 2, origin, min(OLDEST, *(each[0] for each in tried)), NEWEST, line, told=True)
     if told is not None and told.oldest is not None:
         release = told.newest if told.marked else told.oldest
         return Versions(release, 2, told.origin, min(OLDEST, told.oldest), told.newest, told.line, told=True)
-    return Versions()
+    return Versions(_LAST_1, 2, "sources", _FIRST_1, _LAST_1) if _is_first(sources) else Versions()
+
+
+def _is_tf_keras(sources: list[str]) -> bool:
+    """Whether sources import `tf_keras`, and no other Keras."""
+    if not any(_TF_KERAS.search(text) for text in sources if "tf_keras" in text):
+        return False
+    return not any(_OTHER_KERAS.search(text) for text in sources if "keras" in text)
+
+
+def _is_first(sources: list[str]) -> bool:
+    """Whether sources use what only TensorFlow 1 has, and nothing of the second."""
+    if any("tf" in text and (_SECOND_ONLY.search(text) or _EAGER_ONLY.search(text)) for text in sources):
+        return False
+    return any(_FIRST_ONLY.search(text) for text in sources if _FIRST.search(text))
+
+
+def _tried_within(found: Versions, folder: Path, places: list[Path], told: Said | None) -> Versions:
+    """With the newest of the releases that a project is tried on in force, where what it asks for has no end.
+
+    `tensorflow>=2.1` of 2020 means no release of 2026. What is allowed stays as it is.
+    """
+    tried = [each for each in _tried(folder, places) if found.oldest <= each[0] <= found.newest]
+    if told is not None and told.oldest == told.newest and found.oldest <= told.newest:
+        tried.append((told.newest, told.origin, told.line))
+    if not tried:
+        return found
+    release, origin, line = max(tried, key=lambda each: each[0])
+    return replace(found, tensorflow=release, origin=origin, line=line)
+
+
+def _tried_beside(exact: Versions, tried: list[tuple[Release, str, int]]) -> Versions:
+    """With the releases that a project is tried on beside the one that a text for people installs."""
+    if not tried:
+        return exact
+    release, origin, line = max([(exact.tensorflow, exact.origin, exact.line), *tried], key=lambda each: each[0])
+    oldest = min(exact.oldest, *(each[0] for each in tried))
+    return replace(exact, tensorflow=release, origin=origin, line=line, oldest=oldest, newest=release)
+
+
+def _tried(folder: Path, places: list[Path]) -> list[tuple[Release, str, int]]:
+    """The releases that files install to try the project, each with its place."""
+    found: dict[Path, list[tuple[Release, int]]] = {}
+    for place in places:
+        for pattern in _TRIED:
+            if place == folder or "/" not in pattern or pattern.startswith("."):
+                found.update((file, installs(file)) for file in _matching(place, pattern) if file not in found)
+    return [(release, _from(folder, file), line) for file, each in found.items() for release, line in each]
 
 
 def _eager(found: Versions, sources: list[str]) -> Versions:
@@ -209,6 +309,14 @@ def _eager(found: Versions, sources: list[str]) -> Versions:
     if not any(_EAGER_ONLY.search(text) for text in sources):
         return found
     return replace(found, oldest=EAGER, tensorflow=max(found.tensorflow, EAGER))
+
+
+def _since(found: Versions, sources: list[str]) -> Versions:
+    """With a release in force that has what sources use, where one is allowed."""
+    for hint, (pattern, release) in _NEW.items():
+        if found.tensorflow < release <= found.newest and any(hint in t and pattern.search(t) for t in sources):
+            found = replace(found, tensorflow=release, origin="sources", line=0)
+    return found
 
 
 def _narrowed(found: Versions, sources: list[str]) -> Versions:
@@ -236,7 +344,12 @@ def _needs_keras(sources: list[str]) -> int:
     keras = [text for text in sources if "keras" in text or "tensorflow" in text]
     if any("keras" in text and _KERAS_3_ONLY.search(text) for text in keras):
         return 3
-    return 2 if any(_asks_for_keras_2(text) for text in keras) else 0
+    # What asks which release it runs on may use what only some have.
+    return 2 if any(_asks_for_keras_2(text) for text in keras if not _asks_release(text)) else 0
+
+
+def _asks_release(text: str) -> bool:
+    return "_version__" in text and _ASKS_KERAS.search(text) is not None
 
 
 def _asks_for_keras_2(text: str) -> bool:
@@ -252,13 +365,13 @@ def _asks_for_keras_2(text: str) -> bool:
     return False
 
 
-def _declared(folder: Path, places: list[Path]) -> Iterator[_Said]:
+def _declared(folder: Path, places: list[Path]) -> Iterator[Said]:
     """What the files say that declare it, most binding first."""
     for place in places:
         # Beside the project's folder there are other projects: of a parent only its own files count.
         for pattern in _FILES if place == folder else _FILES[:-1]:
             for file in _matching(place, pattern):
-                said = _read(file)
+                said = None if file.parent.name in _BESIDE and file.parent != folder else read(file)
                 if said is not None:
                     yield replace(said, origin=_from(folder, file))
 
@@ -281,13 +394,13 @@ def old_folders(root: Path, paths: Iterable[str]) -> dict[str, Versions]:
 def _closest(root: Path, folder: str, known: dict[str, Versions | None]) -> Versions | None:
     if folder not in known:
         place = root / folder
-        said = next((_read_from(root, f) for p in _FILES[:-1] for f in _matching(place, p) if _read(f)), None)
+        said = next((_read_from(root, f) for p in _FILES[:-1] for f in _matching(place, p) if read(f)), None)
         known[folder] = said or _closest(root, folder.rpartition("/")[0], known)
     return known[folder]
 
 
 def _read_from(root: Path, file: Path) -> Versions | None:
-    said = _read(file)
+    said = read(file)
     if said is None:
         return None
     oldest = said.oldest or min(OLDEST, said.newest)
@@ -298,14 +411,14 @@ def _from(folder: Path, file: Path) -> str:
     return os.path.relpath(file, folder).replace(os.sep, "/")
 
 
-def _told(folder: Path, places: list[Path]) -> Iterator[_Said]:
+def _told(folder: Path, places: list[Path]) -> Iterator[Said]:
     """What texts for people say: one release where they install it (`==`), else the newest that they name, or newer.
 
     Nothing where they say "or newer" of any.
     """
     for file in sorted(f for place in places for f in _matching(place, _TEXTS)):
-        text = _text(file) or ""
-        named = [(_release(each["version"]), each) for each in _WRITTEN.finditer(text)]
+        text = text_of(file) or ""
+        named = [(_last_of(each, text), each) for each in _WRITTEN.finditer(text)]
         if any(release < EAGER for release, _ in named) and _SECOND.search(text):
             named = [pair for pair in named if pair[0] >= EAGER]
         pinned = [pair for pair in named if "==" in pair[1]["how"]]
@@ -313,13 +426,23 @@ def _told(folder: Path, places: list[Path]) -> Iterator[_Said]:
             since = None if _SECOND.search(text) else _SINCE_FIRST.search(text)
             if since is not None:
                 line = text.count("\n", 0, since.start()) + 1
-                yield _Said(_release(since["version"]), NEWEST, line, _from(folder, file), marked=True)
+                yield Said(release_of(since["version"]), NEWEST, line, _from(folder, file), marked=True)
             continue
         if not named:
             continue
         release, at = max(pinned or named, key=lambda pair: pair[0])
         line = text.count("\n", 0, at.start()) + 1
-        yield _Said(release, release if pinned else max(NEWEST, release), line, _from(folder, file))
+        yield Said(release, release if pinned else max(NEWEST, release), line, _from(folder, file))
+
+
+def _last_of(found: re.Match[str], text: str) -> Release:
+    """The release that is named, or the last one of a list of them ("TensorFlow 2.9, 2.10 and 2.11")."""
+    release = release_of(found["version"])
+    more = _MORE.match(text, found.end())
+    while more is not None:
+        release = max(release, release_of(more["version"]))
+        more = _MORE.match(text, more.end())
+    return min(release, NEWEST) if release[0] > 1 else release
 
 
 def _up_to_repository(folder: Path) -> list[Path]:
@@ -337,88 +460,3 @@ def _matching(place: Path, pattern: str) -> list[Path]:
         return sorted(place.glob(pattern))
     except OSError:
         return []
-
-
-def _text(file: Path) -> str | None:
-    """The text of a file that is not too large; None where it cannot be read."""
-    try:
-        if not file.is_file() or file.stat().st_size > _MOST:
-            return None
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-
-
-def _read(file: Path) -> _Said | None:
-    text = _text(file)
-    if text is None:
-        return None
-    for pattern in (_LOCKED, _LOCKED_JSON, _IMAGE):
-        locked = [(_release(each["version"]), each.start("version")) for each in pattern.finditer(text)]
-        if locked:
-            return _Said(min(locked)[0], max(locked)[0], text.count("\n", 0, max(locked)[1]) + 1)
-    said: list[_Said] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        found = _PACKAGE.search(line.split("#")[0])
-        allowed = _allowed(found["rest"], number) if found is not None else None
-        if allowed is not None:
-            said.append(allowed)
-    return _joined(said) if said else None
-
-
-def _joined(said: list[_Said]) -> _Said:
-    """What several lines allow: all of them at once, but those for other platforms, or that exclude each other."""
-    newest = min(each.newest for each in said)
-    bounds = [each.oldest for each in said if each.oldest is not None]
-    oldest = max(bounds, default=min(OLDEST, newest))
-    if oldest > newest or any(each.marked for each in said):
-        newest = max(each.newest for each in said)
-        oldest = min(bounds, default=OLDEST) if len(bounds) == len(said) else min([*bounds, OLDEST])
-    return _Said(oldest, newest, next(each.line for each in said if newest == each.newest))
-
-
-def _allowed(specifiers: str, line: int) -> _Said | None:
-    """The releases that a requirement allows, None where it says nothing."""
-    said, _, marker = specifiers.partition(";")
-    wanted = list(_specifiers(said))
-    if not wanted:
-        return None
-    last = max([version for how, version in wanted if how in ("==", "<=")], default=NEWEST)
-    known = [(2, minor) for minor in range(NEWEST[1] + 1)] + [(1, minor) for minor in range(16)]
-    allowed = [
-        release
-        for release in sorted({*known, min(last, (99, 0))})
-        if all(_COMPARE[how](release, version) for how, version in wanted)
-    ]
-    if not allowed:
-        return None
-    bounded = any(how in ("==", ">=", ">") for how, _ in wanted)
-    return _Said(allowed[0] if bounded else None, allowed[-1], line, marked=bool(marker.strip()))
-
-
-def _specifiers(text: str) -> Iterator[tuple[str, Release]]:
-    for part in text.split(","):
-        found = _SPECIFIER.match(part.strip().strip("\"'([{ "))
-        if found is None:
-            continue
-        how = found["how"] or "=="
-        version = _release(found["version"])
-        if how in ("==", "=") and _ANY.match(part.strip().lstrip("=").strip("\"' ")):
-            yield ">=", (version[0], 0)
-            yield "<", (version[0] + 1, 0)
-        elif how == "^" or (how == "~=" and "." not in found["version"]) or (how == "~=" and part.count(".") == 1):
-            yield ">=", version
-            yield "<", (version[0] + 1, 0)
-        elif how == "<" and re.search(r"\d+\.\d+\.[1-9]", part):
-            yield "<=", version  # below 2.9.1 is still 2.9
-        elif how == ">" and re.search(r"\d+\.\d+\.\d", part):
-            yield ">=", version
-        elif how in ("~", "=", "===", "~="):
-            yield "==", version
-        elif how != "!=":
-            yield how, version
-
-
-def _release(text: str) -> Release:
-    numbers = [int(n) for n in re.findall(r"\d+", text)[:2]]
-    return (numbers[0], numbers[1] if len(numbers) > 1 else 0)

@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import NONE_V, Container, Inst, LibInst, Lit, Stream, Tensor, Tup, Value, tensor, unknown
+from hybridize.domain.objects import (
+    NONE_V,
+    Container,
+    Inst,
+    LibInst,
+    Lit,
+    Prim,
+    Stream,
+    Tensor,
+    Tup,
+    Value,
+    tensor,
+    unknown,
+)
 from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.library.keras.core import nothing
 from hybridize.library.spec import Call, ClassSpec, Spec
@@ -60,12 +73,14 @@ def _apply(call: Call) -> Value:
 
 
 def _rate(call: Call) -> Value:
+    """The rate of an optimizer: numbers are kept in a variable, schedules as they are."""
     obj = call.receiver
-    if isinstance(obj, LibInst):
-        stored = call.field(obj, "learning_rate")
-        if stored and not all(isinstance(o, Lit) for o in stored):
-            return stored
-    return tensor("variable", "float32", ()).value
+    rate = tensor("variable", "float32", ()).value
+    if not isinstance(obj, LibInst):
+        return rate
+    stored = call.field(obj, "learning_rate")
+    kept = frozenset(o for o in stored if not isinstance(o, (Lit, Prim, Tensor)))
+    return (join(kept, rate) if len(kept) < len(stored) else kept) or rate
 
 
 def _iterations(call: Call) -> Value:

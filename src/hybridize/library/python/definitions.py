@@ -27,6 +27,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.library.annotations import bounded
 from hybridize.library.python.rules import (
     call_back,
     constructor,
@@ -287,7 +288,14 @@ def _module(call: Call) -> Value:
 
 
 def _new_type(call: Call) -> Value:
-    return pass_through()
+    return bounded(pass_through(), [call.arg(1, "tp")], call.frame.module)
+
+
+def _type_variable(call: Call) -> Value:
+    """A `TypeVar`: what is annotated with it is of its bound, or of one of its constraints."""
+    made = instance("typing.TypeVar")(call)
+    types = [*call.args[1:], *(value for name, value in call.kwargs.items() if name == "bound")]
+    return bounded(made, types, call.frame.module)
 
 
 def _reference(call: Call) -> Value:
@@ -363,7 +371,8 @@ FUNCTIONS: Final[dict[str, Spec]] = {
         for name, spec in (
             table(module, "final no_type_check runtime_checkable override reveal_type", same)
             | table(module, "dataclass_transform", decorator_factory)
-            | table(module, "TypeVar ParamSpec TypeVarTuple", instance("typing.TypeVar"))
+            | table(module, "ParamSpec TypeVarTuple", instance("typing.TypeVar"))
+            | table(module, "TypeVar", _type_variable)
             | table(module, "NewType", _new_type)
             | table(module, "get_type_hints get_origin get_args", opaque)
             | table(module, "assert_never", nothing)

@@ -9,7 +9,10 @@ from hybridize.domain.objects import (
     BOTTOM,
     INT_V,
     NONE_V,
+    Container,
+    LibInst,
     Tensor,
+    Tup,
     Value,
     stream,
     tensor,
@@ -29,9 +32,11 @@ from hybridize.library.python.rules import (
     nothing,
     opaque,
     properties,
+    recall,
     text,
 )
 from hybridize.library.spec import Call, ClassSpec, Spec
+from hybridize.records import replace
 
 TENSOR_V: Final = tensor(DENSE).value
 
@@ -90,13 +95,36 @@ _DISTRIBUTION: Final = ClassSpec(
         "name": text,
     },
 )
+
+
+def _moved(call: Call) -> Value:
+    """`chain.forward(x)`: a tensor if all parts of the chain take and give tensors, else perhaps a structure."""
+    call.frame.computes(call.pos, call.name)
+    kept = join(recall(call, "bijectors"), join(recall(call, "bijector"), recall(call, "argument 0")))
+    nested = frozenset(o for o in kept if isinstance(o, (Container, Tup)))
+    parts = join(kept - nested, call.elements(nested) if nested else BOTTOM)
+    plain = all(isinstance(o, LibInst) and o.cls.rpartition(".")[2] in _BIJECTORS.split() for o in parts)
+    return TENSOR_V if plain else unknown("a value of a bijector, which may be a structure").value
+
+
 _BIJECTOR: Final = ClassSpec(
-    methods=methods("forward inverse forward_log_det_jacobian inverse_log_det_jacobian", computes),
+    methods={
+        **methods("forward inverse", _moved),
+        **methods("forward_log_det_jacobian inverse_log_det_jacobian", computes),
+    },
     properties={
         **properties("trainable_variables variables trainable_weights", listed(tensor(VARIABLE).value)),
         "name": text,
     },
-    call=Spec(computes, op=True),
+    call=Spec(_moved, op=True),
+)
+#: Their samples are lists, dictionaries or named tuples.
+_JOINT: Final = replace(
+    _DISTRIBUTION,
+    methods={
+        **_DISTRIBUTION.methods,
+        **methods("sample mean mode", lambda call: unknown("a sample of a joint distribution").value),
+    },
 )
 _PROBABILITY_LAYERS: Final = (
     "DistributionLambda DenseVariational DenseFlipout DenseReparameterization Convolution1DFlipout "
@@ -265,8 +293,19 @@ _TRANSFORMED: Final = {
     "pretransformed_input": give(tensor(VARIABLE).value),
 }
 
+#: Base classes of models in other packages, which are modules of TensorFlow.
+_MODULES: Final = (
+    *(
+        f"gpflow.{name}"
+        for name in ("Module", "base.Module", "models.BayesianModel", "models.GPModel", "models.model.GPModel")
+    ),
+    *(f"gpflow.{name}" for name in ("kernels.Kernel", "likelihoods.Likelihood", "mean_functions.MeanFunction")),
+    *(f"gpflow.{name}" for name in ("functions.Function", "inducing_variables.InducingVariables")),
+)
+
 CLASSES: Final[dict[str, ClassSpec]] = {
     **{f"{p}.distributions.{n}": _DISTRIBUTION for p in _TFP for n in _DISTRIBUTIONS.split()},
+    **{f"{p}.distributions.{n}": _JOINT for p in _TFP for n in _DISTRIBUTIONS.split() if n.startswith("Joint")},
     **{f"{p}.bijectors.{n}": _BIJECTOR for p in _TFP for n in _BIJECTORS.split()},
     **{f"{p}.layers.{n}": ClassSpec(bases=("keras.layers.Layer",)) for p in _TFP for n in _PROBABILITY_LAYERS.split()},
     **{
@@ -298,6 +337,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         for p in _TFP
         for n in ("TransformedVariable", "DeferredTensor")
     },
+    **{name: ClassSpec(bases=("tf.Module",)) for name in _MODULES},
     **{f"{_ADDONS}.layers.{n}": _layer(n) for n in (*_ADDON_LAYERS.split(), "GELU")},
     **{
         f"{_ADDONS}.optimizers.{n}": ClassSpec(bases=("keras.optimizers.Optimizer",)) for n in _ADDON_OPTIMIZERS.split()

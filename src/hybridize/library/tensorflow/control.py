@@ -16,6 +16,7 @@ from hybridize.domain.objects import (
     Stream,
     Tensor,
     Tup,
+    Unknown,
     Value,
     tensor,
     tup,
@@ -24,6 +25,7 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DENSE, UNRESOLVED, Dim
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, type_of_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.library.tensorflow.data_elements import dataset
 
 
 def _as_tensor(call: Call, value: Value) -> Value:
@@ -232,12 +234,21 @@ def _reduce(call: Call) -> Value:
 
 
 def _distribute(call: Call) -> Value:
-    return call.arg(0)
+    return _distributed(call.arg(0))
 
 
 def _distribute_from_function(call: Call) -> Value:
     context = call.engine.library_instance(call.frame, call.pos, "tf.distribute.InputContext").value
-    return call.call(call.arg(0), context)
+    return _distributed(call.call(call.arg(0), context))
+
+
+def _distributed(given: Value) -> Value:
+    """The dataset that a strategy makes of one: whoever made that one, it is a dataset afterwards."""
+    result = BOTTOM
+    for obj in given:
+        made = dataset(obj.part("an element")) if isinstance(obj, Unknown) else obj.value
+        result = join(result, made)
+    return result
 
 
 def _local_results(call: Call) -> Value:

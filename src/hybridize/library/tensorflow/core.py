@@ -120,6 +120,11 @@ def _gradient(call: Call) -> Value:
     return map_structure(call, call.arg(1, "sources"), _gradient_of, "gradient") or tensor(DENSE).value
 
 
+def _gradients(call: Call) -> Value:
+    """A list, whatever the sources are."""
+    return call.list_of(tensor(DENSE).value, "list", "gradients")
+
+
 def _gradient_of(obj: Obj) -> Value:
     return tensor(DENSE, obj.dtype, obj.shape).value if isinstance(obj, Tensor) else unknown("a gradient").value
 
@@ -297,6 +302,7 @@ _SAY_NOTHING: Final = (
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {
+    "tf.gradients": Spec(_gradients, op=True),
     "tf.TensorSpec.from_tensor": Spec(_spec_of),
     "tf.TensorSpec.from_spec": Spec(_spec_of),
     "tf.function": Spec(_function),

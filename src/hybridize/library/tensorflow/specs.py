@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import Container, LibInst, Lit, Obj, Prim, Tup, Value, tensor
+from hybridize.domain.objects import Container, Lib, LibInst, Lit, Obj, Prim, Tup, Unknown, Value, Wrapper, tensor
 from hybridize.domain.tensors import DENSE, Shape
 from hybridize.library.convert import dim_of, dtype_of
 
@@ -14,12 +14,18 @@ _TAKEN: Final = {"int": ("int", "uint", "float", "bfloat", "complex"), "float": 
 
 
 def converted(value: Value, spec: Value) -> Value:
-    """What arrives where a signature has a spec: Python numbers become tensors (and stay what they are eagerly)."""
+    """What arrives where a signature has a spec: Python numbers become tensors (and stay what they are eagerly).
+
+    What is not known is a tensor of the spec's type there, or the call raises.
+    """
     if not is_spec(spec) or len(spec) != 1:
         return value
     (entry,) = spec
     assert isinstance(entry, LibInst)
     shape, dtype = spec_shape(entry), spec_dtype(entry)
+    if any(isinstance(obj, Unknown) for obj in value):
+        known = frozenset(obj for obj in value if not isinstance(obj, Unknown))
+        value = join(known, tensor(DENSE, dtype, shape).value)
     if dtype is None or shape != () or not any(_is_taken(obj, dtype) for obj in value):
         return value
     return join(value, tensor(DENSE, dtype, ()).value)
@@ -29,6 +35,15 @@ def _is_taken(obj: Obj, dtype: str) -> bool:
     if not isinstance(obj, (Lit, Prim)):
         return False
     return dtype.startswith(_TAKEN.get(obj.kind, ())) or obj.kind == dtype == "bool"
+
+
+def makes_graphs(obj: Obj) -> bool:
+    """Whether calling an object is calling `tf.function`: itself, with arguments that are given first, configured."""
+    if isinstance(obj, Wrapper):
+        if obj.kind == "decorator":
+            return bool(obj.extra) and obj.extra[0] == "tf.function"
+        return obj.kind == "partial" and bool(obj.inner) and all(map(makes_graphs, obj.inner))
+    return isinstance(obj, Lib) and obj.name == "tf.function"
 
 
 def signature_items(value: Value) -> list[Value] | None:

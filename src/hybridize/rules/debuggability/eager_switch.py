@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from hybridize.domain.objects import Lib, Lit
@@ -23,6 +23,20 @@ _SWITCHES: Final = frozenset(
 
 def scan(project: ProjectView) -> Iterator[Hit]:
     """Calls that switch graphs off, in modules that never switch them on again."""
+    on, off = switches(project)
+    for path, places in on.items():
+        for frame, pos, name in places if path not in off else ():
+            asked = project.roles.is_test(path) or _is_asked_for(frame, pos)
+            level = Level.INFO if asked else None
+            yield Hit(pos, f"`{name}` runs every hybrid function eagerly", path=path, level=level)
+
+
+def switches(project: ProjectView) -> tuple[Mapping[str, list[tuple[Frame, int, str]]], Set[str]]:
+    """The calls that switch graphs off, by file, and the files that switch them on again."""
+    return project.shared("eager switches", lambda: _switches(project))
+
+
+def _switches(project: ProjectView) -> tuple[dict[str, list[tuple[Frame, int, str]]], set[str]]:
     on: dict[str, list[tuple[Frame, int, str]]] = {}
     off: set[str] = set()
     for frames in project.solution.frames.values():
@@ -37,10 +51,7 @@ def scan(project: ProjectView) -> Iterator[Hit]:
                             off.add(path)
                         elif const == {True}:
                             on.setdefault(path, []).append((frame, instr[-1], obj.name))
-    for path, places in on.items():
-        for frame, pos, name in places if path not in off else ():
-            level = Level.INFO if _is_asked_for(frame, pos) else None
-            yield Hit(pos, f"`{name}` runs every hybrid function eagerly", path=path, level=level)
+    return on, off
 
 
 def _is_asked_for(frame: Frame, pos: int) -> bool:
@@ -67,6 +78,7 @@ RULE = Rule(
     category=Category.DEBUGGABILITY,
     outcome=Outcome.SLOWS,
     summary="`run_functions_eagerly(True)` is left in the program: no function runs as a graph.",
+    act="remove it, or switch it off again where the debugging ends",
     details="""The switch is meant for debugging. It makes every `tf.function` of the process run line by line,
 so all that graphs gain is lost, and nothing says so. Remove it, or switch it off again when the debugging is
 done.""",

@@ -10,7 +10,7 @@ from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, passed_slots
 from hybridize.flow.frames import Frame
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.untraced import made_untraced, untraced
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
@@ -87,6 +87,7 @@ what looks like a mapping (`os.environ`, an HDF5 file, a `MappingProxyType`, and
 layer or `tf.Module` keeps in a field) and cannot make it again. It makes tensors of the frames and series of pandas,
 and fails to for arrays of objects and dates. Give tensors, arrays or plain containers, or keep the object in a
 field.""",
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

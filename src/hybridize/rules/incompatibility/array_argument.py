@@ -12,7 +12,7 @@ from hybridize.library.types import is_instance
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.denoted import denoted
 from hybridize.rules.generic import choices, is_dispatched
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, position_of
 from hybridize.source.syntax import walk
@@ -182,6 +182,7 @@ RULE = Rule(
 methods (`a.mean()`, `a.reshape(-1)`, `a.T`, `a.size`), item assignment and indexing by a list of places then raise,
 and `isinstance(a, np.ndarray)` takes the other way. Use TensorFlow's functions, or convert the argument at the
 call. Shapes, dtypes, slices and operators are the same for both.""",
+    level=Level.INFO,
     triggers={
         Op.ATTR: attributes(attribute, ATTRIBUTES),
         Op.ITEM: item,

@@ -69,7 +69,7 @@ def _narrower(view: FrameView, instr: Instr) -> Iterator[Hit]:
         said = f"an array of {array or 'an unknown dtype'} becomes a tensor: what meets it does not make it {wider}"
         unless = f"assumed that an array of unknown dtype is one of {wider}" if array is None else None
         needs = view.symbolic(slot)
-        yield Hit(instr[-1], f"{said} as in NumPy", needs, outcome=Outcome.DIFFERS, level=Level.WARNING, subject=unless)
+        yield Hit(instr[-1], f"{said} as in NumPy", needs, outcome=Outcome.DIFFERS, subject=unless)
         return
 
 
@@ -98,6 +98,7 @@ raises. The same goes for `convert_to_tensor(array, dtype)`, `variable.assign(ar
 one dtype (`tf.where`, `tf.concat`, `tf.nn.conv2d`). Arrays that existed before the trace still give way, but not as in
 NumPy: `int64_argument * np.array([0.5])` is float64 in eager code, and all zeros in a graph. Use `tf.cast(array,
 tf.float32)`, which serves both, or pass float32 arrays. Where a dtype is not known, that it fits is an assumption.""",
+    level=Level.INFO,
     triggers={
         Op.BINARY: operators(meeting, *OPERATORS),
         Op.INPLACE: operators(meeting, *OPERATORS),

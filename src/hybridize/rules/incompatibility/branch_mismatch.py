@@ -12,7 +12,7 @@ from hybridize.program.ir import ALWAYS, Block, Instr, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.handlers import unbound
 from hybridize.rules.kinds import certain, conflict, kinds
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.turn import Turn
 from hybridize.rules.views import FrameView
@@ -210,6 +210,7 @@ afterwards) and what they return must have the same dtype and structure, and be 
 that only one branch assigns, None on one side, 0 against a float tensor, a longer tuple, another function,
 layer or object, or a result that one path lacks raise. Give every variable a tensor of the right dtype before,
 or select with `tf.where`.""",
+    level=Level.INFO,
     frame=scan,
     codes=lambda code: Op.IF in index_of(code).by_op,
     bad=(

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Unknown
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.rules.views import FrameView
+from hybridize.rules.views import FrameView, ProjectView
+from hybridize.source.syntax import walk
 
 _MADE: Final = "the result of `eval`"
 _DEFINED: Final = "a name that `exec` defines"
 _UNDEFINED: Final = "which nothing defines"
+_IMPORTS: Final = ("from ", "import ")
+_RUN: Final = frozenset({"exec", "eval"})
+_DEFINITION: Final = regex(r"\b(?:lambda|def)\b")
 
 
 def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
@@ -22,8 +28,8 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
         if not isinstance(obj, Unknown):
             continue
         reason = obj.reason
-        made = reason.endswith((_MADE, _DEFINED)) or (reason.endswith(_UNDEFINED) and _executes(view))
-        if made:
+        made = (reason.endswith(_MADE) and bool(_defining(view.project))) or reason.endswith(_DEFINED)
+        if made or (reason.endswith(_UNDEFINED) and _defines(view)):
             needs = 0
             for slot in (*(s for s, _ in instr[3]), *(s for _, s in instr[4])):
                 needs |= view.symbolic(slot)
@@ -31,10 +37,34 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
             return
 
 
-def _executes(view: FrameView) -> bool:
-    """Whether the module runs code that the analysis does not see."""
-    body = view.frame.module.code
-    return any(i[2] == "exec" for i in index_of(body).of(Op.GLOBAL))
+def _defines(view: FrameView) -> bool:
+    """Whether the module runs code that the analysis does not see and that may define functions: imports do not."""
+    code = view.frame.module.code
+    if not any(i[2] == "exec" for i in index_of(code).of(Op.GLOBAL)):
+        return False
+    texts = _texts(view.project, code.path)
+    return code.path in _defining(view.project) or not any(text.lstrip().startswith(_IMPORTS) for text in texts)
+
+
+def _defining(project: ProjectView) -> frozenset[str]:
+    """The files that run `exec` or `eval`, and hold texts that define functions: other texts name what has a source."""
+    return project.shared("defining texts", lambda: frozenset(_find_defining(project)))
+
+
+def _find_defining(project: ProjectView) -> Iterator[str]:
+    for code in project.solution.frames:
+        texts = _texts(project, code.path) if any(i[2] in _RUN for i in index_of(code).of(Op.GLOBAL)) else ()
+        if any(_DEFINITION.search(text) for text in texts):
+            yield code.path
+
+
+def _texts(project: ProjectView, path: str) -> list[str]:
+    """The texts in a file's code, docstrings left out."""
+    module = project.module(path)
+    nodes = walk(module) if module is not None else []
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    found = (node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docs)
+    return [node.value for node in found if isinstance(node.value, str)]
 
 
 RULE = Rule(
@@ -73,6 +103,15 @@ r1 = target(tf.constant(1))
         ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+exec("from tensorflow import " + "abs as size")
+def target(x):
+    return size(x) * 2
+r1 = target(tf.constant(1))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf

@@ -34,6 +34,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="A comprehension or generator expression iterates over a symbolic tensor.",
+    act="use `tf.map_fn`, or a `for` statement that writes to a `tf.TensorArray`",
     details="""AutoGraph makes a graph loop of `for v in tensor:` and of `for i in range(n)` with a tensor `n`.
 Comprehensions and generator expressions stay with Python, which cannot iterate over a symbolic tensor; over a
 dataset they never end. Use `tf.map_fn`, a `for` statement with a `tf.TensorArray`, `tf.unstack`, or `range`

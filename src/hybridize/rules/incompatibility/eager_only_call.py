@@ -81,6 +81,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Uses something that works only eagerly.",
+    act="tracing raises there; do this with what the function returns, outside of it",
     details="""A traced function computes on symbolic tensors: they have no value yet, so `.numpy()`, NumPy
 functions, `list(t)` and the like raise, and so do Keras' own loops (`fit`, `predict`) and `get_weights`. Tensors
 that existed before the trace stay concrete and are no problem. Compute with TensorFlow's functions inside, and

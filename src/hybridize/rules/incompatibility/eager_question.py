@@ -11,7 +11,6 @@ from hybridize.facts.lifted import in_init_scope
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Op
-from hybridize.records import replace
 from hybridize.rules.generic import choices, is_dispatched
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
 from hybridize.rules.values import argument, is_message, number, own, uses
@@ -81,9 +80,7 @@ def _named(view: FrameView, instr: Instr) -> Iterator[Hit]:
         elif name == _IS_SYMBOLIC and uses(view, instr[1]):
             yield from _hit(view, instr, argument(instr, 0), "asks if a tensor is symbolic, which the trace makes it")
         elif name == "tf.get_static_value" and uses(view, instr[1]):
-            level = Level.WARNING if _expects_none(view, instr[1]) else None
-            for hit in _hit(view, instr, argument(instr, 0), "asks for the value of a tensor, which is not known yet"):
-                yield replace(hit, level=level)
+            yield from _hit(view, instr, argument(instr, 0), "asks for the value of a tensor, which is not known yet")
         elif name in ("builtins.hasattr", "builtins.getattr"):
             asked = view.value(argument(instr, 1))
             if any(isinstance(o, Lit) and o.const in _EAGER_ONLY for o in asked):
@@ -136,11 +133,6 @@ def _sets_shapes(view: FrameView, branch: Instr) -> bool:
     ends = branch[5:7]
     joined = (phi for phi in index_of(view.code).of(Op.PHI) if any(edge in ends for edge, _ in phi[2]))
     return all(is_message(view, use) for phi in joined for use in uses(view, phi[1]))
-
-
-def _expects_none(view: FrameView, slot: int) -> bool:
-    """Whether the code asks if there is an answer: then it has another way for a tensor that is not known yet."""
-    return any(use[0] == Op.COMPARE and use[2] in ("is", "is not") for use in uses(view, slot))
 
 
 def _is_xla(view: FrameView, call: Instr) -> bool:
@@ -271,6 +263,7 @@ RULE = Rule(
 has no `numpy` attribute, another class, another identity (`is`, `id`, `ref()` as a key) and no device, and so
 Python silently takes another way. `isinstance(x, tf.Tensor)`, `tf.is_tensor(x)` and `x is None` are fine, and so
 are references to variables.""",
+    level=Level.INFO,
     triggers={
         Op.CALL: Where(call, names=_asks, values=is_dispatched),
         Op.ATTR: attributes(attribute, _ASKED),

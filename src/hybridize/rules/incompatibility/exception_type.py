@@ -286,7 +286,7 @@ derive from `Exception` directly and have no `__init__` of their own. Every othe
 caller's `except` or a test's `assertRaises` does not catch. The text begins with "in user code", and other attributes
 are lost. An operation whose operands' shapes or dtypes don't fit raises `ValueError` or `TypeError` while it is traced,
 not `InvalidArgumentError`. Check before the call, or raise a plain `ValueError`.""",
-    level=Level.WARNING,
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

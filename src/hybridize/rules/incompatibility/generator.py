@@ -27,6 +27,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Generators cannot be traced.",
+    act="return tensors, or give the generator to `tf.data.Dataset.from_generator`",
     details="""Calling a traced generator gives a generator object to TensorFlow, which cannot turn it into
 tensors. Make a `tf.data.Dataset` of it, or hybridize what is done with each element.""",
     root=scan,

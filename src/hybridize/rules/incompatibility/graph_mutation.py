@@ -12,7 +12,7 @@ from hybridize.flow.frames import Effect
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.rules.control import Control, control
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView
 
@@ -55,7 +55,9 @@ def _in_bodies(view: FrameView) -> Iterator[Hit]:
         for reason in view.project.effects.of(callee).values():
             if reason.effect.kind in _CHANGES and not reason.once:
                 message = "changes Python state in a branch or loop of the graph: tracing runs it once"
-                yield Hit(reason.effect.position, message, path=reason.frame.code.path, outcome=Outcome.RAISES)
+                place, path = reason.effect.position, reason.frame.code.path
+                # What is kept in fields while tracing is often read in the same body alone.
+                yield Hit(place, message, path=path, outcome=Outcome.RAISES, level=Level.INFO)
 
 
 def _in_callees(view: FrameView) -> Iterator[Hit]:
@@ -129,6 +131,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.DIFFERS,
     summary="Changes a list, dict or set in a branch or loop of the graph.",
+    act="tracing runs it once, not in each turn; use a `tf.TensorArray`, or return the value",
     details="""Tracing runs both branches of a condition on a symbolic tensor, and the body of a loop of the
 graph once. An `append` there happens in Python while tracing: a list under an `if` gets its element whatever
 the condition, and one in a loop gets a single tensor that cannot be used outside. Use `tf.TensorArray` in

@@ -8,7 +8,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.control import Control, control
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView
 
@@ -68,6 +68,7 @@ RULE = Rule(
     details="""Both branches of a condition on a symbolic tensor are traced, so the `raise` runs while tracing,
 whatever the tensor will hold. Use `tf.debugging.assert_*` or `tf.debugging.Assert`, which check when the graph
 runs. A `raise` under a condition of Python's (a static shape, a mode) is fine.""",
+    level=Level.INFO,
     frame=scan,
     codes=lambda code: not index_of(code).by_op.keys().isdisjoint((Op.IF, Op.LOOP)),
     bad=(

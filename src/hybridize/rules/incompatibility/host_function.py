@@ -72,6 +72,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Gives a tensor to a function of NumPy, `math` or another library that computes on the host.",
+    act="use TensorFlow's function of that name, or `tf.numpy_function`",
     details="""While a function is traced its tensors have no values, and so NumPy, `math`, `copy.deepcopy` and the
 like raise on them. The same goes for NumPy arrays that arrive as arguments: `tf.function` makes tensors of them, and
 for numbers made with `int(t)` or `float(t)`, which AutoGraph turns into operations. Use TensorFlow's counterpart

@@ -45,7 +45,7 @@ def _check(view: FrameView, slot: int, instr: Instr, op: Op) -> Iterator[Hit]:
     if not wrong or any(s.instr is instr and not flow.runs(s) for s in flow.structure.of(op)):
         return
     certain = len(wrong) == len(dtypes) and all(isinstance(o, (Tensor, Prim, Lit)) for o in value)
-    level = Level.ERROR if certain else Level.WARNING
+    level = Level.ERROR if certain else Level.INFO
     yield Hit(instr[-1], f"takes the truth of a symbolic `{wrong[0]}` tensor", mask, level=level)
 
 

@@ -105,6 +105,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Leaves a loop by a condition on a tensor that the loop itself does not depend on.",
+    act="let the condition of the loop depend on the tensor, or use `tf.while_loop`",
     details="""A loop over Python values is unrolled while tracing, so `break` or `return` by a condition on a
 symbolic tensor cannot leave it; nor can `while True:`, or a `while` whose flag only later becomes a tensor. A
 loop of the graph (`for i in tf.range(n)`, `while tensor:`) may `break`, but not `return`. Loop over `tf.range`,

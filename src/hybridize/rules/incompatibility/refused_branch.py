@@ -10,7 +10,7 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.control import Control, control
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.refused import LOOKED_AT, Refusal, raises, refusal
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView
@@ -110,6 +110,7 @@ RULE = Rule(
 stands there must suit every argument that the function is called with, although eager code only comes to it where the
 condition holds: `if tf.rank(x) == 3: x = tf.transpose(x, [1, 2, 0])` raises while it is traced for a matrix. Ask for
 the static shape (`x.shape.rank`, `x.shape[0]`): such a condition is Python's, and decides which branch is traced.""",
+    level=Level.INFO,
     frame=scan,
     codes=_may_split,
     bad=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
 from hybridize.rules.returned import returned
 from hybridize.rules.views import FunctionView
@@ -61,6 +61,7 @@ with which that was measured): with tensors for numbers and variables, another n
 set. Structural time series models, `HiddenMarkovModel`, `MaskedAutoregressiveFlow` and classes of one's own that derive
 from `Distribution` raise, a `GaussianProcess` cannot be used any more, and what a `DistributionLambda` gives becomes a
 plain tensor. What was not measured is not taken to come back.""",
+    level=Level.INFO,
     root=scan,
     bare=True,
     bad=(

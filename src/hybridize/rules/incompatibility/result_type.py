@@ -154,7 +154,7 @@ value, and a `TensorArray` as one that can no longer be stacked. Return tensors,
 outside. It matters only where a caller can tell: a result that is ignored, tested with `if`, formatted as a number
 or given to a TensorFlow function is fine. `None`, lists, tuples, dicts and named tuples of tensors come back as
 they are.""",
-    level=Level.WARNING,
+    level=Level.INFO,
     root=scan,
     bare=True,
     bad=(

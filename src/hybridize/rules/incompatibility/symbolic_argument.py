@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.rules.functional import holds_symbolic, may_build
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import returns
 from hybridize.rules.views import FunctionView
 
@@ -56,6 +56,7 @@ argument, in a list, tuple or dictionary as well, and as a result, wherever it c
 that the function makes. Building the model once is Python's work; the model itself runs as a graph in `fit`, or inside
 a hybrid training step. Functions that a library exports and that do nothing but give layers an argument of unknown kind
 may be given symbolic tensors: say what the argument is by a type hint (`x: tf.Tensor`).""",
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

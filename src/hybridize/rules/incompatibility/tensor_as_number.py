@@ -176,7 +176,8 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
             view = FrameView(function.project, inner)
             for instr in _reads_of(inner.code):
                 objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o.cls == _ARRAY]
-                outside = [o for o in objects if o.frame != frame.uid and extents.run_by(frame, o.frame) is None]
+                # By code, for contexts that are merged share the objects of one of them.
+                outside = [o for o in objects if not extents.with_code(o.site[0]) & extent]
                 if not outside or len(outside) != len(objects):
                     continue
                 made = view.definition(instr[2])
@@ -186,7 +187,9 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
                     said = "splits a tensor into a `tf.TensorArray` from outside: that asks for the lengths as numbers"
                 elif not own(view, argument(instr, 0, _PLACES.get(name, ""))):
                     continue
-                yield Hit(instr[-1], said, path=inner.code.path)
+                # Made by what the function runs in another context, it may be the one of this call.
+                sure = not any(extents.with_code(o.site[0]) & extent for o in outside)
+                yield Hit(instr[-1], said, path=inner.code.path, sure=sure)
 
 
 def _reads_of(code: Code) -> list[Instr]:
@@ -214,6 +217,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Python needs the value of a tensor, as a truth or an index.",
+    act="keep it a tensor (`tf.gather`, `tf.cond`, `tf.range`), or pass a Python number",
     details="""`bool(t)`, an index into a list, a tuple, a string, a dict or an array, and a repeat count all need a
 value, and a symbolic tensor has none. `int(t)` and `float(t)` do not help: AutoGraph turns them into
 operations, so that their results are symbolic as well, and have neither a hash nor a number's methods.

@@ -143,6 +143,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Formats a tensor as text.",
+    act="use `tf.print` or `tf.strings.format`, which run with the graph",
     details="""A symbolic tensor has no value to print. With a numeric format (`f"{t:.2f}"`, `"%d" % t`) this
 raises; without one the text names the symbolic tensor (`Tensor("x:0", shape=(), dtype=float32)`) and is the same at
 every call. Use `tf.print` with the tensor as an argument, `tf.strings.format` or `tf.strings.as_string`, or format

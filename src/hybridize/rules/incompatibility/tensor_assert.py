@@ -26,6 +26,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Asserts a condition that is a symbolic tensor.",
+    act="use `tf.debugging.assert_equal` and its like, which run with the graph",
     details="""AutoGraph leaves `assert` alone, and Python asks the tensor for its truth while tracing, which raises
 even where the condition would hold. Use `tf.debugging.assert_equal` and its like, or assert on static shapes.""",
     triggers={Op.ASSERT: scan},

@@ -106,6 +106,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Python's `in`, `max`, `min`, `any`, `all` or `sorted` compares tensors.",
+    act="use `tf.reduce_any`, `tf.reduce_max`, `tf.sort` and their like",
     details="""These compare elements and ask Python for the truth of the answer, which a symbolic tensor does not
 have. Use `tf.reduce_any`, `tf.reduce_max`, `tf.maximum`, `tf.sort`. They are fine on shapes, on Python values, and
 with a `key` that looks at static facts; `sum` of a list of tensors is fine too.""",

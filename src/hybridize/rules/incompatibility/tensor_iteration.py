@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Stream, Tensor
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, operators
 from hybridize.rules.values import number, own
 from hybridize.rules.views import FrameView
 
@@ -116,10 +116,12 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Python goes through a tensor's elements outside of a `for` statement.",
+    act="use a `for` statement over the tensor, `tf.unstack` or `tf.map_fn`",
     details="""AutoGraph turns `for` statements over tensors into loops of the graph, and nothing else: unpacking
 (`h, w = tf.shape(x)`), `list(t)`, `sum(t)`, a star, `map` and `reversed` raise on a symbolic tensor. Use
 `tf.unstack`, `tf.reduce_sum`, `tf.map_fn`, `tf.reverse`; unpack `x.shape` where the shape is static. `list(dataset)`
 never ends. Lists and tuples of tensors are Python's own and fine.""",
+    level=Level.INFO,
     triggers={
         Op.CALL: Where(call, lambda _, instr: _starred(instr[3]), _ITERATING.__contains__),
         Op.UNPACK: unpack,

@@ -14,8 +14,8 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import control
-from hybridize.rules.conversion import Plain, follows, own, plain, refused
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.conversion import KERAS_3, Plain, follows, own, plain, refused
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.values import has_tensor, number
 from hybridize.rules.views import FrameView
 
@@ -40,7 +40,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
             if needs:
                 step = (view.code.path, pos, callee.code.name)
                 below = Plain(each.path, each.position, each.message, needs, (step, *each.calls))
-                yield _hit(below, reason)
+                yield _hit(below, reason, _level(view, reason))
     if found or any(plain(view.project, callee) for _, callee in view.frame.calls):
         given_up = refused(view.project, view.code)
         if given_up is not None:
@@ -145,11 +145,16 @@ def _folds(view: FrameView, calls: list[Instr]) -> Iterator[Hit]:
                 yield Hit(call[-1], f"`{name}` asks symbolic tensors for their truth", view.symbolic(slot))
 
 
-def _hit(found: Plain, reason: str) -> Hit:
+def _level(view: FrameView, reason: str) -> Level | None:
+    """Information where a release of TensorFlow that the project may have converts the code."""
+    return Level.INFO if reason == KERAS_3 and view.project.versions.may_have_keras(2) else None
+
+
+def _hit(found: Plain, reason: str, level: Level | None = None) -> Hit:
     steps = tuple(Evidence(f"calls `{name}`", path, pos >> 16) for path, pos, name in found.calls)
     message = f"{found.message} where AutoGraph is off: {reason}"
     place = Evidence(message, found.path, found.position >> 16)
-    return Hit(found.position, message, found.needs, (*steps, place), path=found.path)
+    return Hit(found.position, message, found.needs, (*steps, place), path=found.path, level=level)
 
 
 RULE = Rule(
@@ -158,6 +163,7 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="A condition or loop depends on a tensor where AutoGraph does not convert the code.",
+    act="use `tf.cond` or `tf.where`, or call the code from a function that AutoGraph converts",
     details="""AutoGraph turns `if`, `while` and `for` on tensors into graph operations, in the traced function
 and in what it calls. It gives up whole functions (those with `match`, `else` on a loop, `yield`, `async`, and
 since TensorFlow 2.16 `:=`), says so in a warning only, and runs them as plain Python, with all that they call.

@@ -13,7 +13,7 @@ from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import replace
 from hybridize.rules.dims import ALL, Dims, unknown_dims
 from hybridize.rules.layers import is_made
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.opened import OpenView, given_to, opened
 from hybridize.rules.values import has_tensor, is_message, own, uses
 from hybridize.rules.views import FrameView, ProjectView
@@ -256,6 +256,7 @@ dims that are None, whoever computes them: a helper, a layer, another graph. So 
 iterated inside. Arithmetic with them raises, `range` too, and comparisons are silently false; a layer cannot make its
 weights for a last axis that is None. Use `tf.shape(t)[0]`, or say the shape with `tf.ensure_shape`. The shapes of
 arguments are known in each trace.""",
+    level=Level.INFO,
     triggers={
         Op.ITEM: Where(read, _of_shape),
         Op.UNPACK: Where(unpack, _of_shape),

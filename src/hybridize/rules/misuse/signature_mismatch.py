@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeGuard
 
-from hybridize.domain.objects import NONE, Container, Func, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
+from hybridize.domain.objects import NONE, Container, Func, LibInst, Lit, Obj, Prim, Tensor, Tup, Value, Wrapper
 from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE, Shape
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_dtype, spec_shape
-from hybridize.program.ir import Op, Param
-from hybridize.rules.hybridized import decorator_position, option
+from hybridize.program.ir import Code, Op, Param
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
@@ -21,38 +20,57 @@ _AXIS: Final = " along axis 0"
 #: Specs of what is not dense.
 _COMPOSITE: Final = {RAGGED: "tf.RaggedTensorSpec", SPARSE: "tf.SparseTensorSpec"}
 _NUMBER: Final = "is a Python number, and comes out as a tensor"
+#: A call: the caller, the position, the frame that is called, how.
+_Site = tuple[Frame, int, Frame, str]
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """The entries of the signature against the parameters, then against what every call passes."""
-    signature = option(function, "input_signature") if function.is_hybrid else None
-    items = signature_items(signature) if signature else None
+    """The entries of each signature against the parameters, then against what the calls of that graph pass."""
+    made = function.project.solution.world.hybrids.get(function.code, {}) if function.is_hybrid else {}
+    for place, options in sorted(made.items(), key=lambda entry: (entry[0][0].path, entry[0][1])):
+        if options.get("input_signature"):
+            yield from _signed(function, place, options["input_signature"])
+
+
+def _signed(function: FunctionView, place: tuple[Code, int], signature: Value) -> Iterator[Hit]:
+    """What is wrong with the signature that a function gets at one place."""
+    path, here = place[0].path, place[1]
+    items = signature_items(signature)
     if items is None:
-        if signature and all(isinstance(o, LibInst) and o.cls.endswith("TensorSpec") for o in signature):
-            yield Hit(decorator_position(function), "the signature must be a list or tuple of specs")
+        if all(isinstance(o, LibInst) and o.cls.endswith("TensorSpec") for o in signature):
+            yield Hit(here, "the signature must be a list or tuple of specs", path=path)
         return
     params = [p for p in function.code.params if p.kind in ("positional", "normal")]
     if function.facts.kind.value == "method" and params:
         params = params[1:]
-    here = decorator_position(function)
     required = [p for p in params[len(items) :] if not p.has_default]
     required += [p for p in function.code.params if p.kind == "keyword" and not p.has_default]
     if required:
-        yield Hit(here, f"the signature says nothing of the required parameter `{required[0].name}`")
+        yield Hit(here, f"the signature says nothing of the required parameter `{required[0].name}`", path=path)
         return
     if len(items) > len(params) and not any(p.kind == "varargs" for p in function.code.params):
-        yield Hit(here, f"the signature has {len(items)} entries, the function takes {len(params)}")
+        yield Hit(here, f"the signature has {len(items)} entries, the function takes {len(params)}", path=path)
         return
     specs = dict(zip([p.name for p in params], items, strict=False))
-    yield from _calls(function, specs, params + [p for p in function.code.params if p.kind == "keyword"])
-    yield from _surplus(function, len(items))
+    calls = [each for each in function.callers() if _reaches(each[0], each[1], here)]
+    yield from _calls(function, calls, specs, params + [p for p in function.code.params if p.kind == "keyword"])
+    yield from _surplus(function, calls, len(items))
     yield from _assignments(function, specs)
 
 
-def _calls(function: FunctionView, specs: dict[str, Value], params: list[Param]) -> Iterator[Hit]:
+def _reaches(caller: Frame, pos: int, place: int) -> bool:
+    """Whether a call may call the graph that is made at a place, and not another graph of the same function."""
+    called = [obj for call in calls_at(caller.code, pos) for obj in caller.vals[call[2]] or ()]
+    made = {obj.extra[0] for obj in called if isinstance(obj, Wrapper) and obj.kind == "hybrid"}
+    return not made or place in made
+
+
+def _calls(
+    function: FunctionView, calls: Sequence[_Site], specs: dict[str, Value], params: list[Param]
+) -> Iterator[Hit]:
     seen: set[tuple[str, int]] = set()
     index = {p.name: i for i, p in enumerate(function.code.params)}
-    for caller, pos, frame, how in function.callers():
+    for caller, pos, frame, how in calls:
         if (caller.code.path, pos) in seen or how not in ("call", "hybrid"):
             continue
         given = frame.incoming.get((caller, pos))
@@ -122,11 +140,11 @@ def _is_instance(value: Value, name: str) -> bool:
     return all(isinstance(o, LibInst) and o.cls == name for o in value)
 
 
-def _surplus(function: FunctionView, items: int) -> Iterator[Hit]:
+def _surplus(function: FunctionView, sites: Sequence[_Site], items: int) -> Iterator[Hit]:
     """Calls that fill `*args` or `**kwargs` with more than the signature has entries for."""
     kinds = {p.kind for p in function.code.params}
     names = {p.name for p in function.code.params}
-    for caller, pos, _, how in function.callers() if kinds & {"varargs", "kwargs"} else ():
+    for caller, pos, _, how in sites if kinds & {"varargs", "kwargs"} else ():
         calls = calls_at(caller.code, pos) if how in ("call", "hybrid") else ()
         for call in calls if len(calls) == 1 else ():
             plain = not any(starred for _, starred in call[3])

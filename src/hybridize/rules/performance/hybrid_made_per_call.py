@@ -108,7 +108,7 @@ def _is_kept(project: ProjectView, frames: list[Frame], code: Code, *, returned:
                 stored = instr[2]
             elif instr[0] in (Op.SET_ATTR, Op.SET_ITEM):
                 stored = instr[4]
-            elif instr[0] == Op.SET_GLOBAL and frame.code.kind != "module":
+            elif _outlives(frame.code, instr):
                 stored = instr[3]
             elif instr[0] == Op.CALL and len(instr[3]) == _SET and _sets_attribute(frame, instr):
                 stored = instr[3][2][0]
@@ -124,6 +124,13 @@ def _sets_attribute(frame: Frame, call: Instr) -> bool:
     return any(isinstance(o, Lib) and o.name == "builtins.setattr" for o in frame.vals[call[2]] or ())
 
 
+def _outlives(code: Code, instr: Instr) -> bool:
+    """Whether an instruction writes a global, or a variable of a function around this one (`nonlocal`)."""
+    if instr[0] == Op.SET_GLOBAL:
+        return code.kind != "module"
+    return instr[0] == Op.SET_CELL and instr[2] in code.free
+
+
 def _is_method_call(frame: Frame, instr: tuple[object, ...]) -> bool:
     """Whether a call may keep its argument in a container (`steps.append(f)`)."""
     func = frame.vals[instr[2]] or ()  # type: ignore[call-overload]  # slots are ints
@@ -132,8 +139,11 @@ def _is_method_call(frame: Frame, instr: tuple[object, ...]) -> bool:
 
 def _holds(value: Value | None, code: Code, depth: int = 3) -> bool:
     for obj in value or ():
-        if isinstance(obj, Func) and obj.code is code:
-            return True
+        if isinstance(obj, Func):
+            if obj.code is code:
+                return True
+            if depth and any(_holds(cell.value, code, depth - 1) for cell in obj.cells.values()):
+                return True  # what it captures lives as long as it does
         if isinstance(obj, Wrapper) and depth and _holds(obj.inner, code, depth - 1):
             return True
         if isinstance(obj, Bound) and isinstance(obj.func, Func) and obj.func.code is code:

@@ -22,10 +22,11 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if made is None or covered.value is not Ternary.YES or Public(function.project.roles).has(function.code):
         return
     found = places(function)
-    if made.is_decorator and {name for name, _ in (*made.arguments, *made.held)} <= _ABOUT_TRACES:
+    said = {name for name, _ in made.arguments}.union(made.given)
+    if made.is_decorator and not made.conditional and said <= _ABOUT_TRACES:
         message = "only graphs call it: a decorator of its own adds nothing"
         yield Hit(decorator_position(function), message, evidence=covered.evidence)
-    elif not made.is_decorator and not any(map(function.project.solution.world.hybrids[function.code].get, found)):
+    elif not made.is_decorator and not made.conditional and not made.given:
         message = "only graphs call it: `tf.function` adds nothing here"
         where, pos = found[0]
         yield Hit(pos, message, path=where.path, evidence=covered.evidence)

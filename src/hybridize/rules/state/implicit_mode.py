@@ -46,7 +46,7 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
     answers: list[dict[Hit, Confirmed]] = []
     for doubt, concerned, places in zip(doubts, frames, changed, strict=True):
         evidence = modes_of(project, concerned).differ(seen=doubt.function.is_hybrid) if concerned else []
-        unless = places.get(_PHASE, "")
+        unless = places[_PHASE].unless if _PHASE in places else ""
         if not evidence and _PHASE in places:
             where = sorted({(frame.code.path, pos >> 16) for frame, pos in writes_of(project).at(_PHASE)})
             evidence = [Evidence("the learning phase is set here", *each) for each in where[:_SHOWN]]

@@ -107,6 +107,7 @@ RULE = Rule(
     category=Category.STATE,
     outcome=Outcome.RAISES,
     summary="Adds losses inside of a graph that does not read them: they are symbols that nobody outside can use.",
+    act="return the loss, or take `tf.function` off the layer's method",
     details="""`self.add_loss(...)` keeps a tensor until `layer.losses` is read. In a `call` that is hybrid itself, or
 in a hybrid function that calls the layer, that tensor is a symbol of its graph: who sums the losses outside fails with
 a tensor that is out of scope, or finds none. Make the training step hybrid, which calls the layer and reads the losses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import Bound, Func, Inst, LibInst, Unknown, Value
+from hybridize.domain.objects import Bound, Container, Func, Heap, Inst, LibInst, Unknown, Value
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
 from hybridize.facts.model import Evidence
@@ -15,7 +15,9 @@ from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
+from hybridize.rules.doubts import puts_into
 from hybridize.rules.effects import hit, is_change, leaked, reasons
+from hybridize.rules.leaks import stays_inside
 from hybridize.rules.model import Blocks, Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
@@ -24,18 +26,37 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Tensors that go into a field, a global, a captured variable or an outer container."""
     for frame, reason in reasons(function):
         if is_change(reason) and argument_name(frame, reason) is None and leaked(function, reason):
-            if _is_mixed(function, reason) or _is_assigned(reason):
+            mixed = _is_mixed(reason)
+            if (mixed and not function.project.solution.world.is_small) or _is_assigned(reason):
                 continue
-            # What fills a cache may have run before, outside of any graph.
-            level = Level.WARNING if guarded(reason.frame, reason.effect.position) else None
-            found = hit(reason, level, f"stores a tensor that outlives the call: {hit(reason).message}")
-            yield replace(found, evidence=(*found.evidence, *_made(reason)))
+            found = hit(
+                reason, _level(function, reason), f"stores a tensor that outlives the call: {hit(reason).message}"
+            )
+            sure = found.sure and not mixed and _is_known(reason)
+            yield replace(found, evidence=(*found.evidence, *_made(reason)), sure=sure)
 
 
-def _is_mixed(function: FunctionView, reason: Reason) -> bool:
+def _is_known(reason: Reason) -> bool:
+    """Whether the place is known: of an unknown object it may be a property, or the object the call's own.
+
+    Of a dictionary that makes entries when they are read, what stands beside the read is not what is put away.
+    """
+    target = reason.effect.target
+    if isinstance(target, Container):
+        return puts_into(reason.frame, reason.effect.position, target)
+    return isinstance(target, Heap) or target is None
+
+
+def _level(function: FunctionView, reason: Reason) -> Level | None:
+    """How loudly it is told: what nothing outside of the trace reads does no harm yet."""
+    if function.is_hybrid and stays_inside(function, reason.frame, reason.effect.position):
+        return Level.INFO
+    # What fills a cache may have run before, outside of any graph.
+    return Level.WARNING if guarded(reason.frame, reason.effect.position) else None
+
+
+def _is_mixed(reason: Reason) -> bool:
     """Whether only some of the calls that were taken together store a tensor: it may be none of this function's."""
-    if function.project.solution.world.is_small:
-        return False
     values = [reason.frame.vals[slot] or frozenset() for slot in stored(reason.frame, reason.effect.position)]
     return any(isinstance(o, (Inst, LibInst, Unknown)) for value in values for o in value)
 
@@ -88,9 +109,13 @@ RULE = Rule(
     category=Category.STATE,
     outcome=Outcome.DIFFERS,
     summary="Stores a tensor outside of the function: what stays there is a symbol of the graph.",
+    act="what stays there is a symbolic tensor, of no use after the call; return it, or keep it in a `tf.Variable`",
     details="""While a function is traced its tensors are symbols without a value. Stored in a field, a global or an
 outer list they outlive the trace: later calls do not update them, and whoever uses one gets an error or an
-old value. Return the tensor, or keep it in a `tf.Variable`.""",
+old value. Return the tensor, or keep it in a `tf.Variable`.
+
+Of a function that is hybrid already it is information where only code of the same trace reads what is stored, after it
+was written.""",
     blocks=frozenset(),
     root=scan,
     triggers={Op.CALL: Where(cached, values=_keeps_results)},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.replaced import Replacement, keys_of, replaced
 from hybridize.rules.views import FunctionView, ProjectView
 
@@ -53,6 +53,7 @@ RULE = Rule(
 function, method or variable for a while. A graph that was traced before goes on with what was there; one that is traced
 meanwhile calls the replacement once, at its trace, so that `call_count` is 1 after any number of calls, and keeps its
 result. Replacing the hybrid function itself is fine.""",
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

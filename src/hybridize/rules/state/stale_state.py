@@ -9,10 +9,11 @@ from hybridize.domain.objects import Cell, Container
 from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule
+from hybridize.rules.doubts import doubtful
+from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.parts import Part
 from hybridize.rules.reads import scan
-from hybridize.rules.staleness import counts, extent_of, stale
+from hybridize.rules.staleness import OPEN, RUNS, TESTS, counts, extent_of, stale
 from hybridize.rules.views import ProjectView
 from hybridize.rules.writes import (
     Place,
@@ -20,6 +21,8 @@ from hybridize.rules.writes import (
 )
 
 _SHOWN: Final = 3
+#: What a run shows is an error; what only callers that nobody sees can do, may happen.
+_LEVELS: Final = {RUNS: None, TESTS: Level.INFO, OPEN: Level.WARNING}
 
 
 def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
@@ -30,12 +33,16 @@ def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Con
     for doubt, places in zip(doubts, changed, strict=True):
         found: dict[Hit, Confirmed] = {}
         extent = extent_of(doubt.function) if places else 0
+        unlikely = doubtful(doubt.function, places) if places and doubt.function.is_hybrid else ()
+        said: set[object] = set()
         for hit in doubt.hits:
-            if hit.subject in places:
+            if hit.subject in places and not (doubt.function.is_hybrid and hit.subject in said):
+                said.add(hit.subject)  # of a hybrid function each cause is told once, at the nearest read
                 writers = [at for at in known.at(_place(hit)) if counts(project, extent, at[0], _place(hit))]
                 shown = sorted({(frame.code.path, position >> 16) for frame, position in writers})
                 evidence = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])
-                found[hit] = Confirmed(evidence, places[_place(hit)])
+                level = Level.INFO if hit.subject in unlikely else _LEVELS[places[_place(hit)].seen]
+                found[hit] = Confirmed(evidence, places[_place(hit)].unless, level)
         answers.append(found)
     return answers
 
@@ -86,11 +93,17 @@ RULE = Rule(
     category=Category.STATE,
     outcome=Outcome.DIFFERS,
     summary="Reads Python state that the program changes between calls: the graph keeps its first value.",
+    act="the graph keeps what it was when it was traced; pass it as a tensor, or `assign` it to a `tf.Variable`",
     details="""A field, a global, a captured variable or what is in a list or dictionary becomes a constant of the
 graph when the function is traced; so do the list of a model's `trainable_variables`, the settings of a layer that is
 called (`dense.activation`, `bn.momentum`) and the layers of a `Sequential`. Where the program writes it between two
 calls, the later call still uses what the first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a
-tensor, or keep it in one `tf.Variable` and `assign` to it.""",
+tensor, or keep it in one `tf.Variable` and `assign` to it.
+
+Of a function that is hybrid already it is an error where a run of the program shows the change, and a warning where
+code that is not seen may call a setter in between. It is information where each call writes the value before it reads
+it, where a new graph is made with each change, where only tests change it, where a whole object is loaded anew, and
+where it is not known which container or array changes.""",
     frame=scan,
     confirm=confirm,
     bad=(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Inst, Obj
 from hybridize.facts.model import Evidence
 from hybridize.rules.built import unbuilt
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
 _LISTS = (
@@ -39,6 +39,7 @@ RULE = Rule(
 they were when it was traced, and a loop over them turns as often as it did then: a target network that is built later
 is never updated. Build the model beforehand (`model.build(shape)`, or a call on an example in the constructor), or call
 it in the function before its weights are read.""",
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

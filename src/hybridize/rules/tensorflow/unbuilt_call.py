@@ -11,7 +11,7 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView, ProjectView
 
 #: Layers that own no weights: nothing of theirs is built inside a trace.
@@ -46,7 +46,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             continue
         pos, layer = lazy or (function.code.position, f"`{own}`")
         message = f"traced while Keras 3 builds `{builder.code.qualname.rpartition('.')[0]}`: {layer} gets no gradients"
-        yield Hit(pos if pos >> 16 else function.code.position, message)
+        # Under Keras 2, which the project may have as well, the layer is built just the same.
+        level = Level.INFO if function.project.versions.may_have_keras(2) else None
+        yield Hit(pos if pos >> 16 else function.code.position, message, level=level)
         return
 
 
@@ -183,11 +185,13 @@ RULE = Rule(
     category=Category.TENSORFLOW,
     outcome=Outcome.DIFFERS,
     summary="Traced while Keras 3 builds the model around it: its weights get no gradients, silently.",
+    act="build the layers in `build`, or call the model once before it is trained",
     details="""A Keras 3 model without a `build` of its own is built at its first call, by tracing `call` on
 placeholders in a graph that is thrown away. A hybrid function in there is traced against the variables of that
 throw-away graph, and keeps them: every gradient through it is None, at the first call and ever after. With
 Keras 2 the same code trains. Hybridize the training step instead, which calls the model, or build every
-sublayer in `build`.""",
+sublayer in `build`. It is information where the project
+may run under Keras 2 as well.""",
     root=scan,
     bad=(
         Example(

@@ -1,0 +1,123 @@
+"""How loudly hits are told of functions that are hybrid already: what a person can act on, as errors and warnings.
+
+A hit keeps a function eager wherever it may be right. Of a function that somebody has decorated, and has run since, it
+is told as an error or a warning only where nothing speaks against it; the rest is information.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import NONE, Lib, Tensor
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of, instructions
+from hybridize.program.ir import Instr, Op
+from hybridize.records import replace
+from hybridize.rules.model import Level, Outcome, RuleHit
+from hybridize.rules.views import FunctionView
+
+#: What a value is read from that other code has put there: what differs there differs by object or call, not by branch.
+_READ: Final = frozenset({Op.ATTR, Op.ITEM, Op.GLOBAL, Op.CELL, Op.CALL})
+#: What raises wherever it stands: methods that only eager tensors have, functions that work only eagerly.
+_PLAIN: Final = frozenset({"HY301", "HY302", "HY303"})
+#: Functions that ask what something is.
+_KINDS: Final = frozenset({"tf.is_tensor", "tf.is_symbolic_tensor", "builtins.isinstance", "builtins.hasattr"})
+_DEPTH: Final = 6
+_SAME: Final = frozenset({Op.COPY, Op.REFINE})
+#: Where the operands of an instruction are that Python or TensorFlow looks at.
+_OPERANDS: Final = {
+    Op.IF: (2,),
+    Op.ASSERT: (2,),
+    Op.ATTR: (2,),
+    Op.ITER: (2,),
+    Op.ITEM: (2, 3),
+    Op.UNARY: (3,),
+    Op.BINARY: (3, 4),
+    Op.INPLACE: (3, 4),
+    Op.COMPARE: (3, 4),
+}
+
+
+def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
+    """The hits on a function; where it is hybrid, as information what is in doubt, and what a test does on purpose."""
+    if not function.is_hybrid:
+        return hits
+    tests = function.project.roles.is_test(function.code.path)
+    return [replace(hit, level=Level.INFO) if tests or _is_doubtful(function, hit) else hit for hit in hits]
+
+
+def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
+    """Whether a hit is none to act on before it is looked at.
+
+    What raises whenever the function is traced has been seen by whoever called it once: that the analysis mistakes what
+    a function far from there gets is more likely, but for the rules that ask for nothing that calls could mix up.
+    """
+    if not hit.sure:
+        return True
+    code = function.code
+    here = hit.path == code.path and code.line <= hit.line <= code.end_line
+    return hit.outcome is Outcome.RAISES and not here and hit.rule.code not in _PLAIN
+
+
+def is_merged(frame: Frame, instr: Instr) -> bool:
+    """Whether an operand is a tensor in some calls or objects that were taken together, and none in others.
+
+    None counts as nothing: code that asks for it first is left with the tensor.
+    """
+    for slot in _operands(frame, instr):
+        value = frame.vals[slot] or ()
+        tensors = [o for o in value if isinstance(o, Tensor)]
+        if tensors and any(o is not NONE and not isinstance(o, Tensor) for o in value) and _is_read(frame, slot):
+            return True
+    return False
+
+
+def is_guarded(frame: Frame, position: int) -> bool:
+    """Whether code runs only where something is, or is not, a tensor or of some class.
+
+    What the one branch does with arrays, no tensor gets to.
+    """
+    index = index_of(frame.code)
+    for branch in index.of(Op.IF):
+        inside = any(each[-1] == position for each in instructions((*branch[3], *branch[4])))
+        if inside and _asks_kind(frame, branch[2], _DEPTH):
+            return True
+    return False
+
+
+def _asks_kind(frame: Frame, slot: int, depth: int) -> bool:
+    """Whether a condition asks, alone or among other things, what something is."""
+    made = index_of(frame.code).definitions.get(slot)
+    if made is None or not depth:
+        return False
+    match made[0]:
+        case Op.COPY | Op.REFINE:
+            return _asks_kind(frame, made[2], depth - 1)
+        case Op.UNARY:
+            return _asks_kind(frame, made[3], depth - 1)
+        case Op.PHI:
+            return any(_asks_kind(frame, each, depth - 1) for _, each in made[2])
+        case Op.CALL:
+            return any(isinstance(o, Lib) and o.name in _KINDS for o in frame.vals[made[2]] or ())
+    return False
+
+
+def _operands(frame: Frame, instr: Instr) -> Iterator[int]:
+    if instr[0] != Op.CALL:
+        yield from (instr[place] for place in _OPERANDS.get(instr[0], ()))
+        return
+    yield from (slot for slot, _ in instr[3])
+    yield from (slot for _, slot in instr[4])
+    method = index_of(frame.code).definitions.get(instr[2])
+    if method is not None and method[0] == Op.ATTR:
+        yield method[2]
+
+
+def _is_read(frame: Frame, slot: int) -> bool:
+    """Whether a slot holds a parameter, or what was read from somewhere: no choice between branches."""
+    known = index_of(frame.code).definitions
+    made = known.get(slot)
+    while made is not None and made[0] in _SAME:
+        made = known.get(made[2])
+    return made is None or made[0] in _READ

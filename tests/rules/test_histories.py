@@ -1,0 +1,217 @@
+"""What changes by people in public histories showed to be reported wrongly, or not at all: programs of our own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import Report
+
+HEAD = "import numpy as np\nimport tensorflow as tf\n"
+
+
+def report_of(source: str, folder: Path) -> Report:
+    (folder / "main.py").write_text(HEAD + source, encoding="utf-8")
+    return analyze([folder], Config(all_safe=True), repairs=False)
+
+
+def found(source: str, code: str, folder: Path) -> set[int]:
+    """The lines (from 1, without the head) at which a rule reports something."""
+    return {each.line - 2 for each in report_of(source, folder).findings if each.code == code}
+
+
+def codes(source: str, function: str, folder: Path) -> set[str]:
+    """The codes of a function's statuses."""
+    report = report_of(source, folder)
+    return {s.code for f in report.functions if f.facts.qualname == function for s in f.statuses}
+
+
+def test_a_signature_concerns_the_calls_of_its_own_graph(tmp_path: Path) -> None:
+    source = """\
+def double(x):
+    return x * 2
+small = tf.function(double, input_signature=[tf.TensorSpec([2], tf.float32)])
+any_size = tf.function(double)
+small(tf.ones(2))
+any_size(tf.ones(3))
+small(tf.ones(4))
+"""
+    assert found(source, "HY270", tmp_path) == {7}
+
+
+def test_each_of_two_signatures_is_asked_for_its_own_calls(tmp_path: Path) -> None:
+    source = """\
+def double(x):
+    return x * 2
+flat = tf.function(double, input_signature=[tf.TensorSpec([None], tf.float32)])
+square = tf.function(double, input_signature=[tf.TensorSpec([None, None], tf.float32)])
+flat(tf.ones(2))
+square(tf.ones((2, 2)))
+square(tf.ones(4))
+"""
+    assert found(source, "HY270", tmp_path) == {7}
+
+
+def test_an_unknown_argument_arrives_as_its_signature_says(tmp_path: Path) -> None:
+    source = """\
+import somewhere
+@tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])
+def flat(x):
+    return tf.reshape(x, [x.shape[0] * x.shape[1]])
+flat(somewhere.load())
+"""
+    assert found(source, "HY274", tmp_path) == {4}
+    (flat,) = report_of(source, tmp_path).functions
+    assert [(t.kind, t.dtype, t.shape) for t in flat.facts.parameters[0].tensor_types] == [
+        ("dense", "float32", (None, 3))
+    ]
+
+
+def test_layers_within_get_tensors_of_other_sizes_than_the_signature_leaves_open(tmp_path: Path) -> None:
+    source = """\
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.embed = tf.keras.layers.Embedding(10, 4)
+        self.dense = [tf.keras.layers.Dense(n) for n in (8, 16)]
+    def call(self, words):
+        x = self.embed(words)
+        for dense in self.dense:
+            x = dense(x)
+        return x
+net = Net()
+@tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, 3], tf.float32)])
+def step(words, y):
+    return tf.reduce_mean(net(words)) + tf.reduce_mean(y)
+for n in (3, 4):
+    step(tf.zeros([2, n], tf.int32), tf.ones([2, 3]))
+"""
+    assert found(source, "HY274", tmp_path) == set()
+
+
+STATE = """\
+import web
+scale = 1.0
+def scaled(x):
+    return tf.tanh(x) * scale
+{route}
+def change(value):
+    global scale
+    scale = value
+{other}
+def serve():
+    for _ in range(10):
+        scaled(tf.ones(3))
+{end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "stale"),
+    [
+        ({"route": "@web.route('/scale')", "other": "@web.route('/')", "end": ""}, True),
+        ({"route": "", "other": "", "end": "web.Slider(callback=change)\nweb.run(serve)"}, True),
+        ({"route": "", "other": "", "end": "change(2.0)\nserve()"}, False),
+        ({"route": "", "other": "", "end": "change(2.0)\nweb.run(serve)"}, False),
+    ],
+    ids=["routes", "callbacks", "set once", "set before"],
+)
+def test_what_routes_and_callbacks_write_changes_at_any_time(
+    parts: dict[str, str], stale: bool, tmp_path: Path
+) -> None:
+    assert ("HY602" in codes(STATE.format(**parts), "scaled", tmp_path)) is stale
+
+
+KERNEL = """\
+def setup(k):
+    k = np.asarray(k, dtype=np.float32)
+    k /= np.sum(k)
+    return k
+taps = {taps}
+@tf.function
+def blur(x):
+    return x * setup(taps)
+blur(tf.ones([4, 4]))
+"""
+
+
+@pytest.mark.parametrize(("taps", "changed"), [("[1, 3, 3, 1]", False), ("np.ones(4, np.float32)", True)])
+def test_an_array_that_is_made_of_a_list_is_new(taps: str, changed: bool, tmp_path: Path) -> None:
+    assert bool(found(KERNEL.format(taps=taps), "HY206", tmp_path)) is changed
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("name = input()\nexec('from costs.' + name + ' import cost')", False),
+        ("import sys\ncost = eval(sys.argv[1])", False),
+        ("exec('def cost(x):\\n    return x if x > 0 else -x')", True),
+        ("cost = eval('lambda x: x if x > 0 else -x')", True),
+        ("exec(open('costs.txt').read())", True),
+    ],
+    ids=["an import", "a name", "a definition", "a lambda", "a file"],
+)
+def test_code_that_only_names_functions_has_their_source(made: str, told: bool, tmp_path: Path) -> None:
+    source = f"{made}\n@tf.function\ndef step(x):\n    return cost(x) * 2\nstep(tf.ones(()))\n"
+    assert bool(found(source, "HY323", tmp_path)) is told
+
+
+@pytest.mark.parametrize(
+    ("chain", "told"),
+    [
+        ("[tfb.Exp(), tfb.Shift(1.0)]", True),
+        ("[joint.experimental_default_event_space_bijector(), tfb.Exp()]", False),
+    ],
+    ids=["tensors", "a structure"],
+)
+def test_what_a_chain_of_bijectors_gives(chain: str, told: bool, tmp_path: Path) -> None:
+    source = f"""\
+import tensorflow_probability as tfp
+tfb, tfd = tfp.bijectors, tfp.distributions
+joint = tfd.JointDistributionSequential([tfd.Normal(0., 1.), tfd.Normal(0., 1.)])
+move = tfb.Chain({chain})
+@tf.function
+def step(z):
+    return tf.add_n([a * b for a, b in zip(move.forward(z), (1.0, 2.0))])
+step(tf.ones(2))
+"""
+    assert bool(found(source, "HY342", tmp_path)) is told
+
+
+@pytest.mark.parametrize("method", ["__call__", "scaled"])
+def test_an_array_that_an_object_keeps_stays_one_when_the_object_is_called(method: str, tmp_path: Path) -> None:
+    source = f"""\
+class Block:
+    def __init__(self):
+        self.taps = np.outer([1, 3, 3, 1], [1, 3, 3, 1])
+        self.scale = 1 / np.sqrt(2.0)
+    def {method}(self, x):
+        return (x + tf.constant(self.taps[::-1], tf.float32)) * self.scale * np.sum(self.taps)
+class Trainer:
+    def __init__(self):
+        self.block = Block()
+    @tf.function
+    def step(self, x):
+        return self.block{"" if method == "__call__" else ".scaled"}(x)
+Trainer().step(tf.ones((4, 4)))
+"""
+    assert not {each.code for each in report_of(source, tmp_path).findings} & {"HY340", "HY346", "HY348"}
+
+
+def test_a_tensor_that_an_object_gets_within_the_call_is_symbolic_when_the_object_is_called(tmp_path: Path) -> None:
+    source = """\
+class Block:
+    def __init__(self, taps):
+        self.taps = taps
+    def __call__(self, x):
+        return x * np.sum(self.taps)
+@tf.function
+def step(x):
+    block = Block(x * 2)
+    return block(x)
+step(tf.ones((4, 4)))
+"""
+    assert found(source, "HY340", tmp_path) == {5}

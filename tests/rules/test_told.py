@@ -1,0 +1,295 @@
+"""How loudly hits are told of hybrid functions: errors and warnings are what somebody can act on, the rest informs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+
+TF = "import tensorflow as tf\n"
+
+
+def told(folder: Path, source: str, code: str, **files: str) -> list[str]:
+    """The severities of a rule's findings in a program; more files by their names, `_` for `/` and `.`."""
+    (folder / "main.py").write_text(TF + source, "utf-8")
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, "utf-8")
+    return [f.severity.value for f in analyze([folder], Config()).findings if f.code == code]
+
+
+RATE = """\
+class Model:
+    def __init__(self):
+        self.rate = 1.0
+    @tf.function
+    def step(self, x):
+        return x * self.rate
+    def decay(self):
+        self.rate = self.rate / 2.0
+m = Model()
+"""
+
+
+def test_state_that_a_run_changes_between_calls_is_an_error(tmp_path: Path) -> None:
+    run = "for i in range(9):\n    m.step(tf.ones(3))\n    m.decay()\n"
+    assert told(tmp_path, RATE + run, "HY602") == ["error"]
+
+
+def test_a_cause_is_told_once_of_each_hybrid_function(tmp_path: Path) -> None:
+    source = RATE.replace("x * self.rate", "x * self.rate + self.rate - self.rate")
+    run = "for i in range(9):\n    m.step(tf.ones(3))\n    m.decay()\n"
+    assert told(tmp_path, source + run, "HY602") == ["error"]
+
+
+def test_a_finding_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(TF + RATE + "for i in range(9):\n    m.step(tf.ones(3))\n    m.decay()\n")
+    (found,) = (f for f in analyze([tmp_path], Config()).findings if f.code == "HY602")
+    assert found.message.startswith("reads `rate`, which changes between calls: the graph keeps")
+    assert "tf.Variable" in found.message
+
+
+def test_a_setter_that_only_strangers_call_may_change_it(tmp_path: Path) -> None:
+    assert told(tmp_path, RATE.removesuffix("m = Model()\n"), "HY602") == ["warning"]
+
+
+LOADED = """\
+class Model:
+    def __init__(self):
+        self.a, self.b, self.c, self.d = 1.0, 2.0, 3.0, 4.0
+    @tf.function
+    def step(self, x):
+        return x * self.a
+    def restore(self, saved):
+        self.a = saved[0] + 1.0
+        self.b = saved[1] + 1.0
+        self.c = saved[2] + 1.0
+        self.d = saved[3] + 1.0
+"""
+
+
+def test_who_fills_a_whole_object_is_no_setter(tmp_path: Path) -> None:
+    assert told(tmp_path, LOADED, "HY602") == ["info"]
+
+
+def test_what_each_call_writes_before_it_reads_is_its_own(tmp_path: Path) -> None:
+    source = """\
+class Net(tf.Module):
+    def split(self, x):
+        self.size = tf.shape(x)[0] if self.dynamic else 3
+        return tf.reshape(x, [self.size, -1])
+    @tf.function
+    def traced(self, x):
+        return self.split(x)
+n = Net()
+n.dynamic = False
+for i in range(3):
+    n.traced(tf.ones(6))
+    n.dynamic = False
+    n.split(tf.ones(6))
+"""
+    assert "error" not in told(tmp_path, source, "HY602")
+
+
+def test_a_graph_that_is_made_anew_with_each_change_is_not_stale(tmp_path: Path) -> None:
+    source = """\
+class Model:
+    def __init__(self):
+        self.rate = 1.0
+        self.wrap()
+    def wrap(self):
+        self.step = tf.function(self._step)
+    def _step(self, x):
+        return x * self.rate
+    def change(self, rate):
+        self.rate = rate
+        self.wrap()
+m = Model()
+for i in range(9):
+    m.step(tf.ones(3))
+    m.change(float(i))
+"""
+    assert told(tmp_path, source, "HY602") == ["info"]
+    assert told(tmp_path, source.replace("        self.wrap()\nm =", "m ="), "HY602") == ["error"]
+
+
+def test_what_only_tests_change_is_no_evidence(tmp_path: Path) -> None:
+    test = """\
+import tensorflow as tf
+from main import m
+def test_it():
+    m.step(tf.ones(3))
+    m.rate = 5.0
+    m.step(tf.ones(3))
+"""
+    source = RATE.replace("    def decay(self):\n        self.rate = self.rate / 2.0\n", "") + "m.step(tf.ones(3))\n"
+    assert set(told(tmp_path, source, "HY602", test_it_dot_py=test)) <= {"info"}
+
+
+def test_a_tensor_in_a_field_matters_where_other_code_reads_it(tmp_path: Path) -> None:
+    source = """\
+class Net:
+    @tf.function
+    def call(self, x):
+        self.last = x * 2.0
+        return self.last + 1.0
+n = Net()
+for i in range(9):
+    n.call(tf.ones(3))
+"""
+    assert told(tmp_path, source, "HY601") == ["info"]
+    assert told(tmp_path, source + "print(n.last)\n", "HY601") == ["error"]
+
+
+def test_a_tensor_that_the_next_trace_reads_is_an_error(tmp_path: Path) -> None:
+    source = """\
+class Net:
+    def __init__(self):
+        self.state = tf.zeros(3)
+    @tf.function
+    def call(self, x):
+        y = x + self.state
+        self.state = y
+        return y
+n = Net()
+for i in range(9):
+    n.call(tf.ones(3))
+"""
+    assert told(tmp_path, source, "HY601") == ["error"]
+
+
+@pytest.mark.parametrize(("call", "severity"), [("x.numpy()", "error"), ("tf.unstack(x, num=x[0])", None)])
+def test_what_raises_far_from_the_function_informs(call: str, severity: str | None, tmp_path: Path) -> None:
+    source = f"def f(x):\n    return {call}\n@tf.function\ndef g(x):\n    return f(x)\ng(tf.ones(3))\n"
+    (tmp_path / "main.py").write_text(TF + source)
+    found = [f.severity.value for f in analyze([tmp_path], Config()).findings if f.function == "main:g"]
+    assert found == [severity or "info"]
+
+
+def test_a_value_that_is_a_tensor_in_some_calls_only_is_in_doubt(tmp_path: Path) -> None:
+    source = """\
+class Net:
+    def __init__(self, sizes):
+        self.sizes = sizes
+    @tf.function
+    def call(self, x):
+        return [list(range(3))[size] for size in self.sizes] or x
+nets = [Net([1, 2]), Net([tf.constant(1)])]
+for n in nets:
+    n.call(tf.ones(3))
+"""
+    assert "error" not in told(tmp_path, source, "HY341")
+
+
+LAYER = """\
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(2)
+    @tf.function
+    def call(self, x):
+        return self.dense(x)
+Net()(tf.ones((2, 2)))
+"""
+
+
+@pytest.mark.parametrize(("needs", "severity"), [(">=2.4", "info"), (">=2.16", "error")])
+def test_what_only_keras_3_does_counts_where_nothing_else_is_allowed(needs: str, severity: str, tmp_path: Path) -> None:
+    assert told(tmp_path, LAYER, "HY401", requirements_dot_txt=f"tensorflow{needs}\n") == [severity]
+
+
+def test_a_switch_for_debugging_in_tests_informs(tmp_path: Path) -> None:
+    switch = "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\ndef test_it():\n    pass\n"
+    assert told(tmp_path, "x = 1\n", "HY501", test_it_dot_py=switch) == ["info"]
+    assert told(tmp_path, "tf.config.run_functions_eagerly(True)\n", "HY501") == ["warning", "info"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["tf.executing_eagerly() and flag", "flag and tf.executing_eagerly()", "not (tf.inside_function() or flag)"],
+)
+def test_what_stands_under_a_question_for_the_mode_among_others_is_never_traced(condition: str, tmp_path: Path) -> None:
+    source = f"""\
+def report(x, flag):
+    if {condition}:
+        print(x.numpy())
+    return x
+@tf.function
+def step(x, flag):
+    return report(x, flag) * 2.0
+for flag in [True, False]:
+    step(tf.ones(3), flag)
+"""
+    assert told(tmp_path, source, "HY301") == []
+    assert told(tmp_path, source.replace(condition, "flag"), "HY301") == ["error"]
+    either = "tf.executing_eagerly() or flag"
+    assert told(tmp_path, source.replace(condition, either), "HY301") == ["error"]
+
+
+def test_what_only_arrays_get_to_is_in_doubt(tmp_path: Path) -> None:
+    source = """\
+def keep(x, flag):
+    is_tensor = tf.is_tensor(flag)
+    y = x * 2.0
+    if not is_tensor:
+        y = y.numpy()
+    return y
+@tf.function
+def step(x, flag):
+    return keep(x, flag)
+for i in range(3):
+    step(tf.ones(3), True)
+"""
+    assert told(tmp_path, source, "HY301") == ["info"]
+    assert told(tmp_path, source.replace("not is_tensor", "flag"), "HY301") == ["error"]
+
+
+def test_state_of_an_object_that_the_call_makes_is_its_own(tmp_path: Path) -> None:
+    source = """\
+class State:
+    def __init__(self, size):
+        self.size = size
+def make(size):
+    return State(size)
+@tf.function
+def step(x):
+    state = make(2.0)
+    return x * state.size
+other = make(3.0)
+for i in range(3):
+    step(tf.ones(3))
+    other.size = float(i)
+"""
+    assert "error" not in told(tmp_path, source, "HY602")
+
+
+def test_a_program_that_switches_graphs_off_may_mean_what_it_does(tmp_path: Path) -> None:
+    run = "for i in range(9):\n    m.step(tf.ones(3))\n    m.decay()\n"
+    switch = "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\n"
+    assert told(tmp_path, RATE + run, "HY602", fit_dot_py=switch) == ["info"]
+
+
+def test_blocks_of_a_list_write_each_its_own(tmp_path: Path) -> None:
+    source = """\
+class Block(tf.Module):
+    def __call__(self, x):
+        self.kept = x * 2.0
+        return self.kept + 1.0
+class Net(tf.Module):
+    def __init__(self):
+        self.blocks = [Block(), Block()]
+    @tf.function
+    def call(self, x):
+        for block in self.blocks:
+            x = block(x)
+            x = x + block.kept
+        return x
+n = Net()
+for i in range(9):
+    n.call(tf.ones(3))
+"""
+    assert set(told(tmp_path, source, "HY601")) == {"info"}
