@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 #: The rule that suggests functions to extract: not from code that becomes a graph as a whole.
 _SUGGESTED = "HY110"
+#: What is told of places that run eagerly only.
+_OUTSIDE = (_SUGGESTED, "HY106", "HY107")
 #: The repair that takes such a step out of its loop.
 _STEP = "HY818"
 #: Called with a phase, how much of it is done, and how much there is (0: not known).
@@ -208,7 +210,8 @@ def _functions(
     configured = [compilation.configure(code, report) for code, report in zip(codes, configured, strict=True)]
     functions = [suppressions.apply(report) for report in configured]
     found += suppressions.unused()
-    found = [f for f in found if f.code != _SUGGESTED or not planned.in_graph(f.path, f.line)]
+    # Where a graph calls, an argument is what it is at each of its traces, and a step is part of it.
+    found = [f for f in found if f.code not in _OUTSIDE or not planned.in_graph(f.path, f.line)]
     # Only now, for what a repair changes may be used where the program itself does not get.
     bundles: list[Bundle] = []
     if repairs:

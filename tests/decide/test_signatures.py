@@ -52,6 +52,11 @@ INFERRED = {
         "def target(x):\n    return tf.add_n(tf.unstack(x, axis=-1))\n" + TWO,
         SPEC,
     ),
+    "a dictionary": (
+        "def target(d):\n    return d['a'] * d['b/c']\nfor n in range(1, 5):\n"
+        "    r = target({'a': tf.ones([n]), 'b/c': tf.constant(2.0)})\n",
+        '[{"a": tf.TensorSpec([None], tf.float32), "b/c": tf.TensorSpec([], tf.float32)}]',
+    ),
     "defaults that no call overrides": (
         "def target(x, scale=2.0, *, shift=1.0):\n    return x * scale + shift\n" + TWO,
         SPEC,
@@ -135,7 +140,16 @@ WITHHELD = {
         "None",
     ),
     "variable": ("def target(v):\n    return v * 2.0\nr = target(tf.Variable([1.0]))\n", "variable"),
-    "dictionary": ("def target(d):\n    return d['a'] * 2.0\nr = target({'a': tf.ones([2])})\n", "dictionary"),
+    "dictionaries of differing keys": (
+        "def target(d):\n    return d['a'] * 2.0\nr1 = target({'a': tf.ones([2])})\n"
+        "r2 = target({'a': tf.ones([2]), 'b': tf.ones([2])})\n",
+        "keys are not known, or not the same",
+    ),
+    "a value for each replica": (
+        "strategy = tf.distribute.MirroredStrategy(['/cpu:0'])\ndef step(x):\n    return x * 2.0\n"
+        "def target(x):\n    return strategy.run(step, args=(x,))\nr = target(tf.ones([2]))\n",
+        "for each replica",
+    ),
     "star": ("def target(*xs):\n    return xs[0] + xs[1]\nr = target(tf.ones([2]), tf.ones([2]))\n", "`*xs`"),
     "class method": (
         "class C:\n    @classmethod\n    def target(cls, x):\n        return x * 2.0\nr = C.target(tf.ones([2]))\n",
@@ -184,12 +198,34 @@ def test_a_hybrid_function_that_retraces_is_reconfigured(tmp_path: Path) -> None
 
 
 def test_traces_are_reduced_where_no_signature_is_possible(tmp_path: Path) -> None:
-    source = "def target(d):\n    return {}\nfor n in (tf.ones([2]), tf.ones([3]), tf.ones([4])):\n"
-    source += "    r = target({{'a': n}})\n"
-    free = decided(source.format("d['a'] * 2.0"), tmp_path, asked=False)
-    assert free.decision.arguments == (("reduce_retracing", "True"),)
-    bound = decided(source.format("tf.zeros([d['a'].shape[0]])"), tmp_path, asked=False)
-    assert bound.decision.arguments == ()
+    source = "import collections\nP = collections.namedtuple('P', ['a'])\n{}def target(d):\n    return {}\n"
+    source += "for n in (tf.ones([2]), tf.ones([3]), tf.ones([4])):\n    r = target(P(n))\n"
+    for decorator in ("", "@tf.function\n"):
+        free = decided(source.format(decorator, "d.a * 2.0"), tmp_path, asked=False)
+        assert free.decision.arguments == (("reduce_retracing", "True"),)
+        bound = decided(source.format(decorator, "tf.zeros([d.a.shape[0]])"), tmp_path, asked=False)
+        assert bound.decision.arguments == ()
+
+
+@pytest.mark.parametrize("held", ["autograph=False", "jit_compile=True", "experimental_relax_shapes=True"])
+def test_another_name_of_a_configured_function_takes_no_arguments(held: str, tmp_path: Path) -> None:
+    source = f"graph = tf.function({held})\n@graph\ndef target(x):\n    return x * 2.0\n"
+    source += "for n in range(1, 50):\n    r = target(tf.ones([n]))\n"
+    assert decided(source, tmp_path, asked=True).decision.action.value == "keep"
+
+
+def test_sizes_that_a_library_passes_are_told_and_its_decorator_stays(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'lib'\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("")
+    (tmp_path / "lib" / "part.py").write_text(
+        HEAD + "@tf.function\ndef _target(x):\n    return x * 2.0\n"
+        "def chosen(x):\n    return _target(tf.boolean_mask(x, x > 0.0))\n"
+        "def test(x):\n    return chosen(tf.random.uniform([9]))\n"
+    )
+    report = analyze([tmp_path], Config())
+    assert {f.code for f in report.findings} == {"HY106"}
+    assert {f.decision.action.value for f in report.functions} == {"keep"}
 
 
 def test_what_only_tests_pass_is_no_reason_to_fix_shapes(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def _blocked(facts: FunctionFacts, row: Precondition, hits: Sequence[RuleHit]) -
         return []
     needs_graph = [(n, v) for n, v in made.arguments if n in _GRAPH_ARGUMENTS and v not in ("None", "False")]
     needs_graph += [(n, v) for n, v in made.arguments if n == "autograph" and v == "False"]
-    wrapped = next((name for name in made.given if name in _GRAPH_ARGUMENTS), None)
+    wrapped = next((name for name in made.given if name in _GRAPH_ARGUMENTS or name == "autograph"), None)
     if wrapped is not None and made.is_decorator and not needs_graph:
         here = Evidence(f"its decorator gives `{wrapped}` to `tf.function`", facts.path, made.line)
         return [status_of(facts, "graph-dependants", here.message, (here,))]

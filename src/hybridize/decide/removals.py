@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
     LibInst,
     Lit,
     Obj,
+    Stream,
     Tensor,
     Tup,
     Unknown,
@@ -34,7 +35,7 @@ from hybridize.facts.benefit import SKIPPED, Benefits, Work
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.frequency import Frequency
 from hybridize.facts.guards import parts
-from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind
+from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.facts.parameters import Looker
 from hybridize.facts.public import Public
@@ -98,6 +99,8 @@ class Removals:
         facts = report.facts
         works = [work for frame in frames if (work := self.benefits.work([frame])) is not None]
         hidden = self._hidden(frames) if works else Evidence("no call of it was followed", code.path, code.line)
+        if hidden is None and facts.tensor_computation.value is Ternary.UNKNOWN:
+            hidden = next(iter(facts.tensor_computation.evidence), Evidence("is not followed", code.path, code.line))
         if hidden is not None:
             return status_of(facts, "graph-may-pay", f"{hidden.message}: what its graph is worth is unknown", (hidden,))
         retraces = report.decision.precondition == "P3"
@@ -105,6 +108,9 @@ class Removals:
         endless = None if all_safe else self._endless(frames)
         if endless is not None and (best.benefit <= _CLEAR or retraces):
             return status_of(facts, "graph-may-pay", f"{endless.message}: the graph may be much faster", (endless,))
+        ends = self._ends(frames)
+        if ends is not None:
+            return status_of(facts, "graph-may-pay", f"{ends.message}: a graph ends it by another error", (ends,))
         handed = self._handed(code)
         if handed is not None:
             return status_of(facts, "graph-may-pay", handed.message, (handed,))
@@ -112,12 +118,12 @@ class Removals:
         elsewhere = not all_safe and self.roles.of(code.path) is Role.LIBRARY
         if best.benefit > 1 and (elsewhere or not retraces):
             return status_of(facts, "graph-may-pay", f"{_counted(best)}: eager they take {_times(best)} as long")
-        public = not all_safe and self._public.has(code)
+        public = self._public.has(code)
         if not all_safe and any(_changes(frame.ret) for frame in frames):
             who = "other programs may call it, and use" if public else "who calls it may use"
             message = f"{who} the tensors that its graph makes of what it returns"
             return status_of(facts, "graph-may-pay", message)
-        judged = works if all_safe else [_doubted(work, public=public) for work in works]
+        judged = works if all_safe and not public else [_doubted(work, public=public) for work in works]
         if all(work.benefit <= 1 for work in judged):
             return None
         calls = self._retracing(code, facts, frames, all_safe=all_safe) if retraces and not public else None
@@ -137,6 +143,16 @@ class Removals:
                     if any(_is_made_of(obj, code) for obj in held_by):  # a function itself is what decorators get
                         said = "is given to other code, which may ask for its graph"
                         return Evidence(said, frame.code.path, instr[-1] >> 16)
+        return None
+
+    def _ends(self, frames: list[Frame]) -> Evidence | None:
+        """A call that takes the next example of a dataset: eagerly `StopIteration` ends that, not `OutOfRangeError`."""
+        for frame in self._extent(frames):
+            for instr in index_of(frame.code).of(Op.CALL):
+                named = any(isinstance(o, Lib) and o.name == "builtins.next" for o in frame.vals[instr[2]] or ())
+                given = frame.vals[instr[3][0][0]] or () if named and instr[3] else ()
+                if any(isinstance(o, Stream) and o.kind.startswith("tf.") for o in given):
+                    return Evidence("takes the next example of a dataset", frame.code.path, instr[-1] >> 16)
         return None
 
     def _hidden(self, frames: list[Frame]) -> Evidence | None:

@@ -9,7 +9,6 @@ from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
-from hybridize.decide.sizes import is_open
 from hybridize.domain.objects import Container, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
@@ -23,7 +22,9 @@ from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.rules.moving import moving
+from hybridize.rules.replicas import is_run, replicated
 from hybridize.rules.resizing import resizing
+from hybridize.rules.sizes import is_open
 from hybridize.rules.views import ProjectView
 from hybridize.source import Role
 from hybridize.source.syntax import walk
@@ -32,6 +33,7 @@ from hybridize.source.syntax import walk
 _RELAXES: Final = (2, 9)
 #: Arguments that speak of shapes already.
 _CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
+_COMPILED: Final = frozenset({"jit_compile", "experimental_compile"})
 _RAISES: Final = frozenset({"assertRaises", "assertRaisesRegex", "raises", "assertRaisesWithPredicateMatch"})
 #: Shapes are generalized at the second trace: only from the third on is anything won.
 _FEW_TRACES: Final = 2
@@ -93,9 +95,9 @@ class Signatures:
         own = [site for site in sites if not self.project.roles.is_test(site.path)]
         traces = self._traces(code, facts, frames, own) if signature.traces > 1 else 1.0
         grown = self._grown(code, facts, own) if math.isfinite(traces) else None
-        resized = self._resized(code, own) if converts and grown is None and math.isfinite(traces) else None
+        resized = self._resized(code, own) if grown is None and math.isfinite(traces) else None
         traces = math.inf if grown is not None or resized is not None else traces
-        retraced = converts and traces > _FEW_TRACES
+        retraced = traces > _FEW_TRACES
         loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
         # Sizes that only a run knows may be the same at each call, as those of batches are: a decorator of the
         # project's own is changed where they are seen to differ.
@@ -115,7 +117,27 @@ class Signatures:
             said = "a size that the signature leaves open is read when the function is traced"
             statuses.append(status_of(facts, "no-input-signature", said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
-        return self._relaxed(code, report, own, grown) if retraced else self._loosened(report, frames, loose)
+        if not retraced:
+            return self._loosened(report, frames, loose)
+        return self._relaxed(code, report, own, grown) if converts else self._let_in(report, frames, signature, grown)
+
+    def _let_in(
+        self, report: FunctionReport, frames: list[Frame], signature: Signature, grown: Evidence | None
+    ) -> FunctionReport:
+        """A function that is hybrid already lets in other sizes, too, where nothing that it does asks for them."""
+        made = report.facts.hybridization
+        compiled = made is not None and any(name in _COMPILED for name, _ in made.arguments)  # once for each size
+        if self._is_elsewhere(report) or compiled or any(map(opaque_call, extent(frames, NOT_TRACED))):
+            return report
+        listed = grown is not None and grown.message == APPENDED
+        if listed or self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) is not None:
+            return report
+        return _with(report, self._relaxes, "True")
+
+    def _is_elsewhere(self, report: FunctionReport) -> bool:
+        """Whether callers that nobody sees may need a function as it is."""
+        library = self.project.roles.of(report.facts.path) is Role.LIBRARY
+        return library and not self.asked and not self.all_safe
 
     def _relaxed(self, code: Code, report: FunctionReport, sites: list[Site], grown: Evidence | None) -> FunctionReport:
         """What becomes of a conversion that is traced for each size: other sizes are let in, or it is not made."""
@@ -217,6 +239,9 @@ class Signatures:
         if any(p.source is Source.SPECULATION for p in facts.parameters):
             result.problems.append("its parameters are tensors by speculation only")
         keras = any(site.is_keras for site in sites)
+        # A replica gets its part of the batch, and what hands batches on may get one value for each.
+        parted = any(is_run(self.project, site.caller, site.position) for site in sites)
+        handed_on = frozenset[int]().union(*(replicated(self.project, frame) for frame in frames))
         others = self.project.contracts.others(code)
         explicit = 0
         for frame in frames:
@@ -237,7 +262,9 @@ class Signatures:
                 if index < last:
                     result.problems.append(f"`{param.name}` has a default and stands before a tensor parameter")
             else:
-                spec = spec_of(values, param.name, result, any_batch=keras)
+                if param.slot in handed_on:
+                    result.problems.append(f"`{param.name}` may be one value for each replica")
+                spec = spec_of(values, param.name, result, any_batch=keras or parted)
                 if spec is not None:
                     result.specs.append(spec)
         return result
@@ -290,6 +317,7 @@ def _may_get_signature(report: FunctionReport) -> bool:
         and facts.python_side_effects.value is not Ternary.YES
         and not any(hazard.name == "graph-dependants" for hazard in facts.hazards)
         and not any(map(made.says, _CONFIGURED))
+        and not made.given  # another name for a configured `tf.function` takes no arguments
     )
 
 

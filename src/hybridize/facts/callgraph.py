@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from hybridize.domain.objects import Bound, Func, Obj, Stream, Wrapper
 from hybridize.facts.model import Evidence, Fact, Ternary
+from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.ir import Code
@@ -109,6 +111,29 @@ def describe_chain(chain: list[tuple[Frame, int, Frame]]) -> list[Evidence]:
     return [Evidence(f"calls `{callee.code.name}`", f.code.path, pos >> 16) for f, pos, callee in chain]
 
 
+def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
+    """Whether a hybrid function is called only by a dataset that was given it, as part of the dataset's own graph."""
+    given = False
+    for call in calls_at(frame.code, position):
+        called = frame.vals[call[2]] or ()
+        if any(_holds(obj, code) for obj in called):
+            return False
+        if any(
+            isinstance(o, Bound) and isinstance(o.receiver, Stream) and o.receiver.kind[:3] == "tf." for o in called
+        ):
+            slots = [slot for slot, _ in call[3]] + [slot for _, slot in call[4]]
+            given = given or any(_holds(obj, code) for slot in slots for obj in frame.vals[slot] or ())
+    return given
+
+
+def _holds(obj: Obj, code: Code) -> bool:
+    """Whether something is a function, as it is, bound or wrapped."""
+    if isinstance(obj, Wrapper):
+        return any(_holds(inner, code) for inner in obj.inner)
+    func = obj.func if isinstance(obj, Bound) else obj
+    return isinstance(func, Func) and func.code is code
+
+
 class Coverage:
     """Which functions run only inside graphs already (least fixpoint over callers)."""
 
@@ -121,7 +146,8 @@ class Coverage:
                     if how == "root" and callee.started_by(frame, pos):
                         self.open.add(callee.code)
                     else:
-                        self.callers.setdefault(callee.code, set()).add((frame.code, how))
+                        within = how == "hybrid" and _is_mapped(frame, pos, callee.code)
+                        self.callers.setdefault(callee.code, set()).add((frame.code, "graph" if within else how))
         for obj in solution.world.escaped:
             code = getattr(obj, "code", None) or getattr(getattr(obj, "func", None), "code", None)
             if code is not None:

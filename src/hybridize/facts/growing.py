@@ -168,6 +168,8 @@ def _same_length(frame: Frame, made: Instr) -> list[int]:
     """What a value is as long as: elements of a display, operands, the argument of an operation that keeps sizes."""
     if made[0] in (Op.TUPLE, Op.LIST):
         return [slot for slot, _ in made[2]]
+    if made[0] == Op.DICT:
+        return [slot for _, slot in made[2]]
     if made[0] == Op.UNARY:
         return [made[3]]
     if made[0] in (Op.BINARY, Op.INPLACE, Op.COMPARE):

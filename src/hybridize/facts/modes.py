@@ -36,7 +36,8 @@ def _position(node: ast.expr) -> int:
 def _given(options: Mapping[str, Value], arguments: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     """The arguments that say something and do not stand at the place itself."""
     here = {name for name, _ in arguments}
-    return tuple(name for name, value in sorted(options.items()) if name not in here and not all(map(_is_off, value)))
+    others = ((name, value) for name, value in sorted(options.items()) if name not in here)
+    return tuple(name for name, value in others if value and not (all(map(_is_off, value)) and name != "autograph"))
 
 
 def _may_stay_eager(solution: Solution, code: Code) -> bool:

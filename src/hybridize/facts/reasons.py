@@ -58,8 +58,13 @@ def fills_own(frame: Frame, reason: Reason) -> bool:
 
 
 def is_unclear(reason: Reason) -> bool:
-    """A change of an object that is not known: certain only where the object is an argument of the function."""
+    """A change of an object that is not known: certain only where the object is an argument of the function.
+
+    An iterator that is not known may be that of a dataset, which a graph advances.
+    """
     effect = reason.effect
+    if effect.kind == "iterator" and isinstance(effect.target, Unknown):
+        return True
     if effect.kind in CHANGES and isinstance(effect.target, Unknown) and not reason.roots:
         return not any(effect.target in value for value in reason.frame.args)
     return False
@@ -74,6 +79,8 @@ def may_be_harmless(reason: Reason) -> bool:
     Not one whose result nobody uses: what it is made for is its effect.
     """
     effect = reason.effect
+    if effect.kind == "iterator":
+        return False
     if effect.kind in CHANGES:
         # What a call has made may be new; a part of it belongs to what it was made from.
         return not (isinstance(effect.target, Unknown) and effect.target.reason.startswith(_PART))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
@@ -54,7 +55,24 @@ class Nest:
         return tuple(leaf for item in self.items for leaf in item.leaves)
 
 
-Spec: TypeAlias = Leaf | Nest
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A dictionary with these texts as keys, and no other."""
+
+    keys: tuple[str, ...]
+    items: tuple[Spec, ...]
+
+    def __str__(self) -> str:
+        pairs = zip(self.keys, self.items, strict=True)
+        return "{" + ", ".join(f"{json.dumps(key, ensure_ascii=False)}: {item}" for key, item in pairs) + "}"
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The tensors inside."""
+        return tuple(leaf for item in self.items for leaf in item.leaves)
+
+
+Spec: TypeAlias = Leaf | Nest | Keyed
 
 
 @dataclass(slots=True)
@@ -98,13 +116,16 @@ def spec_of(values: Sequence[Value], name: str, result: Signature, *, any_batch:
 
 def _nest(objects: Sequence[Obj], name: str, result: Signature, any_batch: bool) -> Spec | None:
     if all(isinstance(o, Container) and o.kind == "dict" for o in objects):
-        _dictionary([o for o in objects if isinstance(o, Container)], name, result, any_batch)
-        return None
+        return _dictionary([o for o in objects if isinstance(o, Container)], name, result, any_batch)
     rows = [_items(o) for o in objects]
     kinds = {isinstance(o, Tup) for o in objects}
     known = [row for row in rows if row is not None]
     if len(known) != len(rows) or len(kinds) != 1:
         result.problems.append(f"`{name}` receives structures that a signature does not describe")
+        parts = [list(o.items) for o in objects if isinstance(o, Tup)]
+        if len(parts) == len(objects) and len({len(row) for row in parts}) == 1:
+            for i, column in enumerate(zip(*parts, strict=True)):  # for the traces: whether they vary
+                spec_of(column, f"{name}[{i}]", result, any_batch=any_batch)
         return None
     if len({len(row) for row in known}) != 1 or not known[0]:
         result.problems.append(f"`{name}` receives structures of differing length")
@@ -117,13 +138,21 @@ def _nest(objects: Sequence[Obj], name: str, result: Signature, any_batch: bool)
     return Nest(False in kinds, items) if len(items) == len(found) else None
 
 
-def _dictionary(objects: list[Container], name: str, result: Signature, any_batch: bool) -> None:
-    """No signature names keys; whether what they hold varies is still of interest."""
-    result.problems.append(f"`{name}` receives a dictionary")
-    for key in dict.fromkeys(key for obj in objects for key in obj.fields):
+def _dictionary(objects: list[Container], name: str, result: Signature, any_batch: bool) -> Spec | None:
+    """Keys are part of the structure: all dictionaries must have the same; else only what varies in them is noted."""
+    keys = sorted({key for obj in objects for key in obj.fields}, key=repr)
+    known = all(obj.exact and obj.rest is None and len(obj.fields) == len(keys) for obj in objects)
+    if not keys or not known or not all(isinstance(key, str) and key.isprintable() for key in keys):
+        result.problems.append(f"`{name}` receives dictionaries whose keys are not known, or not the same")
+    found: list[Spec] = []
+    for key in keys:
         values = [obj.fields[key].value for obj in objects if key in obj.fields]
-        if all(isinstance(o, Tensor) for value in values for o in value):
-            spec_of(values, f"{name}[{key!r}]", result, any_batch=any_batch)
+        if all(values):
+            spec = spec_of(values, f"{name}[{key!r}]", result, any_batch=any_batch)
+            found += [spec] if spec is not None else []
+        else:
+            result.problems.append(f"not known what `{name}[{key!r}]` receives")
+    return Keyed(tuple(keys), tuple(found)) if known and len(found) == len(keys) and found else None
 
 
 def _items(obj: Obj) -> list[Value] | None:

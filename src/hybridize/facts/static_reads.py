@@ -18,7 +18,34 @@ from hybridize.program.ir import Code, Instr, Op
 #: Calls that are not traced with their caller.
 NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
 #: Layers that take any shape.
-_SHAPELESS: Final = ("Dropout", "Activation", "ReLU", "LeakyReLU", "Flatten", "Softmax", "Lambda", "Concatenate", "Add")
+_SHAPELESS: Final = (
+    "Activation",
+    "Add",
+    "Average",
+    "Concatenate",
+    "Cropping",
+    "Dropout",
+    "ELU",
+    "Embedding",
+    "Flatten",
+    "Gaussian",
+    "Global",
+    "Identity",
+    "Lambda",
+    "LeakyReLU",
+    "Masking",
+    "Max",
+    "Minimum",
+    "Multiply",
+    "Permute",
+    "ReLU",
+    "Rescaling",
+    "Softmax",
+    "SpatialDropout",
+    "Subtract",
+    "UpSampling",
+    "ZeroPadding",
+)
 _STATIC_CALLS: Final = frozenset({"tf.unstack", "builtins.len", "keras.backend.int_shape", "tf.get_static_value"})
 _LAYERS: Final = ("keras.layers.", "keras.Sequential", "keras.Model")
 _FAR: Final = 30

@@ -7,15 +7,16 @@ that changes is not: its counter, elements, changed lists and fields, the outsid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from hybridize.domain.objects import Container, Lit, Stream
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at, starts_program
+from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Instr, Loop, Op
+from hybridize.program.ir import Code, Instr, Loop, Op
 from hybridize.program.operands import operands
 from hybridize.rules.lifetimes import FEW
 from hybridize.rules.loops import filling
@@ -42,13 +43,18 @@ _NOWHERE: Final[frozenset[int]] = frozenset()
 class Moving:
     """Answers for places of a solved program."""
 
-    def __init__(self, writes: Writes) -> None:
+    def __init__(self, writes: Writes, entries: Callable[[Code], bool] | None = None) -> None:
+        """`entries` says of a function that callers whom nobody sees call it again and again, each time with more."""
         self.writes = writes
+        self.entries = entries
         self._again: dict[Frame, bool] = {}
         self._changing: dict[Frame, frozenset[int]] = {}
 
     def argument(self, caller: Frame, pos: int, callee: Frame, index: int) -> int:
         """The slot of the caller that holds what a call passes for a parameter; -1 where the call does not show it."""
+        calls = index_of(caller.code).calls.get(pos, ())
+        if calls and all(isinstance(o, Lib) for call in calls for o in caller.vals[call[2]] or ()):
+            return -1  # a library function that is given this one calls it with what it likes
         return argument_slot(caller, pos, index, callee.code.params[index].name, bound=callee.bound)
 
     def moves(self, frame: Frame, pos: int, slot: int) -> bool:
@@ -65,9 +71,14 @@ class Moving:
         if found is None:
             self._again[frame] = False  # a recursion: what else calls it decides
             sites = [] if frame.code.kind in ("module", "class") else self._sites(frame)
-            found = len({(caller.code, pos) for caller, pos, _ in sites}) > FEW or any(
-                (how in _BY_OTHERS and not starts_program(caller, pos)) or self.is_repeated(caller, pos)
-                for caller, pos, how in sites
+            entered = self.entries is not None and self.entries(frame.code)
+            found = (
+                entered
+                or len({(caller.code, pos) for caller, pos, _ in sites}) > FEW
+                or any(
+                    (how in _BY_OTHERS and not starts_program(caller, pos)) or self.is_repeated(caller, pos)
+                    for caller, pos, how in sites
+                )
             )
             self._again[frame] = found
         return found
@@ -110,6 +121,8 @@ class Moving:
         place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
         if place < 0 or not depth:
             return False
+        if self.entries is not None and self.entries(frame.code):
+            return True
         for caller, pos in frame.incoming:
             if caller is None or caller is frame or frame.started_by(caller, pos):
                 continue
@@ -154,6 +167,11 @@ class Moving:
 def moving(project: ProjectView) -> Moving:
     """That of a program, made when first asked for."""
     return project.shared("moving", lambda: Moving(writes_of(project)))
+
+
+def from_elsewhere(project: ProjectView) -> Moving:
+    """The same where callers elsewhere count, who call what a library exports as often as they like."""
+    return project.shared("moving from elsewhere", lambda: Moving(writes_of(project), Public(project.roles).has))
 
 
 def _is_constant(value: Iterable[object]) -> bool:

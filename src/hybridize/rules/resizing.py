@@ -14,7 +14,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT, Instr, Op
 from hybridize.program.operands import operands
 from hybridize.rules.loops import APPENDS, filling
-from hybridize.rules.moving import Moving, moving
+from hybridize.rules.moving import Moving, from_elsewhere, moving
 from hybridize.rules.views import ProjectView
 
 _CALLS: Final = 3
@@ -24,6 +24,10 @@ _NO_VALUE: Final[Value] = frozenset()
 _CHOOSE: Final = frozenset(
     "tf.boolean_mask tf.where tf.unique tf.sparse.to_dense tf.image.non_max_suppression tf.gather_nd tf.gather "
     "tf.dynamic_partition tf.repeat np.where np.nonzero np.argwhere np.flatnonzero np.unique".split()
+)
+#: Methods of datasets whose elements are of differing sizes, whatever those before them are.
+_UNEVEN: Final = frozenset(
+    "padded_batch ragged_batch bucket_by_sequence_length apply unbatch flat_map interleave window".split()
 )
 _Seen = set[tuple[Frame, int]]
 
@@ -70,6 +74,8 @@ class Resizing:
             return self._made(frame, pos, made, depth, seen)
         if made[0] in (Op.ITEM, Op.ITER) and _is_ragged(frame.vals[made[2]] or _NO_VALUE):
             return True
+        if made[0] in (Op.ITEM, Op.ITER, Op.UNPACK) and is_batched(self.answers, frame, made[2]):
+            return False
         if sources:
             return any(self._slot(frame, pos, slot, depth, seen) for slot in sources)
         if not any(_is_batch(frame.vals[slot] or _NO_VALUE) for slot in parts):
@@ -104,6 +110,8 @@ class Resizing:
                 return True
             if any(moved):
                 return False
+        if all(isinstance(o, Container) and o.kind == "dict" for o in frame.vals[item[2]] or _NO_VALUE):
+            return False  # how many keys there are is not what one of them holds
         return _is_ragged(frame.vals[item[2]] or _NO_VALUE) or self._slot(frame, pos, item[2], depth, seen)
 
     def _made(self, frame: Frame, pos: int, call: Instr, depth: int, seen: _Seen) -> bool:
@@ -139,6 +147,32 @@ class Resizing:
         value = frame.vals[slot] or _NO_VALUE
         plain = [o for o in value if isinstance(o, (Stream, Container)) and getattr(o, "count", None) in (None, -1)]
         return bool(plain) and self.answers.moves(frame, pos, slot)
+
+
+def is_batched(answers: Moving, frame: Frame, slot: int, depth: int = _FAR) -> bool:
+    """Whether something is taken from a dataset whose batches are of examples of one size: others make no batch."""
+    index = index_of(frame.code)
+    made = index.source(slot) if depth > 0 else None
+    if made is None:
+        place = next((i for i, p in enumerate(frame.code.params) if p.slot == index.original(slot)), -1)
+        sites = [(c, pos) for c, pos in frame.incoming if c is not None and c is not frame] if place >= 0 else []
+        given = [(caller, answers.argument(caller, pos, frame, place)) for caller, pos in sites]
+        return bool(given) and all(s >= 0 and is_batched(answers, c, s, depth // 2) for c, s in given)
+    if made[0] in (Op.ITEM, Op.ITER, Op.UNPACK):
+        return is_batched(answers, frame, made[2], depth - 1)
+    if made[0] == Op.PHI:
+        ways = [source for _, source in made[2] if index.original(source) != made[1]]
+        return bool(ways) and all(is_batched(answers, frame, way, depth // 2) for way in ways)
+    if made[0] != Op.CALL:
+        return False
+    func = index.source(made[2])
+    callees = [callee for callee, how in callees_at(frame, made[-1]) if how == "call"]
+    results = [(c, i[2]) for c in callees for i in index_of(c.code).of(Op.RETURN) if i[2] != NO_SLOT]
+    if results:
+        return all(is_batched(answers, callee, result, depth // 2) for callee, result in results)
+    if func is not None and func[0] == Op.ATTR:
+        return func[3] == "batch" or (func[3] not in _UNEVEN and is_batched(answers, frame, func[2], depth - 1))
+    return bool(made[3]) and is_batched(answers, frame, made[3][0][0], depth - 1)
 
 
 def _given(frame: Frame, call: Instr) -> Iterator[int]:
@@ -191,3 +225,8 @@ def _is_ragged(value: Value) -> bool:
 def resizing(project: ProjectView) -> Resizing:
     """That of a program, made when first asked for."""
     return project.shared("resizing", lambda: Resizing(moving(project)))
+
+
+def resizing_from_elsewhere(project: ProjectView) -> Resizing:
+    """The same where callers elsewhere count."""
+    return project.shared("resizing from elsewhere", lambda: Resizing(from_elsewhere(project)))

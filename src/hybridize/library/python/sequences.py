@@ -20,6 +20,7 @@ from hybridize.domain.objects import (
     Stream,
     Tensor,
     Tup,
+    Unknown,
     Value,
     counter,
     intern_obj,
@@ -243,6 +244,8 @@ def _iter(call: Call) -> Value:
             result = join(result, obj.value)
         elif isinstance(obj, Stream) and obj.kind.startswith("tf."):
             result = join(result, stream("tf.data.Iterator", call.elements(obj.value)).value)
+        elif isinstance(obj, Unknown):
+            result = join(result, obj.value)  # it may be a dataset
         else:
             made = call.new("iterator", "iter")
             call.engine.lose_exactness(made)

@@ -180,7 +180,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.data.Dataset.zip": Spec(zip_datasets),
     "tf.data.Dataset.range": Spec(counted_range),
     **dict.fromkeys(
-        ("tf.data.Dataset.random", "tf.data.Dataset.counter"),
+        ("tf.data.Dataset.random", "tf.data.Dataset.counter", "tf.data.experimental.Counter"),
         Spec(lambda call: dataset(tensor(DENSE, "int64", ()).value, INFINITE)),
     ),
     "tf.data.Dataset.list_files": Spec(_text),

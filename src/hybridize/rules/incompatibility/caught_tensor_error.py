@@ -17,6 +17,8 @@ from hybridize.rules.views import FrameView, FunctionView, position_of
 from hybridize.source.syntax import walk
 
 _ANY: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
+#: What the end of a dataset raises in a graph, and what that is.
+_OF_GRAPHS: Final = _ANY | {"tf.errors.OutOfRangeError", "tf.errors.OpError"}
 #: Operations that fail by the values they get, not by shapes.
 _FAIL: Final = (
     "tf.debugging.",
@@ -101,7 +103,7 @@ def _is_next(view: FrameView, instr: Instr) -> bool:
 
 
 def _waits(flow: Control, pos: int) -> bool:
-    """Whether a call stands in a `try` that handles `StopIteration`."""
+    """Whether a call stands in a `try` that handles `StopIteration`, and none that handles what graphs raise."""
     tries = [
         outer.instr[2]
         for site in flow.structure.of(Op.CALL)
@@ -109,7 +111,8 @@ def _waits(flow: Control, pos: int) -> bool:
         for outer, part in site.around()
         if outer.instr[0] == Op.TRY and part == "body"
     ]
-    return any("builtins.StopIteration" in _caught(flow.view, statement) for statement in tries)
+    caught = set[str]().union(*(_caught(flow.view, statement) for statement in tries))
+    return "builtins.StopIteration" in caught and caught.isdisjoint(_OF_GRAPHS)
 
 
 def _dataset(view: FrameView, slot: int) -> bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from hybridize.facts.origins import callees_at
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.program.ir import Loop, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView
+
+#: What Python gives elements of for ever.
+_ENDLESS: Final = frozenset({"itertools.count", "itertools.cycle", "itertools.repeat"})
 
 
 def scan(view: FrameView) -> Iterator[Hit]:
@@ -22,11 +27,46 @@ def scan(view: FrameView) -> Iterator[Hit]:
         yield from _return(flow, site)
     for site in flow.structure.loops:
         loop = site.instr[2]
+        if not view.code.is_generator and flow.runs(site) and not flow.loop(site) and _is_endless(flow, site):
+            text = "only an error of an operation ends this loop, and none comes while it is traced: that never ends"
+            yield Hit(site.instr[-1], text)
         if not loop.is_for and flow.runs(site) and not flow.loop(site):
             mask = flow.tensor(loop.condition)
             if mask and view.value(loop.condition):
                 text = "the condition of a `while` loop starts as Python's and becomes a symbolic tensor"
                 yield Hit(site.instr[-1], text, mask)
+
+
+def _is_endless(flow: Control, site: Site) -> bool:
+    """Whether Python goes round a loop for ever, as long as nothing raises."""
+    loop: Loop = site.instr[2]
+    if loop.breaks or any(inner.instr[0] in (Op.RETURN, Op.RAISE) for inner in flow.structure.within(site)):
+        return False
+    if loop.is_for:
+        return _goes_on(flow.view, loop.iterable)
+    value = flow.view.value(loop.condition) if loop.condition >= 0 else frozenset()
+    return bool(value) and flow.truth(value) == (True, False)
+
+
+def _goes_on(view: FrameView, slot: int) -> bool:
+    """Whether a slot holds what gives elements without an end: `itertools.count()`, a generator that goes on."""
+    made = view.definition(slot)
+    if made is None or made[0] != Op.CALL:
+        return False
+    names = view.names(made[2])
+    if names:
+        once = names == ("itertools.repeat",) and len(made[3]) + len(made[4]) > 1
+        return not once and all(name in _ENDLESS for name in names)
+    makers = [callee for callee, how in callees_at(view.frame, made[-1]) if how == "call"]
+    return bool(makers) and all(
+        callee.code.is_generator
+        and any(
+            _is_endless(flow, each)
+            for flow in (control(FrameView(view.project, callee)),)
+            for each in flow.structure.loops
+        )
+        for callee in makers
+    )
 
 
 def _to_loop(flow: Control, site: Site) -> tuple[Site | None, int, bool]:
@@ -69,7 +109,9 @@ RULE = Rule(
     details="""A loop over Python values is unrolled while tracing, so `break` or `return` by a condition on a
 symbolic tensor cannot leave it; nor can `while True:`, or a `while` whose flag only later becomes a tensor. A
 loop of the graph (`for i in tf.range(n)`, `while tensor:`) may `break`, but not `return`. Loop over `tf.range`,
-start the flag as `tf.constant(True)`, and return after the loop. `continue` is fine.""",
+start the flag as `tf.constant(True)`, and return after the loop. `continue` is fine. A Python loop that nothing but an
+error ends (`while True:` until a dataset is out of elements, `itertools.count()`) is unrolled for ever: the operations
+that would raise it run later. Make a graph of what one turn does.""",
     frame=scan,
     codes=lambda code: Op.LOOP in index_of(code).by_op,
     bad=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Container, Func, Value, Wrapper
+from hybridize.domain.objects import Bound, Container, Func, Lib, Value, Wrapper
 from hybridize.facts.origins import call_at
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
@@ -20,6 +20,8 @@ from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 #: So many calls pay for a trace: then it is told, and no more.
 _PAYS: Final = 8.0
+#: How many arguments `setattr` has.
+_SET: Final = 3
 #: What wants a hybrid function to write it down, and calls it no more.
 _EXPORTS: Final = ("tf.saved_model.save", "keras.Model.save", "keras.Sequential.save", "keras.models.save_model")
 
@@ -119,11 +121,18 @@ def _is_kept(project: ProjectView, frames: list[Frame], code: Code, *, returned:
                 stored = instr[4]
             elif _outlives(frame.code, instr):
                 stored = instr[3]
+            elif instr[0] == Op.CALL and len(instr[3]) == _SET and _sets_attribute(frame, instr):
+                stored = instr[3][2][0]
             elif instr[0] == Op.CALL and instr[3] and _is_method_call(frame, instr):
                 stored = instr[3][0][0]
             if stored >= 0 and _holds(frame.vals[stored], code):
                 return True
     return False
+
+
+def _sets_attribute(frame: Frame, call: Instr) -> bool:
+    """Whether a call is `setattr(object, name, value)`."""
+    return any(isinstance(o, Lib) and o.name == "builtins.setattr" for o in frame.vals[call[2]] or ())
 
 
 def _outlives(code: Code, instr: Instr) -> bool:

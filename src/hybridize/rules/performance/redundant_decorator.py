@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hybridize.facts.model import Ternary
-from hybridize.rules.hybridized import decorator_position
+from hybridize.facts.public import Public
+from hybridize.rules.hybridized import decorator_position, places
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
+#: Arguments that only say how often the function is traced, which a graph around it decides.
+_ABOUT_TRACES: Final = frozenset({"reduce_retracing", "experimental_relax_shapes"})
+
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """Every known caller is a graph, and the decorator says nothing more than that."""
+    """Every known caller is a graph, and `tf.function` says nothing more than that."""
     covered = function.facts.covered_by_hybrid_callers
     made = function.facts.hybridization
-    if (
-        made is not None
-        and made.is_decorator
-        and not (made.arguments or made.given or made.conditional)
-        and covered.value is Ternary.YES
-    ):
+    if made is None or covered.value is not Ternary.YES or Public(function.project.roles).has(function.code):
+        return
+    found = places(function)
+    said = {name for name, _ in made.arguments}.union(made.given)
+    if made.is_decorator and not made.conditional and said <= _ABOUT_TRACES:
         message = "only graphs call it: a decorator of its own adds nothing"
         yield Hit(decorator_position(function), message, evidence=covered.evidence)
+    elif not made.is_decorator and not made.conditional and not made.given:
+        message = "only graphs call it: `tf.function` adds nothing here"
+        where, pos = found[0]
+        yield Hit(pos, message, path=where.path, evidence=covered.evidence)
 
 
 RULE = Rule(
@@ -31,8 +39,8 @@ RULE = Rule(
     outcome=Outcome.SLOWS,
     summary="Every caller of a hybrid function is a graph already.",
     details="""Inside a graph a hybrid function is traced into a function call of its own. That hides its
-operations from some optimizations and makes two traces of what could be one; it seldom helps. Where the
-function is also used from outside the project, keep the decorator.""",
+operations from some optimizations and makes two traces of what could be one; it seldom helps. What a dataset maps is
+part of its graph, too. What a library exports is called from elsewhere, and not told.""",
     level=Level.INFO,
     blocks=frozenset(),
     root=scan,
@@ -65,6 +73,30 @@ r = net.target(tf.constant(1))
 """,
             target="Net.target",
             line=3,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def double(x):
+    return x * 2
+doubled = tf.function(double)
+@tf.function
+def target(x):
+    return doubled(x) + 1
+r = target(tf.constant(1))
+""",
+            line=4,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function(reduce_retracing=True)
+def target(x):
+    return x * 2
+for x in tf.data.Dataset.range(3).map(target):
+    r = x
+""",
+            line=2,
         ),
     ),
     good=(

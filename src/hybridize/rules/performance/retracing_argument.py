@@ -19,8 +19,8 @@ from hybridize.rules.views import FunctionView
 from hybridize.rules.writes import writes_of
 from hybridize.source import is_test_path
 
-_CALLS: Final = frozenset({"call", "protocol", "operator", "keras"})
-_BY_CODE: Final = frozenset({"call", "hybrid", "protocol", "operator"})
+_CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
+_BY_CODE: Final = _CALLS - {"keras"}
 #: Python values of which each is a trace of its own; two truth values are few.
 _PLAIN: Final = frozenset({"int", "float", "complex", "str", "bytes"})
 
@@ -28,9 +28,14 @@ _PLAIN: Final = frozenset({"int", "float", "complex", "str", "bytes"})
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The fact that decides P3, seen from the caller's side."""
     facts = function.facts
+    if function.is_hybrid and facts.covered_by_hybrid_callers.value is Ternary.YES:
+        return  # a graph calls it while it is traced, and no more
     if facts.retraces.value is not Ternary.YES:
         changed = list(_changed(function))
-        yield from changed or (_new(function) if function.is_hybrid else _moved(function))
+        if function.is_hybrid:
+            yield from changed or list(_new(function)) or _moved(function)
+        else:
+            yield from changed or _moved(function)
     if function.is_hybrid and facts.retraces.value is Ternary.YES:
         cause = facts.retraces.evidence[-1] if facts.retraces.evidence else None
         path, line = (cause.path, cause.line) if cause is not None else (facts.path, facts.line)
@@ -86,11 +91,17 @@ def _new(function: FunctionView) -> Iterator[Hit]:
 
 
 def _moved(function: FunctionView) -> Iterator[Hit]:
-    """A number or text of which flow does not know that it varies, made anew for each call of an eager function."""
+    """A number or text of which flow does not know that it varies, made anew for each call.
+
+    Calls of a hybrid function by graphs count as often as those are traced: not here.
+    """
     answers = moving(function.project)
+    graphs = function.project.solution.world.hybrids if function.is_hybrid else {}
     seen: set[tuple[str, int]] = set()
     for caller, pos, frame, how in function.callers():
         if (caller.code.path, pos) in seen or how not in _CALLS or is_test_path(caller.code.path):
+            continue
+        if caller.code in graphs:
             continue
         args = frame.incoming.get((caller, pos))
         if args is None or not answers.is_repeated(caller, pos):
