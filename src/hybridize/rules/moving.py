@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container, Lit, Stream
+from hybridize.domain.objects import Container, Lib, Lit, Stream
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at, starts_program
 from hybridize.facts.public import Public
