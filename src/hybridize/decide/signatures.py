@@ -94,10 +94,13 @@ class Signatures:
         # What tests pass says nothing of how often a size comes.
         own = [site for site in sites if not self.project.roles.is_test(site.path)]
         traces = self._traces(code, facts, frames, own) if signature.traces > 1 else 1.0
-        grown = self._grown(code, facts, own) if math.isfinite(traces) else None
-        resized = self._resized(code, own) if grown is None and math.isfinite(traces) else None
+        ask = math.isfinite(traces) or not converts
+        grown = self._grown(code, facts, own) if ask else None
+        resized = self._resized(code, own) if ask and grown is None else None
+        # A decorator that is there changes only where a size is seen to, not where only a run knows it.
+        sized = math.isfinite(traces) or converts or grown is not None or resized is not None
         traces = math.inf if grown is not None or resized is not None else traces
-        retraced = traces > _FEW_TRACES
+        retraced = sized and traces > _FEW_TRACES
         loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
         # Sizes that only a run knows may be the same at each call, as those of batches are: a decorator of the
         # project's own is changed where they are seen to differ.
