@@ -171,13 +171,13 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
     """A `tf.TensorArray` from outside, read or written at a place that is a tensor: an eager one is a Python list."""
     extents = function.project.extents
     for frame in function.frames:
-        extent = extents.of(frame)
+        extent, given = extents.of(frame), {o for value in frame.args for o in value}
         for inner in sorted({frame, *extents.frames(extent & _users(function.project))}, key=lambda f: f.uid):
             view = FrameView(function.project, inner)
             for instr in _reads_of(inner.code):
                 objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o.cls == _ARRAY]
-                # By code, for contexts that are merged share the objects of one of them.
-                outside = [o for o in objects if not extents.with_code(o.site[0]) & extent]
+                # By code, for contexts that are merged share the objects of one of them; hints make theirs here, too.
+                outside = [o for o in objects if o in given or not extents.with_code(o.site[0]) & extent]
                 if not outside or len(outside) != len(objects):
                     continue
                 made = view.definition(instr[2])
@@ -187,9 +187,7 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
                     said = "splits a tensor into a `tf.TensorArray` from outside: that asks for the lengths as numbers"
                 elif not own(view, argument(instr, 0, _PLACES.get(name, ""))):
                     continue
-                # Made by what the function runs in another context, it may be the one of this call.
-                sure = not any(extents.with_code(o.site[0]) & extent for o in outside)
-                yield Hit(instr[-1], said, path=inner.code.path, sure=sure)
+                yield Hit(instr[-1], said, path=inner.code.path)
 
 
 def _reads_of(code: Code) -> list[Instr]:
