@@ -204,6 +204,13 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "only TensorFlow 2 has. Say `tensorflow-version` where the project runs on a later release. `--all-safe` "
         "converts all the same where TensorFlow 2 is allowed.",
     ),
+    "HY029": Doc(
+        "failed",
+        "hybridize itself failed on this function, which stays as it is.",
+        Severity.WARNING,
+        "A mistake of ours: the rest of the run goes on, the error is among the report's `errors`, and the exit code "
+        "is not 0. Please report it with the message.",
+    ),
     "HY016": Doc(
         "graph-dependants",
         "Something depends on the graph (a concrete function, `jit_compile`, `input_signature`, an export).",

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
 from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import Gains
+from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.decide.removals import Removals
 from hybridize.decide.sessions import Sessions
@@ -96,7 +97,9 @@ class Plan:
         )
 
 
-def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, wanted: Wanted) -> Plan:
+def plan(
+    codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, wanted: Wanted, mistakes: Mistakes
+) -> Plan:
     """The reports (in the order of `codes`) with the expected benefit; what is not worth it is kept, with a reason.
 
     With `all_safe` every conversion stays as it is, but what nobody vouches for.
@@ -106,11 +109,12 @@ def plan(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis,
     # What only the first phase came to has no frames any more, and no calls.
     for code in dict.fromkeys((*basis.frequency.codes, *codes)):
         report = planned.get(code)
-        chooser.gains.visit(code, chooser.graphs)
+        mistakes.spare(code, partial(chooser.gains.visit, code, chooser.graphs))
         if report is None:
-            chooser.graphs[code] = chooser.share(code)
+            chooser.graphs[code] = mistakes.spare(code, partial(chooser.share, code)) or 0.0
         else:
-            planned[code] = chooser.visit(code, report)
+            planned[code] = mistakes.changed(code, report, partial(chooser.visit, code, report))
+            chooser.graphs.setdefault(code, 0.0)
     return Plan([planned[code] for code in codes], chooser.graphs)
 
 

@@ -1,0 +1,225 @@
+"""From a program to a report on each function: facts, hits of rules, decisions, the plan, repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from hybridize.config import Config
+from hybridize.decide.compilation import Compilation
+from hybridize.decide.mistakes import Mistakes
+from hybridize.decide.model import Action, Confidence, Finding, FunctionReport, Severity
+from hybridize.decide.plan import Basis, Plan, Wanted, plan
+from hybridize.decide.preconditions import Options, decide, finding, findings
+from hybridize.decide.signatures import Signatures
+from hybridize.decide.suppress import Suppressions
+from hybridize.facts.collect import Collector, FactOptions
+from hybridize.facts.model import Mode, Ternary
+from hybridize.flow.solve import FlowOptions, Solution, Solver
+from hybridize.program.build import Program
+from hybridize.program.ir import Code
+from hybridize.records import replace
+from hybridize.rules.assumed import settled
+from hybridize.rules.model import RuleHit
+from hybridize.rules.scan import Scanner
+from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.source import Roles, Versions, find_roles
+
+if TYPE_CHECKING:
+    from hybridize.repairs.model import Bundle
+
+#: The rule that suggests functions to extract: not from code that becomes a graph as a whole.
+_SUGGESTED = "HY110"
+#: What is told of places that run eagerly only.
+_OUTSIDE = (_SUGGESTED, "HY106", "HY107")
+#: The repair that takes such a step out of its loop.
+_STEP = "HY818"
+#: Called with a phase, how much of it is done, and how much there is (0: not known).
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+class Deciding:
+    """One run over a program; `functions` has the reports in the program's order, `mistakes` what failed."""
+
+    def __init__(self, program: Program, config: Config, root: Path, versions: Versions) -> None:
+        self.program = program
+        self.config = config
+        self.root = root
+        self.versions = versions
+        self.mistakes = Mistakes()
+        self.functions: list[FunctionReport] = []
+        self.findings: list[Finding] = []
+        self.bundles: list[Bundle] = []
+        texts = {m.code.path: m.text.text for m in program.modules.values() if m.text is not None}
+        self._roles = find_roles(root, texts, config.world)
+        self._suppressions = Suppressions(texts)
+        self._pairs = program.functions()
+        self._reports: dict[int, FunctionReport] = {}
+        self._broken: dict[int, tuple[FunctionView, list[RuleHit]]] = {}
+
+    def run(self, progress: Progress | None, *, repairs: bool) -> None:
+        """Decides about every function; `repairs` are looked for last."""
+        config = self.config
+        solver = Solver(self.program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
+        if progress is not None:
+            progress("solving", 0, 0)
+        first = solver.solve_entries()
+        self._judge(first, first.reached, progress, entries=True)
+        collector, scanner = self._judge(solver.solve_rest(first), first.reached, progress, entries=False)
+        rest = [
+            h
+            for h in scanner.project_hits()
+            if not self._suppressions.silences(h.path, h.line, h.rule.code, h.rule.name)
+        ]
+        self.findings += _in_tests([finding(hit, None) for hit in rest], self._roles)
+        planned = self._plan(Basis.of(scanner, collector.extents.components, self.root), first.reached)
+        self.findings += self._suppressions.unused()
+        # Where a graph calls, an argument is what it is at each of its traces, and a step is part of it.
+        self.findings = [f for f in self.findings if f.code not in _OUTSIDE or not planned.in_graph(f.path, f.line)]
+        if repairs:
+            steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
+            self._repair(scanner.project, steps)
+        self.findings = _distinct(self.findings)
+
+    def _judge(
+        self, solved: Solution, reached: set[Code], progress: Progress | None, *, entries: bool
+    ) -> tuple[Collector, Scanner]:
+        """Decides about the functions that the program comes to, or about the others."""
+        config, suppressions, pairs = self.config, self._suppressions, self._pairs
+        if progress is not None:
+            progress("deciding", len(self._reports), len(pairs))
+        options = FactOptions(config.follow_type_hints, config.speculate, config.boolean_literals)
+        collector = Collector(solved, options, *((suppressions.vouches,) if suppressions.any else ()))
+        scanner = Scanner(solved, self.versions, self._roles)
+        scanner.project.effects = collector.effects
+        views: dict[int, FunctionView] = {}
+        for i, (module, code) in enumerate(pairs):
+            if (code in reached) == entries:
+                facts = self.mistakes.spare(code, partial(collector.facts, module, code))
+                if facts is not None:
+                    views[i] = scanner.view(code, solved.frames.get(code, []), facts)
+        every = suppressions.any or solved.world.is_small
+        asked = [i for i, view in views.items() if _may_be_graph(view, every=every)]
+        # What blocks nothing is told of hybrid functions only; it may still be what a comment silences.
+        hits = dict(zip(asked, scanner.hits([views[i] for i in asked], every=suppressions.any), strict=True))
+        for i, bare in views.items():
+            told = hits[i] if i in hits else scanner.bare_hits(bare) if _is_known(bare) else []
+            self.mistakes.spare(bare.code, partial(self._decide, i, bare, told))
+        return collector, scanner
+
+    def _decide(self, i: int, bare: FunctionView, told: list[RuleHit]) -> None:
+        """Keeps the decision about a function, and what there is to tell of it."""
+        view, told = settled(bare, told) if self.config.speculate else (bare, told)
+        remaining = self._suppressions.remaining(view.facts, told)
+        report = self._suppressions.apply(decide(view.facts, Options(self.config.strict_literals), remaining))
+        if view.facts.candidate and (report.decision.precondition is None or view.is_hybrid):
+            self._broken[i] = (view, remaining)
+        self.findings += _in_tests(findings(view.facts, remaining), self._roles, view.facts.path)
+        self._reports[i] = report
+
+    def _plan(self, basis: Basis, reached: set[Code]) -> Plan:
+        """Which of the safe changes are made.
+
+        What turns out to be traced for each size is left out, and the plan made again: what that calls may gain by
+        itself.
+        """
+        config, project = self.config, basis.scanner.project
+        wanted = Wanted(config.all_safe, Confidence(config.confidence))
+        order = sorted(self._reports)
+        codes, decided = [self._pairs[i][1] for i in order], [self._reports[i] for i in order]
+        while True:
+            planned = plan(codes, decided, basis, wanted, self.mistakes)
+            signatures = Signatures(
+                project, reached, planned.graphs, asked=config.infer_input_signatures, all_safe=config.all_safe
+            )
+            configured = self._each(codes, planned.reports, signatures.configure)
+            dropped = False
+            for i, (was, now) in enumerate(zip(planned.reports, configured, strict=True)):
+                if was.decision.action is Action.CONVERT_TO_HYBRID and now.decision.action is Action.KEEP:
+                    decided[i], dropped = now, True
+            if not dropped:
+                break
+        configured = self._each(codes, configured, Compilation(project, basis, asked=config.jit_compile).configure)
+        self.functions = [self._suppressions.apply(report) for report in configured]
+        return planned
+
+    def _each(
+        self,
+        codes: Sequence[Code],
+        reports: Sequence[FunctionReport],
+        step: Callable[[Code, FunctionReport], FunctionReport],
+    ) -> list[FunctionReport]:
+        return [
+            self.mistakes.changed(code, report, partial(step, code, report))
+            for code, report in zip(codes, reports, strict=True)
+        ]
+
+    def _repair(self, project: ProjectView, steps: Sequence[RuleHit]) -> None:
+        """Only now, for what a repair changes may be used where the program itself does not get."""
+        bundles = _bundles(project, [self._broken[i] for i in sorted(self._broken)], steps)
+        # What tests are written for may be the very thing that a repair would mend.
+        self.bundles = [each for each in bundles if self.config.all_safe or not self._roles.is_test(each.path)]
+        self.findings = _with_fixes(self.findings, self.bundles)
+
+
+def _in_tests(found: list[Finding], roles: Roles, function: str = "") -> list[Finding]:
+    """Findings; those in tests and of their functions as information: it may be what is tested, and costs little."""
+    return [
+        replace(f, severity=Severity.INFO) if roles.is_test(f.path) or roles.is_test(function) else f for f in found
+    ]
+
+
+def _with_fixes(found: Sequence[Finding], bundles: Sequence[Bundle]) -> list[Finding]:
+    """The findings with what their repairs are: those of their function, or of their line where they have none."""
+    fixes: dict[tuple[str, str], str] = {}
+    for bundle in bundles:
+        for repair in bundle.repairs if bundle.hybrid or bundle.complete else ():
+            for code in repair.answers:
+                for place in (bundle.function, f"{repair.path}:{repair.line}"):
+                    safe = repair.safe and fixes.get((code, place)) != "unsafe"
+                    fixes[code, place] = "safe" if safe else "unsafe"
+    return [replace(f, fix=fixes.get((f.code, f.function or f"{f.path}:{f.line}"))) for f in found]
+
+
+def _bundles(
+    project: ProjectView, broken: Sequence[tuple[FunctionView, list[RuleHit]]], steps: Sequence[RuleHit]
+) -> list[Bundle]:
+    """What functions need to be made hybrid, or to be better graphs; steps in loops that can be functions."""
+    if not broken and not steps:
+        return []
+    from hybridize.repairs.collect import Repairs
+
+    found = Repairs(project)
+    made = [found.bundle(view, hits) for view, hits in broken] + [found.suggested(hit) for hit in steps]
+    bundles = [bundle for bundle in made if bundle is not None]
+    # Of two that change the same lines the first is made: a whole function, then the step of a loop, then any part.
+    return sorted(bundles, key=lambda b: (not b.complete, b.makes != "", b.repairs[0].code != _STEP and b.makes != ""))
+
+
+def _is_known(view: FunctionView) -> bool:
+    """Whether it is certain what a function receives: what it lacks for a graph can be told at all."""
+    return view.facts.tensor_parameter.value is not Ternary.UNKNOWN
+
+
+def _may_be_graph(view: FunctionView, *, every: bool) -> bool:
+    """Whether a function is hybrid, or receives or updates what it may be made so for, datasets included.
+
+    Without `every` not where nobody knows that it receives a tensor, nor that it computes with TensorFlow: that is why
+    it stays eager, and what else would keep it so is looked for in small programs only, and where comments may name it.
+    """
+    facts = view.facts
+    if facts.mode is Mode.HYBRID or facts.tensor_parameter.value is Ternary.YES:
+        return True
+    if facts.tensor_parameter.value is Ternary.UNKNOWN:
+        return every or facts.tensor_computation.value is Ternary.YES
+    return facts.updates_variables.value is Ternary.YES or view.takes_data
+
+
+def _distinct(found: list[Finding]) -> list[Finding]:
+    """One finding for each place and rule: that of the nearest function for which it is more than information."""
+    best: dict[tuple[str, str, int, int], Finding] = {}
+    for each in sorted(found, key=lambda f: (f.severity is Severity.INFO, len(f.evidence))):
+        best.setdefault((each.code, each.path, each.line, each.column), each)
+    return sorted(best.values(), key=lambda f: (f.path, f.line, f.column, f.code))
