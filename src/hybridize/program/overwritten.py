@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from hybridize.program.builder import position
@@ -30,11 +31,37 @@ def overwritten_names(body: Sequence[ast.stmt], names: Iterable[str]) -> frozens
     """
     wanted = frozenset(names)
     found: set[Store] = set()
+    text = _Text(body)
     for before, block in _blocks(body, ()):
         bindings = _bindings(block, wanted)
         if bindings:
-            found.update(_dead(body, before, block, bindings))
+            found.update(_dead(text, before, block, bindings))
     return frozenset(found)
+
+
+class _Text:
+    """What statements mention, each looked at once."""
+
+    def __init__(self, whole: Sequence[ast.stmt]) -> None:
+        self.whole = whole
+        self._names: dict[int, frozenset[str]] = {}
+
+    @cached_property
+    def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda]:
+        """All functions of the text."""
+        return [node for statement in self.whole for node in walk(statement) if isinstance(node, _FUNCTIONS)]
+
+    @cached_property
+    def inside(self) -> dict[int, frozenset[str]]:
+        """The names that each function mentions."""
+        return {id(function): _mentioned(walk(function)) for function in self.functions}
+
+    def names(self, statements: Sequence[ast.stmt]) -> frozenset[str]:
+        """The names that some statements mention while they run."""
+        for statement in statements:
+            if id(statement) not in self._names:
+                self._names[id(statement)] = _mentioned(_own(statement))
+        return frozenset().union(*(self._names[id(statement)] for statement in statements))
 
 
 def _blocks(
@@ -59,16 +86,12 @@ def _bindings(block: Sequence[ast.stmt], wanted: frozenset[str]) -> dict[str, li
 
 
 def _dead(
-    whole: Sequence[ast.stmt], before: Sequence[ast.stmt], block: Sequence[ast.stmt], bindings: dict[str, list[int]]
+    text: _Text, before: Sequence[ast.stmt], block: Sequence[ast.stmt], bindings: dict[str, list[int]]
 ) -> Iterator[Store]:
-    functions = [node for statement in whole for node in walk(statement) if isinstance(node, _FUNCTIONS)]
-    inside = {id(function): _mentioned(walk(function)) for function in functions}
     for name, places in bindings.items():
         first, last = places[0], places[-1]
-        run = [*before, *block[: last + 1]]
-        outer = [node for statement in run for node in _own(statement)]
-        seen = _reached(_mentioned(outer), functions, inside)
-        readers = [f for f in functions if name in inside[id(f)]]
+        seen = _reached(text.names([*before, *block[: last + 1]]), text.functions, text.inside)
+        readers = [f for f in text.functions if name in text.inside[id(f)]]
         if seen & _ANY_NAME or any(_may_be_called(f, seen, block[last]) for f in readers):
             continue
         between = [node for statement in block[first : last + 1] for node in _own(statement)]
