@@ -62,7 +62,7 @@ def precision(code: str, read: Sequence[dict[str, Any]]) -> list[str]:
     ]
     for sample, row in rows:
         counts = [row[verdict] for verdict in ("true", "overstated", "idle", "wrong")]
-        cells = [sample["name"], f"{sample['lines']:,}", row["hits"], sum(counts), *counts]
+        cells = [sample["name"], f"{sample['lines']:,}" if "lines" in sample else "", row["hits"], sum(counts), *counts]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return lines
 
