@@ -293,3 +293,74 @@ for i in range(9):
     n.call(tf.ones(3))
 """
     assert set(told(tmp_path, source, "HY601")) == {"info"}
+
+
+FACTORY = """\
+def factory(scale):
+    rate = scale * 2.0
+    @tf.function
+    def step(x):
+        return x * rate
+    return step
+for scale in range(9):
+    step = factory(float(scale))
+    step(tf.ones(3))
+    step(tf.ones(3))
+"""
+
+
+def test_each_closure_finds_what_was_bound_before_it_was_made(tmp_path: Path) -> None:
+    assert set(told(tmp_path, FACTORY, "HY602")) <= {"info"}
+    later = FACTORY.replace("    return step\n", "    step(tf.ones(3))\n    rate = 5.0\n    return step\n")
+    assert told(tmp_path, later, "HY602") == ["error"]
+
+
+FIT = """\
+class Model:
+    def __init__(self):
+        self.rate = None
+    def prepare(self, rate):
+        self.rate = rate
+    def fit(self, x):
+        @tf.function
+        def step(x):
+            return x * self.rate
+        for _ in range(9):
+            x = step(x)
+        return x
+m = Model()
+for i in range(9):
+    m.prepare(float(i))
+    m.fit(tf.ones(3))
+"""
+
+
+def test_a_graph_that_ends_with_the_call_that_makes_it_meets_no_later_change(tmp_path: Path) -> None:
+    assert set(told(tmp_path, FIT, "HY602")) <= {"info"}
+    kept = FIT.replace("        for _", "        self.step = step\n        for _")
+    once = (
+        kept.split("for i in")[0]
+        + "m.prepare(1.0)\nm.fit(tf.ones(3))\nfor i in range(9):\n    m.prepare(float(i))\n    m.step(tf.ones(3))\n"
+    )
+    assert told(tmp_path, once, "HY602") == ["error"]
+    within = FIT.replace("x = step(x)", "x = step(x)\n            self.prepare(3.0)")
+    assert told(tmp_path, within, "HY602") == ["error"]
+
+
+REGISTER = """\
+class Net:
+    def __init__(self):
+        self.mode = ""
+    @tf.function
+    def call(self, x):
+        self.mode = "sum" if x.shape[0] > 2 else "mean"
+        return tf.reduce_sum(x) if self.mode == "sum" else tf.reduce_mean(x)
+n = Net()
+for i in range(9):
+    n.call(tf.ones(3))
+"""
+
+
+def test_state_that_only_the_same_call_reads_informs(tmp_path: Path) -> None:
+    assert set(told(tmp_path, REGISTER, "HY206")) <= {"info"}
+    assert told(tmp_path, REGISTER + "    print(n.mode)\n", "HY206") == ["error"]

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Tensor
+from hybridize.domain.nesting import held
+from hybridize.domain.objects import Bound, Cell, Container, Func, Heap, Inst, LibInst, Obj, Tensor, Value, Wrapper
 from hybridize.domain.tensors import VARIABLE
+from hybridize.facts.guards import parts
 from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
+from hybridize.program.operands import operands
 from hybridize.rules.debuggability.eager_switch import switches
 from hybridize.rules.order import Sites
 from hybridize.rules.parts import Part
@@ -30,6 +33,8 @@ _OUTSIDE: Final = (ENVIRONMENT, FILES)
 _PUTS: Final = frozenset({Op.SET_ITEM, Op.DEL_ITEM, Op.APPEND, Op.PUT})
 #: Who writes so many fields of an object is no setter of one.
 _MANY: Final = 4
+#: So deep what is kept is looked into.
+_DEPTH: Final = 3
 
 
 def doubtful(function: FunctionView, places: Mapping[Place, Stale]) -> set[Place]:
@@ -72,7 +77,7 @@ def _is_doubtful(project: ProjectView, function: FunctionView, place: Place) -> 
         if counts(project, extent, frame, place) and puts_into(frame, pos, whole)
     ]
     known = [f for f in writers if not project.roles.is_test(f.code.path) and _names(f, place, owner)]
-    if not known:
+    if not known or is_settled(project, place) or is_outlived(function, known):
         return True
     return _made_anew(project, function, known) or all(_sets_up(project, frame.code) for frame in known)
 
@@ -126,6 +131,53 @@ def _sets_up(project: ProjectView, code: Code, within: frozenset[Code] = frozens
     return bool(callers) and all(
         each.name in SETTING_UP or (each not in inside and _sets_up(project, each, inside)) for each in callers
     )
+
+
+def is_settled(project: ProjectView, place: Place) -> bool:
+    """Whether a captured variable is bound before the functions that read it are made: each finds one value there."""
+    for frame, position in writes_of(project).at(place):
+        names = [name for name, cell in frame.cells.items() if cell is place]
+        if frame.code.kind != "function" or not names or not any(name in frame.code.cells for name in names):
+            return False
+        readers = [
+            code
+            for code in project.solution.frames
+            if code.parent is frame.code and any(i[2] in names for i in index_of(code).of(Op.CELL))
+        ]
+        if any(code.position < position for code in readers):
+            return False
+    return isinstance(place, Cell) and place not in writes_of(project).owners
+
+
+def is_outlived(function: FunctionView, writers: Iterable[Frame]) -> bool:
+    """Whether a graph is made within a call that nothing of it outlives, and that runs none of some writers."""
+    project = function.project
+    makers = {where for where, _ in project.solution.world.hybrids.get(function.code, ())}
+    if not makers or any(where.kind != "function" for where in makers):
+        return False
+    frames = [frame for where in makers for frame in project.solution.frames.get(where, ())]
+    some = project.extents.of_all(frames) | project.extents.set_of(frames)
+    if any(project.extents.has(some, writer) for writer in writers):
+        return False
+    return not any(_hands_on(frame, function.code) for frame in frames)
+
+
+def _hands_on(frame: Frame, code: Code) -> bool:
+    """Whether a frame gives a function back, or keeps it where others find it."""
+    if _holds(frame.ret, code):
+        return True
+    index = index_of(frame.code)
+    kept = (instr for op in (Op.SET_ATTR, Op.SET_GLOBAL, *_PUTS) for instr in index.of(op))
+    return any(slot >= 0 and _holds(frame.vals[slot] or (), code) for instr in kept for slot in operands(instr))
+
+
+def _holds(value: Iterable[Obj], code: Code) -> bool:
+    found = (obj.func if isinstance(obj, Bound) else obj for obj in held(value, _DEPTH, _parts))
+    return any(isinstance(obj, Func) and obj.code is code for obj in found)
+
+
+def _parts(obj: Obj) -> list[Value]:
+    return [obj.inner] if isinstance(obj, Wrapper) else parts(obj)
 
 
 def _fills_object(project: ProjectView, place: Place) -> bool:

@@ -12,7 +12,7 @@ from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView, ProjectView
 
 #: Attributes of layers, models and optimizers that give their variables.
@@ -95,6 +95,7 @@ RULE = Rule(
     details="""`tf.function` knows the variables of TensorFlow; those of Keras 3 (`layer.kernel`,
 `model.trainable_variables`) it turns into tensors. `assign` on one raises, so does `apply_gradients`, and so does
 passing them from one graph to another. Pass the layer or model, or use the variables from outside.""",
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

@@ -54,6 +54,7 @@ RULE = Rule(
 `should not modify its Python input arguments`. Arrays arrive as tensors, which take no item assignment.
 A mutable default (`acc=[]`) is an argument too. Return the new value instead.""",
     blocks=frozenset(),
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

@@ -9,6 +9,7 @@ from hybridize.facts.arguments import argument_name
 from hybridize.facts.reasons import kept_properties
 from hybridize.rules.additions import adds_same, fills_default, is_entered, writes_same
 from hybridize.rules.effects import hit, is_change, leaked, reasons
+from hybridize.rules.leaks import stays_inside
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
@@ -27,6 +28,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 or writes_same(function.project, reason)
                 or fills_default(reason)
                 or is_entered(reason, (other for _, other in found))
+                or (function.is_hybrid and stays_inside(function, reason.frame, reason.effect.position))
             )
             yield hit(reason, Level.INFO if settles else None)
 
@@ -41,7 +43,8 @@ RULE = Rule(
     details="""Counters and flags in fields, globals and captured variables, and lists or dictionaries that are kept
 between calls, change only while the function is traced. Keep such state in a `tf.Variable` that was made
 outside (`assign_add`), or return it and let the caller keep it. What every call would write again (a constant, an
-object that is held anyway, a property that is computed once) is information only.""",
+object that is held anyway, a property that is computed once), and what only the same call reads afterwards, is
+information only.""",
     blocks=frozenset(),
     root=scan,
     bad=(

@@ -13,7 +13,7 @@ from hybridize.program.ir import Code, Op
 from hybridize.rules.hybridized import places
 from hybridize.rules.keyed import varies
 from hybridize.rules.late import STEPS, is_optimizer
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.processes import meeting, programs_of
 from hybridize.rules.tensorflow.unbuilt_call import is_built
 from hybridize.rules.views import FunctionView, ProjectView
@@ -124,6 +124,7 @@ RULE = Rule(
     details="""An optimizer makes its slot variables at its first step. A hybrid function may make variables only at
 its first trace: for a second optimizer TensorFlow raises. Make a hybrid function for each optimizer, or call
 `optimizer.build(variables)` before.""",
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

@@ -11,7 +11,7 @@ from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
 from hybridize.rules.comparing import TAKEN_APART, UNHASHABLE_CLASSES, dataclass_options, unhashable, unreferable
-from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.rebuilt import plain_reads, rebuilt
 from hybridize.rules.receivers import argument_classes, receiver_classes, receives
 from hybridize.rules.views import FunctionView, ProjectView
@@ -147,6 +147,7 @@ which instances of classes with `__slots__` and of named tuples don't allow. Wha
 together again: a `Counter` of pairs, a dictionary sorted by its keys, a class of one's own that derives from list or
 tuple as a plain one, one that derives from dict without arguments. Add `__hash__`, `eq=False`, or
 `__weakref__` to the slots.""",
+    level=Level.INFO,
     root=scan,
     bare=True,
     bad=(

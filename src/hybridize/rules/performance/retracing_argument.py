@@ -115,7 +115,8 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
                 seen.add((caller.code.path, pos))
                 name = frame.code.params[index].name
                 said = f"`{name}` receives {what}, made anew for each call: every new one is traced"
-                yield Hit(pos, said, path=caller.code.path)
+                # Of what is hybrid already only code that is not followed says so: merged calls, names used twice.
+                yield Hit(pos, said, path=caller.code.path, level=Level.INFO if function.is_hybrid else None)
                 break
 
 

@@ -97,7 +97,7 @@ a condition selects, slices of differing length: each new size is traced again, 
 `@tf.function(reduce_retracing=True)` (before TensorFlow 2.9 `experimental_relax_shapes`) lets one graph serve all sizes
 from the second trace on, and so does an `input_signature` with `None` for the size. Neither helps where a list gets
 longer: its length is part of the structure. Stack it to one tensor there.""",
-    level=Level.WARNING,
+    level=Level.INFO,
     blocks=frozenset(),
     root=scan,
     bad=(

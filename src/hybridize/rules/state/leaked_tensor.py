@@ -48,8 +48,13 @@ def _is_known(reason: Reason) -> bool:
 
 
 def _level(function: FunctionView, reason: Reason) -> Level | None:
-    """How loudly it is told: what nothing outside of the trace reads does no harm yet."""
-    if function.is_hybrid and stays_inside(function, reason.frame, reason.effect.position):
+    """How loudly it is told: what nothing outside of the trace reads does no harm yet.
+
+    That is seen in programs that are followed in detail; in others each trace most often writes it before it reads it.
+    """
+    if function.is_hybrid and (
+        not function.project.solution.world.is_small or stays_inside(function, reason.frame, reason.effect.position)
+    ):
         return Level.INFO
     # What fills a cache may have run before, outside of any graph.
     return Level.WARNING if guarded(reason.frame, reason.effect.position) else None
