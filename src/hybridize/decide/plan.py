@@ -322,7 +322,14 @@ class _Chooser:
 
     def _relays(self, code: Code, facts: FunctionFacts) -> Status | None:
         """Why a function that only calls what is hybrid already, once each, needs no graph around: a wrapper's code."""
-        calls = self.basis.benefits.relayed(self.basis.frames.get(code, []))
+        frames = self.basis.frames.get(code, [])
+        step = self.basis.benefits.steps(frames)
+        if step is not None:
+            message = (
+                f"its steps over a data set are graphs already (`{step.name}`): a loop over one is slower in a graph"
+            )
+            return status_of(facts, "not-worth-it", message)
+        calls = self.basis.benefits.relayed(frames)
         if not calls:
             return None
         names = ", ".join(f"`{name}`" for name in sorted({callee.name for callee in calls}))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from hybridize.domain.objects import LibInst
+from hybridize.domain.objects import LibInst, Stream
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.computation import opaque_call
 from hybridize.facts.operations import Operation, operations, own, symbolic
@@ -168,6 +168,19 @@ class Benefits:
                 else:
                     found[callee.code] = None
         return list(found)
+
+    def steps(self, frames: list[Frame]) -> Code | None:
+        """A hybrid function that some frames call for each element of a data set: the steps are graphs already.
+
+        In a graph the loop is one `Dataset.reduce`, which ran 1.7 to 3.1 times as long as Python's on a CPU.
+        """
+        for frame in frames:
+            around = self.counts.places(frame.code).around
+            for pos, callee in frame.calls:
+                loops = around.get(pos, ()) if callee.code in self.hybrid else ()
+                if any(_goes_over_data(frame, loop) for loop in loops):
+                    return callee.code
+        return None
 
     def saved(self, caller: Code, code: Code) -> float | None:
         """Which share of what stands beside a call a graph of `code` saves: of the loop around it, else of `caller`.
@@ -363,3 +376,9 @@ def _differentiated(work: Work, gradients: float) -> Work:
         taped=times * work.taped,
         guessed=times * work.guessed,
     )
+
+
+def _goes_over_data(frame: Frame, loop: Loop) -> bool:
+    """Whether a loop goes over a data set."""
+    value = frame.vals[loop.iterable] or () if loop.is_for else ()
+    return any(isinstance(obj, Stream) and obj.kind.startswith("tf.") for obj in value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Bound, Lib, LibInst, Lit, Tensor, Unknown
+from hybridize.domain.nesting import held
+from hybridize.domain.objects import Bound, Func, Lib, LibInst, Lit, Tensor, Tup, Unknown
 from hybridize.domain.tensors import UNRESOLVED, Dim, is_dynamic
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
@@ -98,6 +100,8 @@ class StaticReads:
         own = frozenset(frames)
         sizes = _sizes(frames) if sure else frozenset()
         for frame in extent(frames, NOT_TRACED):
+            if not sure:
+                yield from _of_gradients(frame)
             for instr in self._reads(frame.code):
                 for said, slot, axes in _read(frame, instr):
                     if not self.symbolic.symbolic(frame, slot):
@@ -309,3 +313,15 @@ def _dims(frame: Frame, slot: int, axes: tuple[int, ...] | None, *, named: bool)
         for axis in range(len(obj.shape)) if axes is None else axes:
             if -len(obj.shape) <= axis < len(obj.shape):
                 yield axis % len(obj.shape), obj.shape[axis]
+
+
+def _of_gradients(frame: Frame) -> Iterator[tuple[Evidence, int]]:
+    """The shapes that the gradient of a function reads, which TensorFlow calls where nobody follows it."""
+    if not any("custom_gradient" in ast.unparse(node) for node in frame.code.decorators):
+        return
+    for obj in held(frame.ret, 1, lambda o: list(o.items) if isinstance(o, Tup) else []):
+        if isinstance(obj, Func):
+            for instr in index_of(obj.code).of(Op.ATTR):
+                if instr[3] == "shape":
+                    said = "reads `.shape` in a gradient of the program's own"
+                    yield Evidence(said, obj.code.path, instr[-1] >> 16), instr[-1]
