@@ -22,11 +22,12 @@ from typing import Final, TypeAlias
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-import hybridize.decide.plan as planning
+import hybridize.deciding as deciding
 from hybridize.api import analyze
 from hybridize.config import Config
+from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, FunctionReport, Severity
-from hybridize.decide.plan import Plan, Wanted
+from hybridize.decide.plan import Basis, Plan, Wanted
 from hybridize.facts.model import Mode
 from hybridize.program.ir import Code
 from hybridize.source.discovery import DEFAULT_EXCLUDES
@@ -298,17 +299,19 @@ def ask(home: Path, places: dict[str, list[int]]) -> dict[str, list[Asked]]:
     """What the tool says of the functions at some places of a project, by mode: one analysis, a plan for each."""
     modes: dict[str, Sequence[FunctionReport]] = {"default": ()}
 
-    def each(codes: Sequence[Code], reports: Sequence[FunctionReport], basis: planning.Basis, wanted: Wanted) -> Plan:
+    def each(
+        codes: Sequence[Code], reports: Sequence[FunctionReport], basis: Basis, wanted: Wanted, mistakes: Mistakes
+    ) -> Plan:
         for name, asked in MODES.items():
-            modes[name] = once(codes, reports, basis, asked).reports
-        return once(codes, reports, basis, wanted)
+            modes[name] = once(codes, reports, basis, asked, mistakes).reports
+        return once(codes, reports, basis, wanted, mistakes)
 
-    once = planning.plan
-    planning.plan = each
+    once = deciding.plan
+    deciding.plan = each
     try:
         modes["default"] = analyze([home], Config(), repairs=False).functions
     finally:
-        planning.plan = once
+        deciding.plan = once
     texts = {path: (home / path).read_text(encoding="utf-8", errors="replace") for path in _python(home)}
     roles = find_roles(home, texts)
     return {mode: _asked(given, places, roles) for mode, given in modes.items()}

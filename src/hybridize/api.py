@@ -34,6 +34,7 @@ from hybridize.source import (
 )
 
 if TYPE_CHECKING:
+    from hybridize.deciding import Deciding
     from hybridize.program.build import Program
 
 #: Called with a phase, how much of it is done, and how much there is (0: not known).
@@ -67,30 +68,31 @@ def analyze(
     enabled = gc.isenabled()
     gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
     try:
-        from hybridize.deciding import Deciding
-
-        deciding = Deciding(program, config, root, versions)
-        if program.modules:
-            deciding.run(progress, repairs=repairs)
+        deciding = _decided(program, config, root, versions, progress, repairs=repairs) if program.modules else None
     finally:
         if enabled:
             gc.enable()
-    assumptions = tuple(
-        Assumption(f.facts.id, said.message, said.path, said.line)
-        for f in deciding.functions
-        for said in f.facts.assumptions
-    )
     info = ProjectInfo(str(root), program.files, program.lines, time.perf_counter() - started, versions)
+    if deciding is None:
+        return Report(info, (), (), (), tuple(errors), missing)
+    functions = tuple(deciding.functions)
+    assumptions = tuple(
+        Assumption(f.facts.id, said.message, said.path, said.line) for f in functions for said in f.facts.assumptions
+    )
     errors += deciding.mistakes.errors
     return Report(
-        info,
-        tuple(deciding.functions),
-        tuple(deciding.findings),
-        assumptions,
-        tuple(errors),
-        missing,
-        tuple(deciding.bundles),
+        info, functions, tuple(deciding.findings), assumptions, tuple(errors), missing, tuple(deciding.bundles)
     )
+
+
+def _decided(
+    program: Program, config: Config, root: Path, versions: Versions, progress: Progress | None, *, repairs: bool
+) -> Deciding:
+    from hybridize.deciding import Deciding
+
+    deciding = Deciding(program, config, root, versions)
+    deciding.run(progress, repairs=repairs)
+    return deciding
 
 
 def versions_of(paths: Sequence[Path], config: Config) -> Versions:

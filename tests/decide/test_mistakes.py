@@ -70,3 +70,13 @@ def test_without_mistakes_both_are(tmp_path: Path) -> None:
     report = analyze([tmp_path], Config())
     assert {f.decision.action for f in report.functions} == {Action.CONVERT_TO_HYBRID}
     assert not report.errors
+
+
+def test_shapes_beyond_any_size_are_counted_as_large(tmp_path: Path) -> None:
+    text = (
+        "import tensorflow as tf\ndef f(x):\n    return tf.ones([10**200, 10**200]) * tf.reduce_sum(x)\nf(tf.ones(3))\n"
+    )
+    (tmp_path / "main.py").write_text(text, "utf-8")
+    report = analyze([tmp_path], Config())
+    assert [f.facts.qualname for f in report.functions] == ["f"]
+    assert not report.errors

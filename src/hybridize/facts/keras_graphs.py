@@ -26,8 +26,6 @@ _BUILD: Final = "build"
 #: What the field of a model is called that says that its steps run eagerly, and that of what it computes.
 _EAGER: Final = "$run_eagerly"
 _OUTPUTS: Final = "$outputs"
-#: Functions that build functional models call each other so deeply.
-_DEPTH: Final = 8
 
 
 def is_run_by_graph(frame: Frame, pos: int) -> bool:
@@ -46,33 +44,34 @@ def functional_calls(solution: Solution, frame: Frame) -> Iterator[tuple[int, Fr
         for instr in _calls(frame, pos):
             for obj in frame.vals[instr[2]] or ():
                 if isinstance(obj, LibInst) and _OUTPUTS in obj.fields and not symbolic(frame, instr):
-                    for layer in dict.fromkeys(_layers(solution, obj, 0)):
+                    for layer in dict.fromkeys(_layers(solution, obj)):
                         yield pos, layer
 
 
-def _layers(solution: Solution, model: LibInst, depth: int) -> Iterator[Frame]:
+def _layers(solution: Solution, model: LibInst) -> Iterator[Frame]:
     """What the function that made a functional model called on symbolic tensors, models inside of it included."""
-    made_at, _ = model.site
-    for builder in solution.frames.get(made_at, ()):
-        if builder.uid == model.frame:
-            yield from _on_symbolic(solution, builder, depth)
-
-
-def _on_symbolic(solution: Solution, frame: Frame, depth: int) -> Iterator[Frame]:
-    if depth > _DEPTH:
-        return
-    for (pos, callee), how in frame.calls.items():
-        if not is_on_symbolic(frame, pos):
+    todo, seen = _builders(solution, model), set[Frame]()
+    while todo:
+        frame = todo.pop()
+        if frame in seen:
             continue
-        if how == "keras":
-            yield callee
-        elif how == "call":
-            yield from _on_symbolic(solution, callee, depth + 1)
-    for pos in frame.ops:
-        for instr in _calls(frame, pos):
-            for obj in frame.vals[instr[2]] or ():
-                if isinstance(obj, LibInst) and _OUTPUTS in obj.fields and symbolic(frame, instr):
-                    yield from _layers(solution, obj, depth + 1)
+        seen.add(frame)  # functions that build parts of models call each other in many ways
+        for (pos, callee), how in frame.calls.items():
+            if how in ("keras", "call") and is_on_symbolic(frame, pos):
+                if how == "keras":
+                    yield callee
+                else:
+                    todo.append(callee)
+        for pos in frame.ops:
+            for instr in _calls(frame, pos):
+                for obj in frame.vals[instr[2]] or ():
+                    if isinstance(obj, LibInst) and _OUTPUTS in obj.fields and symbolic(frame, instr):
+                        todo += _builders(solution, obj)
+
+
+def _builders(solution: Solution, model: LibInst) -> list[Frame]:
+    """The frame that made a model."""
+    return [builder for builder in solution.frames.get(model.site[0], ()) if builder.uid == model.frame]
 
 
 def _calls(frame: Frame, pos: int) -> tuple[Instr, ...]:

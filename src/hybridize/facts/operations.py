@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 from typing import Final
 
@@ -15,6 +16,8 @@ from hybridize.records import dataclass, replace
 
 #: What a tensor of unknown shape counts as, and one that a convolution gives.
 _ELEMENTS: Final = 1000.0
+#: More than any machine holds.
+_MOST_ELEMENTS: Final = 10**15
 _IMAGES: Final = 1e5
 _FEATURES: Final = 32
 _KERNEL: Final = 9.0
@@ -138,6 +141,11 @@ def _layer(costed: Operation, layer: LibInst, given: Value | None) -> Operation:
     return replace(costed, elements=written, flops=flops, weights=weights, guessed=size.guessed)
 
 
+def _product(dims: Iterable[int]) -> float:
+    """How many elements a tensor has; a shape that is none (labels in its place) may say more than there can be."""
+    return float(min(prod(dims), _MOST_ELEMENTS))
+
+
 def _sized(costed: Operation, result: Value | None, given: Value | None, arguments: list[Value | None]) -> Operation:
     name = costed.name
     convolves = costs.contraction(name) > 1
@@ -148,16 +156,16 @@ def _sized(costed: Operation, result: Value | None, given: Value | None, argumen
     elif shape is None:
         written = _ELEMENTS if _is_tensor(result) else 0.0
     else:
-        written = float(prod(sizes.filled(shape, 0)))
+        written = _product(sizes.filled(shape, 0))
     flops = 0.0
     if convolves:
         kernel = _shape(arguments[1]) if len(arguments) > 1 else None
-        flops = written * (prod(kernel[:-1]) if kernel and min(kernel) >= 0 else _KERNEL * _last(given))
+        flops = written * (_product(kernel[:-1]) if kernel and min(kernel) >= 0 else _KERNEL * _last(given))
     elif costs.contraction(name):
         flops = written * _last(given)
     elif costs.cubic(name):
         matrix = sizes.filled(_shape(given), 2)
-        flops = costs.cubic(name) * prod(matrix) * matrix[-1]
+        flops = costs.cubic(name) * _product(matrix) * min(matrix[-1], _MOST_ELEMENTS)
     return replace(costed, elements=written, flops=flops, guessed=not known and written > 0)
 
 

@@ -114,7 +114,21 @@ def _lower(text: SourceText, info: ModuleInfo, keep: bool) -> ModuleSource | Sou
         code = lower_module(tree, text.ref.relative, info.id)
     except RecursionError:
         return SourceError(text.ref.relative, 1, "nests too deeply to be analyzed")
+    except Exception as error:  # the parser lets pass what only the compiler refuses: `break` outside of a loop
+        return _refused(text, tree, error)
     if not keep:
         for each in walk_codes(code):
             each.node = None
     return ModuleSource(info, text, code)
+
+
+def _refused(text: SourceText, tree: ast.Module, error: Exception) -> SourceError:
+    """Why a file cannot be lowered: Python does not take it either, or it is our mistake."""
+    path = text.ref.relative
+    try:
+        compile(tree, path, "exec", dont_inherit=True)
+    except SyntaxError as wrong:
+        return SourceError(path, wrong.lineno or 1, f"is not valid Python: {wrong.msg}")
+    except Exception as other:
+        error = other
+    return SourceError(path, 1, f"hybridize failed to read it ({type(error).__name__}: {error}): please report this")
