@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from hybridize.config import Config
 from hybridize.decide.model import (
@@ -34,11 +34,8 @@ from hybridize.source import (
 )
 
 if TYPE_CHECKING:
-    from hybridize.deciding import Deciding
+    from hybridize.deciding import Deciding, Progress
     from hybridize.program.build import Program
-
-#: Called with a phase, how much of it is done, and how much there is (0: not known).
-Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 def analyze(
@@ -64,7 +61,7 @@ def analyze(
     """
     started = time.perf_counter()
     program, missing, errors, root = _load(paths, config, progress, contents)
-    versions = project_versions(root, config.tensorflow_version, _texts(program).values())
+    versions = project_versions(root, config.tensorflow_version, program.texts.values())
     enabled = gc.isenabled()
     gc.disable()  # the heap of an analysis lives until its end: collections would only walk it
     try:
@@ -129,10 +126,6 @@ def _load(
     errors = [FileError(e.path, e.line, e.message) for e in (*found.errors, *program.errors)]
     errors.sort(key=lambda e: (e.path, e.line))
     return program, tuple(str(p) for p in found.missing), errors, found.root
-
-
-def _texts(program: Program) -> dict[str, str]:
-    return {m.code.path: m.text.text for m in program.modules.values() if m.text is not None}
 
 
 def _external() -> frozenset[str]:

@@ -52,7 +52,7 @@ class Deciding:
         self.functions: list[FunctionReport] = []
         self.findings: list[Finding] = []
         self.bundles: list[Bundle] = []
-        texts = {m.code.path: m.text.text for m in program.modules.values() if m.text is not None}
+        texts = program.texts
         self._roles = find_roles(root, texts, config.world)
         self._suppressions = Suppressions(texts)
         self._pairs = program.functions()

@@ -151,7 +151,7 @@ class Removals:
             for instr in index_of(frame.code).of(Op.CALL):
                 named = any(isinstance(o, Lib) and o.name == "builtins.next" for o in frame.vals[instr[2]] or ())
                 given = frame.vals[instr[3][0][0]] or () if named and instr[3] else ()
-                if any(isinstance(o, Stream) and o.kind.startswith("tf.") for o in given):
+                if any(isinstance(o, Stream) and o.is_data for o in given):
                     return Evidence("takes the next example of a dataset", frame.code.path, instr[-1] >> 16)
         return None
 

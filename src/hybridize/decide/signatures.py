@@ -97,14 +97,12 @@ class Signatures:
         ask = math.isfinite(traces) or not converts
         grown = self._grown(code, facts, own) if ask else None
         resized = self._resized(code, own) if ask and grown is None else None
-        # A decorator that is there changes only where a size is seen to, not where only a run knows it.
-        sized = math.isfinite(traces) or converts or grown is not None or resized is not None
-        traces = math.inf if grown is not None or resized is not None else traces
-        retraced = sized and traces > _FEW_TRACES
-        loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
         # Sizes that only a run knows may be the same at each call, as those of batches are: a decorator of the
         # project's own is changed where they are seen to differ.
-        seen = converts or grown is not None or math.isfinite(traces) or self._resized(code, own) is not None
+        seen = math.isfinite(traces) or converts or grown is not None or resized is not None
+        traces = math.inf if grown is not None or resized is not None else traces
+        retraced = seen and traces > _FEW_TRACES
+        loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
         varies = traces > 1 and len(own) == len(sites) and seen
         if not self.asked and not varies and not retraced and loose is None:
             return report

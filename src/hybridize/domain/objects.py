@@ -173,6 +173,11 @@ class Stream(Obj):
     def __repr__(self) -> str:
         return f"{self.kind}<{show(self.element)}>"
 
+    @property
+    def is_data(self) -> bool:
+        """Whether it is a `tf.data` dataset or an iterator over one."""
+        return self.kind.startswith("tf.")
+
 
 def _extent(parts: Iterable[Any], level: float = 1) -> tuple[float, int]:
     """How deeply immutable structures nest in some values, themselves `level` deep, and how many objects they hold."""

@@ -381,4 +381,4 @@ def _differentiated(work: Work, gradients: float) -> Work:
 def _goes_over_data(frame: Frame, loop: Loop) -> bool:
     """Whether a loop goes over a data set."""
     value = frame.vals[loop.iterable] or () if loop.is_for else ()
-    return any(isinstance(obj, Stream) and obj.kind.startswith("tf.") for obj in value)
+    return any(isinstance(obj, Stream) and obj.is_data for obj in value)

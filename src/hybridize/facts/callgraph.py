@@ -116,21 +116,19 @@ def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
     given = False
     for call in calls_at(frame.code, position):
         called = frame.vals[call[2]] or ()
-        if any(_holds(obj, code) for obj in called):
+        if any(denotes(obj, code) for obj in called):
             return False
-        if any(
-            isinstance(o, Bound) and isinstance(o.receiver, Stream) and o.receiver.kind[:3] == "tf." for o in called
-        ):
+        if any(isinstance(o, Bound) and isinstance(o.receiver, Stream) and o.receiver.is_data for o in called):
             slots = [slot for slot, _ in call[3]] + [slot for _, slot in call[4]]
-            given = given or any(_holds(obj, code) for slot in slots for obj in frame.vals[slot] or ())
+            given = given or any(denotes(obj, code) for slot in slots for obj in frame.vals[slot] or ())
     return given
 
 
-def _holds(obj: Obj, code: Code) -> bool:
+def denotes(obj: Obj, code: Code) -> bool:
     """Whether something is a function, as it is, bound or wrapped."""
-    if isinstance(obj, Wrapper):
-        return any(_holds(inner, code) for inner in obj.inner)
     func = obj.func if isinstance(obj, Bound) else obj
+    if isinstance(func, Wrapper):
+        return any(denotes(inner, code) for inner in func.inner)
     return isinstance(func, Func) and func.code is code
 
 

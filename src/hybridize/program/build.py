@@ -50,6 +50,11 @@ class Program:
         """How many files were read and lowered."""
         return sum(1 for module in self.modules.values() if module.text is not None)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The sources that were read, by path from the root."""
+        return {m.code.path: m.text.text for m in self.modules.values() if m.text is not None}
+
     def functions(self) -> list[tuple[ModuleSource, Code]]:
         """Every `def` of the program with its module, by path and line."""
         found = [

@@ -261,7 +261,7 @@ class Control:
         value = self.view.value(slot)
         if any(isinstance(o, Tensor) for o in value):
             return self.tensor(slot)
-        if any(isinstance(o, Stream) and is_dataset(o) for o in value):
+        if any(isinstance(o, Stream) and o.is_data for o in value):
             return OPERATION
         made = self.view.definition(slot)
         if made is None or made[0] != Op.CALL:
@@ -274,7 +274,7 @@ class Control:
         return 0
 
     def _holds_dataset(self, slot: int) -> bool:
-        return any(isinstance(o, Stream) and is_dataset(o) for o in self.view.value(slot))
+        return any(isinstance(o, Stream) and o.is_data for o in self.view.value(slot))
 
     def is_over_dataset(self, site: Site) -> bool:
         """Whether a loop goes through a dataset itself (not an iterator over one)."""
@@ -391,8 +391,3 @@ def _kind(value: Value) -> int:
 
 #: The kind of the streams that are datasets.
 DATASET: Final = "tf.data.Dataset"
-
-
-def is_dataset(obj: Stream) -> bool:
-    """Whether a stream is a `tf.data` dataset or an iterator over one."""
-    return obj.kind.startswith("tf.")

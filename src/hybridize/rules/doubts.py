@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Bound, Cell, Container, Func, Heap, Inst, LibInst, Obj, Tensor, Value, Wrapper
+from hybridize.domain.objects import Cell, Container, Heap, Inst, LibInst, Obj, Tensor
 from hybridize.domain.tensors import VARIABLE
+from hybridize.facts.callgraph import denotes
 from hybridize.facts.guards import parts
 from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
@@ -141,8 +142,8 @@ def is_settled(project: ProjectView, place: Place) -> bool:
             return False
         readers = [
             code
-            for code in project.solution.frames
-            if code.parent is frame.code and any(i[2] in names for i in index_of(code).of(Op.CELL))
+            for code in frame.code.children
+            if code in project.solution.frames and any(i[2] in names for i in index_of(code).of(Op.CELL))
         ]
         if any(code.position < position for code in readers):
             return False
@@ -172,12 +173,7 @@ def _hands_on(frame: Frame, code: Code) -> bool:
 
 
 def _holds(value: Iterable[Obj], code: Code) -> bool:
-    found = (obj.func if isinstance(obj, Bound) else obj for obj in held(value, _DEPTH, _parts))
-    return any(isinstance(obj, Func) and obj.code is code for obj in found)
-
-
-def _parts(obj: Obj) -> list[Value]:
-    return [obj.inner] if isinstance(obj, Wrapper) else parts(obj)
+    return any(denotes(obj, code) for obj in held(value, _DEPTH, parts))
 
 
 def _fills_object(project: ProjectView, place: Place) -> bool:

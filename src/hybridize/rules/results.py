@@ -27,6 +27,7 @@ from hybridize.domain.objects import (
     Wrapper,
 )
 from hybridize.domain.tensors import NDARRAY, VARIABLE
+from hybridize.facts.callgraph import denotes
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
@@ -320,17 +321,10 @@ def _call(caller: Frame, pos: int, function: FunctionView) -> Instr | None:
     first = call_at(caller.code, pos)
     if first is None:
         return None
-    return next((instr for instr in calls_at(caller.code, pos) if _runs(caller.vals[instr[2]], function)), first)
-
-
-def _runs(value: Value | None, function: FunctionView) -> bool:
-    for obj in value or ():
-        inner = obj.func if isinstance(obj, Bound) else obj
-        if isinstance(inner, Func) and inner.code is function.code:
-            return True
-        if isinstance(inner, Wrapper) and _runs(inner.inner, function):
-            return True
-    return False
+    for instr in calls_at(caller.code, pos):
+        if any(denotes(obj, function.code) for obj in caller.vals[instr[2]] or ()):
+            return instr
+    return first
 
 
 def taken(view: FrameView, slot: int, path: tuple[object, ...]) -> Iterator[tuple[Instr, int, bool]]:

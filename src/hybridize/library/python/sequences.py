@@ -242,7 +242,7 @@ def _iter(call: Call) -> Value:
             isinstance(obj, (Container, Tup)) and obj.kind in _ONCE
         ):
             result = join(result, obj.value)
-        elif isinstance(obj, Stream) and obj.kind.startswith("tf."):
+        elif isinstance(obj, Stream) and obj.is_data:
             result = join(result, stream("tf.data.Iterator", call.elements(obj.value)).value)
         elif isinstance(obj, Unknown):
             result = join(result, obj.value)  # it may be a dataset

@@ -10,7 +10,7 @@ from hybridize.domain.objects import Lib, Stream, Tup, Value
 from hybridize.facts.model import Evidence
 from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT, Instr, Op, Try
-from hybridize.rules.control import Control, control, is_dataset
+from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView, FunctionView, position_of
@@ -116,7 +116,7 @@ def _waits(flow: Control, pos: int) -> bool:
 
 
 def _dataset(view: FrameView, slot: int) -> bool:
-    return any(isinstance(o, Stream) and is_dataset(o) for o in view.value(slot))
+    return any(isinstance(o, Stream) and o.is_data for o in view.value(slot))
 
 
 def _caught(view: FrameView, statement: Try) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Stream
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.control import control, is_dataset
+from hybridize.rules.control import control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FrameView
 
@@ -23,7 +23,7 @@ def scan_loop(view: FrameView, instr: Instr) -> Iterator[Hit]:
     site = next((s for s in flow.structure.loops if s.instr is instr), None)
     if site is None or not flow.is_comprehension(site) or not flow.runs(site):
         return
-    endless = any(isinstance(o, Stream) and is_dataset(o) for o in view.value(loop.iterable))
+    endless = any(isinstance(o, Stream) and o.is_data for o in view.value(loop.iterable))
     what = "a dataset, which never ends while it is traced" if endless else "a symbolic tensor"
     yield Hit(instr[-1], f"a comprehension iterates over {what}", mask)
 

@@ -11,7 +11,6 @@ from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.xla import REFUSED, REFUSED_MODULES
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
-from hybridize.rules.control import is_dataset
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
@@ -45,7 +44,7 @@ def unsupported(project: ProjectView, frames: Iterable[Frame]) -> Iterator[tuple
 def _hidden(view: FrameView) -> Iterator[tuple[int, str]]:
     """Methods of tables and queues, and loops over datasets."""
     for instr in index_of(view.code).flat:
-        if instr[0] == Op.ITER and any(isinstance(o, Stream) and is_dataset(o) for o in view.value(instr[2])):
+        if instr[0] == Op.ITER and any(isinstance(o, Stream) and o.is_data for o in view.value(instr[2])):
             yield instr[-1], "a loop over a dataset"
         elif instr[0] == Op.CALL:
             for name in view.names(instr[2]):
