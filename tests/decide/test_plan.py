@@ -484,7 +484,7 @@ def test_a_small_part_of_a_step_that_stays_eager_gains_nothing_that_anybody_noti
         """
     found = functions(source, tmp_path)
     assert chosen(found) == ["large"]
-    assert "of what `step` does around its calls" in found["small"].statuses[-1].message
+    assert "of the time of what its file does" in found["small"].statuses[-1].message
 
 
 def test_a_training_loop_whose_variables_are_moved_by_hand_is_not_unrolled(tmp_path: Path) -> None:

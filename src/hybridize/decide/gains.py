@@ -16,6 +16,7 @@ from hybridize.facts.contracts import Contracts
 from hybridize.facts.frequency import BY_OTHERS, IN_GRAPHS, Call, Frequency
 from hybridize.facts.nesting import Nesting
 from hybridize.facts.public import Public
+from hybridize.facts.savings import Savings
 from hybridize.library import costs
 from hybridize.library.costs import BATCHES, ITERATIONS
 from hybridize.program.ir import Code
@@ -49,7 +50,7 @@ class Gains:
         self._graphs: Mapping[Code, float] = {}
         self._often: dict[Code, float] = {}
         self._called: dict[Code, bool] = {}
-        self._callers: dict[Code, list[Code]] = {}
+        self.savings = Savings(benefits, lambda code: roles.of(code.path) is Role.LIBRARY)
         #: Safe to convert, but unsure: what they call is to be part of their graphs, and needs none of its own.
         self.withheld: set[Code] = set()
 
@@ -58,9 +59,10 @@ class Gains:
         self._graphs = graphs
         if code.kind == "module":
             self._often[code] = 0.0 if self.roles.is_test(code.path) else 1.0
+            self.savings.note(code, [])
             return
         count, elsewhere, called = 0.0, 0.0, False
-        callers = self._callers[code] = []
+        callers: list[Code] = []
         for call in self.frequency.calls.get(code, {}).values():
             if self.roles.is_test(call.caller.path):
                 continue
@@ -82,6 +84,7 @@ class Gains:
             count = max(count, _ELSEWHERE)
         self._often[code] = count
         self._called[code] = called
+        self.savings.note(code, callers)
 
     def _is_open(self, code: Code) -> bool:
         """Whether callers elsewhere count that nobody sees; a library that calls it back runs graphs."""
@@ -167,7 +170,7 @@ class Gains:
         if again is not None:
             return again
         if self.pays(code, work) or (shown and often > 1):
-            return None if work.trains or shown or self._is_open(code) else self._small(code)
+            return None
         if not self._called.get(code, False):
             return "nothing but tests calls it here: nobody is seen to call it eagerly again and again"
         if not often:
@@ -193,13 +196,15 @@ class Gains:
         )
         return f"{said}: perhaps {faster:.1f} times as fast" if faster < MARGIN else None
 
-    def _small(self, code: Code) -> str | None:
-        """Says that nobody would notice the gain, where each eager caller has other work that takes much longer."""
-        shares = [(self.benefits.saved(caller, code), caller) for caller in self._callers[code] if caller is not code]
-        if not shares or any(share is None for share, _ in shares):
-            return None
-        share, caller = max(((share or 0.0, caller) for share, caller in shares), key=lambda pair: pair[0])
-        if share >= _SHARE:
-            return None
-        whole = "its file" if caller.kind == "module" else f"`{caller.qualname}`"
-        return f"a graph of it would save {share:.1%} of what {whole} does around its calls"
+    def unnoticed(self, works: Mapping[Code, Work]) -> dict[Code, str]:
+        """Of the conversions that are made those of which nobody would notice the gain, each with the reason.
+
+        All that runs such a function eagerly does other work that takes longer, with the graphs of the others.
+        """
+        asked = [code for code, work in works.items() if not work.trains and not self._is_open(code)]
+        result: dict[Code, str] = {}
+        for code, share in (self.savings.shares(works, asked) if asked else {}).items():
+            if share.of < _SHARE:
+                whole = "its file" if share.start.kind == "module" else f"`{share.start.qualname}`"
+                result[code] = f"a graph of it would save {share.of:.1%} of the time of what {whole} does"
+        return result

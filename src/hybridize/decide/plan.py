@@ -35,6 +35,8 @@ from hybridize.source import Role, Roles
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
 _MOSTLY: Final = 0.66
+#: The plan is made so often at most: which graphs nobody would notice is only seen beside the others.
+_ROUNDS: Final = 3
 #: So often at most a nested function is called for each time that it is made.
 _ONCE: Final = 1.5
 #: A program that calls something so often does more than to show it.
@@ -104,17 +106,23 @@ def plan(
 
     With `all_safe` every conversion stays as it is, but what nobody vouches for.
     """
-    planned = dict(zip(codes, reports, strict=True))
-    chooser = _Chooser(basis, wanted, [c for c, r in planned.items() if _converts(r)])
-    # What only the first phase came to has no frames any more, and no calls.
-    for code in dict.fromkeys((*basis.frequency.codes, *codes)):
-        report = planned.get(code)
-        mistakes.spare(code, partial(chooser.gains.visit, code, chooser.graphs))
-        if report is None:
-            chooser.graphs[code] = mistakes.spare(code, partial(chooser.share, code)) or 0.0
-        else:
-            planned[code] = mistakes.changed(code, report, partial(chooser.visit, code, report))
-            chooser.graphs.setdefault(code, 0.0)
+    small: dict[Code, str] = {}
+    for _ in range(_ROUNDS):
+        chooser = _Chooser(basis, wanted, [c for c, r in zip(codes, reports, strict=True) if _converts(r)], small)
+        planned = dict(zip(codes, reports, strict=True))
+        # What only the first phase came to has no frames any more, and no calls.
+        for code in dict.fromkeys((*basis.frequency.codes, *codes)):
+            report = planned.get(code)
+            mistakes.spare(code, partial(chooser.gains.visit, code, chooser.graphs))
+            if report is None:
+                chooser.graphs[code] = mistakes.spare(code, partial(chooser.share, code)) or 0.0
+            else:
+                planned[code] = mistakes.changed(code, report, partial(chooser.visit, code, report))
+                chooser.graphs.setdefault(code, 0.0)
+        new = chooser.unnoticed([code for code in codes if _converts(planned[code])])
+        if not new:
+            break
+        small |= new
     return Plan([planned[code] for code in codes], chooser.graphs)
 
 
@@ -128,7 +136,9 @@ def _converts(report: FunctionReport) -> bool:
 
 
 class _Chooser:
-    def __init__(self, basis: Basis, wanted: Wanted, convertible: Sequence[Code]) -> None:
+    def __init__(self, basis: Basis, wanted: Wanted, convertible: Sequence[Code], small: Mapping[Code, str]) -> None:
+        """`small` says of which functions an earlier round has found that nobody would notice their graphs."""
+        self.small = small
         self.basis = basis
         self.wanted = wanted
         self.all_safe = wanted.all_safe
@@ -179,6 +189,13 @@ class _Chooser:
         stays_hybrid = report.facts.mode is Mode.HYBRID and report.decision.action is not Action.CONVERT_TO_EAGER
         self.graphs[code] = 1.0 if stays_hybrid else share
         return report
+
+    def unnoticed(self, chosen: list[Code]) -> dict[Code, str]:
+        """Of the conversions that are made those that nobody would notice; none where all that is safe is asked for."""
+        if self.all_safe or self._is_demonstration:
+            return {}
+        works = {code: self.basis.benefits.work(self.basis.frames.get(code, [])) for code in chosen}
+        return self.gains.unnoticed({code: work for code, work in works.items() if work is not None})
 
     @cached_property
     def _is_demonstration(self) -> bool:
@@ -373,7 +390,7 @@ class _Chooser:
             return status_of(facts, "part-of-tests", "belongs to the tests: nothing is gained where they run", (said,))
         if work is None:
             return status_of(facts, "no-gain-seen", "no call of it was analyzed: what it would gain is not known")
-        unseen = self.gains.against(code, work, shown=self._is_demonstration)
+        unseen = self.small.get(code) or self.gains.against(code, work, shown=self._is_demonstration)
         if unseen is not None:
             return status_of(facts, "no-gain-seen", unseen)
         each = calls_for_each(self.basis.scanner.view(code, self.basis.frames.get(code, []), facts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from hybridize.domain.objects import LibInst, Stream
@@ -143,9 +143,18 @@ class Benefits:
         self._models: dict[LibInst, Work] = {}
         self._loops: dict[tuple[Frame, int], Work] = {}
 
+    def where(self, hybrid: set[Code], changed: Iterable[Frame] | None = None) -> Benefits:
+        """The same where other functions are hybrid; `changed`: only these contexts, and what calls them, do others."""
+        other = Benefits(hybrid, self.counts, self.frames)
+        if changed is not None:
+            anew = set(changed)
+            other._work = {frame: work for frame, work in self._work.items() if frame not in anew}
+        other._models = self._models
+        return other
+
     def work(self, frames: list[Frame]) -> Work | None:
         """The work of a function: that of the context that does most; None where it was never run."""
-        found = [self._of(frame) for frame in frames]
+        found = [self.of(frame) for frame in frames]
         return max(found, key=lambda w: (w.benefit, w.operations), default=None)
 
     def relayed(self, frames: list[Frame]) -> list[Code]:
@@ -182,30 +191,9 @@ class Benefits:
                     return callee.code
         return None
 
-    def saved(self, caller: Code, code: Code) -> float | None:
-        """Which share of what stands beside a call a graph of `code` saves: of the loop around it, else of `caller`.
-
-        Of all contexts and places the largest; None where what calls take is not known (others make them: callbacks).
-        """
-        found: list[float] = []
-        for frame in self.frames.get(caller, ()):
-            alternatives = self._alternatives(frame)
-            saved: dict[int, float] = {}
-            loops: dict[int, Loop | None] = {}
-            for (pos, callee), how in frame.calls.items():
-                if callee.code is code and callee is not frame:
-                    inner = self._of(callee)
-                    gain = self._times(frame, pos, how) * (inner.eager - inner.graph) / alternatives[pos, how]
-                    loop = self._loop(frame, pos)
-                    key = id(loop)
-                    loops[key] = loop
-                    saved[key] = saved.get(key, 0.0) + gain
-            found += [gain / self._around(frame, loops[key]).eager for key, gain in saved.items() if gain > 0]
-        return max(found, default=None)
-
-    def _around(self, frame: Frame, loop: Loop | None) -> Work:
+    def around(self, frame: Frame, loop: Loop | None) -> Work:
         """The work of a loop of a frame, or of the frame."""
-        whole = self._of(frame)
+        whole = self.of(frame)
         if loop is None:
             return whole
         key = (frame, loop.entry)
@@ -213,12 +201,8 @@ class Benefits:
             self._loops[key] = self._summed(frame, loop)
         return self._loops[key]
 
-    def _loop(self, frame: Frame, pos: int) -> Loop | None:
-        """The innermost loop around a place."""
-        loops = self.counts.places(frame.code).around.get(pos, ())
-        return loops[-1] if loops else None
-
-    def _of(self, frame: Frame) -> Work:
+    def of(self, frame: Frame) -> Work:
+        """The work of one context of a function."""
         found = self._work.get(frame)
         if found is None:
             missing = sorted((f for f in reachable(frame) if f not in self._work), key=lambda f: f.uid)
@@ -249,11 +233,11 @@ class Benefits:
                         applied.append((often.times, operation.owner))
                         total.updates += often.copies
                     total.add(self._done_by(operation), often, operation.share)
-        alternatives = self._alternatives(frame)
+        alternatives = self.alternatives(frame)
         for (pos, callee), how in frame.calls.items():
             if loop is not None and loop not in around.get(pos, ()):
                 continue
-            times = self._times(frame, pos, how)
+            times = self.times(frame, pos, how)
             inner = self._work.get(callee)
             if times and inner is not None:
                 total.add(self._as_called(callee, inner), self._often(frame, pos, times), 1 / alternatives[pos, how])
@@ -334,7 +318,7 @@ class Benefits:
     def _often(self, frame: Frame, pos: int, times: float) -> Often:
         return Often(times, self.counts.copies(frame, pos), self.counts.copies(frame, pos, _FEW))
 
-    def _alternatives(self, frame: Frame) -> dict[tuple[int, str], int]:
+    def alternatives(self, frame: Frame) -> dict[tuple[int, str], int]:
         """How many functions may be meant by one call: a call runs one of them, not all (`model` is one of many)."""
         found = Counter((pos, how) for (pos, _), how in frame.calls.items())
         for pair, count in found.items():
@@ -345,7 +329,8 @@ class Benefits:
                 found[pair] = max(1, min(count, len(callees[0]))) if len(callees) == 1 else 1
         return found
 
-    def _times(self, frame: Frame, pos: int, how: str) -> float:
+    def times(self, frame: Frame, pos: int, how: str) -> float:
+        """How often eager code makes one call in each call of its own; none of those that others make."""
         if how in SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
             return 0.0
         times = self.counts.runs(frame, pos)
@@ -358,9 +343,10 @@ class Benefits:
     def _as_called(self, callee: Frame, inner: Work) -> Work:
         if callee.code not in self.hybrid:
             return inner
-        # One dispatch that takes long; what it computes is the same in a graph around it.
+        # One dispatch that takes long, and writes less; what it computes is the same in a graph around it.
         called = (costs.GRAPH_CALL + costs.GRAPH_OPERATION * inner.operations) / costs.EAGER_OPERATION
-        return replace(inner, dispatches=called, taped=_TAPED_CALL)
+        written = inner.elements * costs.fused(inner.operations)
+        return replace(inner, dispatches=called, elements=written, taped=_TAPED_CALL)
 
 
 def _differentiated(work: Work, gradients: float) -> Work:

@@ -130,6 +130,11 @@ class Counts:
             result *= 1.0 if loop.is_for and _holds_objects(frame.vals[loop.iterable]) else _known_trips(frame, loop)
         return result
 
+    def is_endless(self, frame: Frame, loop: Loop) -> bool:
+        """Whether nobody knows how long a loop runs, and it goes over data or turns, not over layers or such."""
+        over = frame.vals[loop.iterable] if loop.is_for and loop.iterable >= 0 else None
+        return _known_trips(frame, loop) == inf and not _holds_objects(over)
+
     def turns(self, frame: Frame, pos: int, unknown: float) -> float:
         """How often a place runs at most where a loop of unknown length takes so many turns."""
         result = 1.0

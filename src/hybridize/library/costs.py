@@ -216,8 +216,12 @@ def eager_time(count: float, elements: float, flops: float) -> float:
 
 def graph_time(count: float, elements: float, flops: float) -> float:
     """Microseconds of one call as a graph of so many operations, once it is traced."""
-    fused = FUSED + (1 - FUSED) / max(count, 1.0)
-    return GRAPH_CALL + GRAPH_OPERATION * count + ELEMENT * fused * elements + FLOP * flops
+    return GRAPH_CALL + GRAPH_OPERATION * count + ELEMENT * fused(count) * elements + FLOP * flops
+
+
+def fused(count: float) -> float:
+    """Which share of what eager operations write a graph of so many still writes."""
+    return FUSED + (1 - FUSED) / max(count, 1.0)
 
 
 def computing_time(elements: float, flops: float) -> float:

@@ -1,0 +1,137 @@
+"""Which share of the time of a run a graph of one function saves: of all that its callers do, up to where runs begin.
+
+What is called once an epoch beside a hundred steps of training saves little however fast its graph is, and so does a
+helper of a step that computes elsewhere. A run begins where nobody is seen to call a function, and what no loop is
+around counts as a run of its own: a program evaluates, or trains, or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from hybridize.facts.benefit import Benefits
+from hybridize.flow.frames import Frame
+from hybridize.program.ir import Code, Loop
+from hybridize.records import dataclass
+
+#: Microseconds that a run must save, where it is known how long it is: less is not noticed, whatever its share.
+_LEAST: Final = 1e5
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What is saved of the time of a run, at most 1, and the function or module that begins it."""
+
+    of: float
+    start: Code
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of what may save something: where, how often in a call of the caller (0: others make it), and of what."""
+
+    pos: int
+    times: float
+    callee: Frame
+
+
+class Savings:
+    """Answers for functions that were noted, after all of their callers; `is_open` tells code of libraries.
+
+    Who uses a library begins with any of its functions: callers there are looked at, theirs are not.
+    """
+
+    def __init__(self, benefits: Benefits, is_open: Callable[[Code], bool]) -> None:
+        self.benefits = benefits
+        self.is_open = is_open
+        self._callers: dict[Code, Sequence[Code]] = {}
+
+    def note(self, code: Code, callers: Sequence[Code]) -> None:
+        """The functions, no tests, that call another one in eager code; callers are noted before."""
+        self._callers[code] = callers
+
+    def shares(self, graphs: Iterable[Code], of: Iterable[Code]) -> dict[Code, Share]:
+        """The largest share of any run that the graphs of some functions save, where all of `graphs` are made.
+
+        Without those of which nobody knows how often they are called (others do: callbacks).
+        """
+        after = self.benefits.where(self.benefits.hybrid | set(graphs))
+        found = ((code, self._share(code, after)) for code in of)
+        return {code: share for code, share in found if share is not None}
+
+    def _share(self, code: Code, after: Benefits) -> Share | None:
+        calls = self._calls(code)
+        if not calls or any(not call.times for found in calls.values() for call in found if call.callee.code is code):
+            return None
+        before = after.where(after.hybrid - {code}, calls)
+        best: Share | None = None
+        for frame, within in self._starts(calls).items():
+            for loop in self._outermost(frame, calls[frame], within):
+                whole = before.around(frame, loop).eager
+                saved = max(whole - after.around(frame, loop).eager, 0.0)
+                if saved < _LEAST and (within or frame.code.kind == "module") and not self._is_endless(frame, loop):
+                    saved = 0.0
+                share = saved / whole if whole > 0 else 0.0
+                if best is None or share > best.of:
+                    best = Share(share, frame.code)
+        return best
+
+    def _calls(self, code: Code) -> dict[Frame, list[_Call]]:
+        """The calls that lead to a function, by the caller's contexts."""
+        above = self._above(code)
+        wanted = {*above, code}
+        result: dict[Frame, list[_Call]] = {}
+        for caller in above:
+            for frame in self.benefits.frames.get(caller, ()):
+                edges = [
+                    (pos, how, callee)
+                    for (pos, callee), how in frame.calls.items()
+                    if callee.code in wanted and callee.code is not caller
+                ]
+                if edges:
+                    result[frame] = [
+                        _Call(pos, self.benefits.times(frame, pos, how), callee) for pos, how, callee in edges
+                    ]
+        return result
+
+    def _above(self, code: Code) -> list[Code]:
+        """All that calls a function, directly or not."""
+        found: dict[Code, None] = {}
+        todo = [code]
+        while todo:
+            each = todo.pop()
+            if each is code or not self.is_open(each):
+                new = [c for c in self._callers.get(each, ()) if c not in found and c is not code]
+                found.update(dict.fromkeys(new))
+                todo += new
+        return list(found)
+
+    def _starts(self, calls: dict[Frame, list[_Call]]) -> dict[Frame, bool]:
+        """The contexts that begin a run: nobody calls them, others do, or no loop is around their calls.
+
+        Of the last ones (True) only the loops are runs: what is done once within another is a part of that.
+        """
+        called = {call.callee.code for found in calls.values() for call in found if call.times}
+        starts = {frame: False for frame in calls if frame.code not in called or self.is_open(frame.code)}
+        starts |= {c.callee: False for found in calls.values() for c in found if not c.times and c.callee in calls}
+        todo = list(starts)
+        while todo:
+            frame = todo.pop()
+            for call in calls[frame]:
+                if call.callee in calls and call.callee not in starts and not self._around(frame, call.pos):
+                    starts[call.callee] = True
+                    todo.append(call.callee)
+        return starts
+
+    def _outermost(self, frame: Frame, found: list[_Call], within: bool) -> list[Loop | None]:
+        """The outermost loops around some calls, and the whole of a function."""
+        loops = {id(around[0]): around[0] for call in found if (around := self._around(frame, call.pos))}
+        return list(loops.values()) if within else [None, *loops.values()]
+
+    def _is_endless(self, frame: Frame, loop: Loop | None) -> bool:
+        """Whether a loop may take any number of turns: how long it runs is not known, and it goes over no objects."""
+        return loop is not None and self.benefits.counts.is_endless(frame, loop)
+
+    def _around(self, frame: Frame, pos: int) -> tuple[Loop, ...]:
+        return self.benefits.counts.places(frame.code).around.get(pos, ())

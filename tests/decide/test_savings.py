@@ -1,0 +1,96 @@
+"""What is saved of a run: of all that its callers do, with the graphs of the others."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import Action
+
+#: Trains in eager mode, since each step writes a list; `{after}` stands behind each epoch, `{end}` behind all.
+PROGRAM = """
+import sys
+import tensorflow as tf
+from data import batches
+w = tf.Variable(tf.ones([8, 8]))
+history = []
+def sample(x):
+    for _ in range(20):
+        x = tf.sin(tf.matmul(x, w)) + x
+    return x
+def step(x):
+    with tf.GradientTape() as tape:
+        h = x
+        for _ in range(10):
+            h = tf.nn.relu(tf.matmul(h, w)) + tf.sin(h)
+        loss = tf.reduce_mean(h)
+    w.assign_sub(0.1 * tape.gradient(loss, w))
+    history.append(float(loss))
+data = tf.data.Dataset.from_tensor_slices(tf.ones([1000, 4, 8]))
+for epoch in range(int(sys.argv[1])):
+    for x in data:
+        step(x)
+    {after}
+{end}
+"""
+
+
+def chosen(folder: Path, source: str) -> list[str]:
+    folder.mkdir(exist_ok=True)
+    (folder / "main.py").write_text(textwrap.dedent(source), "utf-8")
+    report = analyze([folder], Config())
+    return [f.facts.qualname for f in report.functions if f.decision.action is Action.CONVERT_TO_HYBRID]
+
+
+def _made(tmp_path: Path, after: str = "pass", end: str = "pass") -> list[str]:
+    return chosen(tmp_path, PROGRAM.replace("{after}", after).replace("{end}", end))
+
+
+def test_what_runs_once_an_epoch_beside_a_thousand_steps_is_not_noticed(tmp_path: Path) -> None:
+    assert _made(tmp_path, after="print(sample(tf.ones([4, 8])).numpy())") == []
+
+
+def test_what_runs_for_each_example_of_an_epoch_is(tmp_path: Path) -> None:
+    assert _made(tmp_path, after="for x in data: print(sample(x).numpy())") == ["sample"]
+
+
+@pytest.mark.parametrize(
+    ("end", "made"),
+    [
+        ("print(sample(tf.ones([4, 8])).numpy())", []),
+        ("for x in data: print(sample(x).numpy())", ["sample"]),
+        ("for _ in range(20): print(sample(tf.ones([4, 8])).numpy())", []),
+    ],
+)
+def test_a_loop_beside_the_training_is_a_run_of_its_own(tmp_path: Path, end: str, made: list[str]) -> None:
+    assert _made(tmp_path, end=end) == made
+
+
+def test_a_step_that_is_a_graph_takes_less_of_the_run(tmp_path: Path) -> None:
+    """Beside a training step of a millisecond a call of a network per turn is much, beside an eager one it is not."""
+    source = """
+        import tensorflow as tf
+        from games import new_game
+        w, history = tf.Variable(tf.ones([8, 8])), []
+        def act(x):
+            for _ in range(20):
+                x = tf.nn.relu(tf.matmul(x, w))
+            return x
+        def train(x):
+            with tf.GradientTape() as tape:
+                h = x
+                for _ in range(80):
+                    h = tf.nn.relu(tf.matmul(h, w)) + tf.sin(h)
+                loss = tf.reduce_mean(h)
+            w.assign_sub(0.1 * tape.gradient(loss, w)){effect}
+        game = new_game()
+        while game.goes_on():
+            game.move(act(tf.ones([1, 8])).numpy())
+            train(tf.ones([4, 8]))
+        """
+    assert chosen(tmp_path / "graph", source.replace("{effect}", "")) == ["act", "train"]
+    assert chosen(tmp_path / "eager", source.replace("{effect}", "; history.append(float(loss))")) == []
