@@ -196,14 +196,14 @@ class Gains:
         )
         return f"{said}: perhaps {faster:.1f} times as fast" if faster < MARGIN else None
 
-    def unnoticed(self, works: Mapping[Code, Work]) -> dict[Code, str]:
-        """Of the conversions that are made those of which nobody would notice the gain, each with the reason.
+    def unnoticed(self, made: Mapping[Code, Work], others: Mapping[Code, Work]) -> dict[Code, str]:
+        """Of the conversions that are made, and of some others, those that nobody would notice, each with the reason.
 
-        All that runs such a function eagerly does other work that takes longer, with the graphs of the others.
+        All that runs such a function eagerly does other work that takes longer, with the graphs of the ones made.
         """
-        asked = [code for code, work in works.items() if not work.trains and not self._is_open(code)]
+        asked = [code for code, work in (*made.items(), *others.items()) if not work.trains and not self._is_open(code)]
         result: dict[Code, str] = {}
-        for code, share in (self.savings.shares(works, asked) if asked else {}).items():
+        for code, share in (self.savings.shares(made, asked) if asked else {}).items():
             if share.of < _SHARE:
                 whole = "its file" if share.start.kind == "module" else f"`{share.start.qualname}`"
                 result[code] = f"a graph of it would save {share.of:.1%} of the time of what {whole} does"

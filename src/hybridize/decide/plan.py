@@ -191,11 +191,15 @@ class _Chooser:
         return report
 
     def unnoticed(self, chosen: list[Code]) -> dict[Code, str]:
-        """Of the conversions that are made those that nobody would notice; none where all that is safe is asked for."""
+        """What nobody would notice of what is made, or would be if more were known; nothing with `--all-safe`."""
         if self.all_safe or self._is_demonstration:
             return {}
-        works = {code: self.basis.benefits.work(self.basis.frames.get(code, [])) for code in chosen}
-        return self.gains.unnoticed({code: work for code, work in works.items() if work is not None})
+        withheld = [code for code in self.basis.frequency.codes if code in self.gains.withheld]
+        return self.gains.unnoticed(self._works(chosen), self._works(withheld))
+
+    def _works(self, codes: list[Code]) -> dict[Code, Work]:
+        works = {code: self.basis.benefits.work(self.basis.frames.get(code, [])) for code in codes}
+        return {code: work for code, work in works.items() if work is not None}
 
     @cached_property
     def _is_demonstration(self) -> bool:

@@ -52,19 +52,21 @@ class Savings:
         self._callers[code] = callers
 
     def shares(self, graphs: Iterable[Code], of: Iterable[Code]) -> dict[Code, Share]:
-        """The largest share of any run that the graphs of some functions save, where all of `graphs` are made.
+        """The largest share of any run that the graph of each function saves, beside those that are made: `graphs`.
 
         Without those of which nobody knows how often they are called (others do: callbacks).
         """
-        after = self.benefits.where(self.benefits.hybrid | set(graphs))
-        found = ((code, self._share(code, after)) for code in of)
+        made = self.benefits.where(self.benefits.hybrid | set(graphs))
+        found = ((code, self._share(code, made)) for code in of)
         return {code: share for code, share in found if share is not None}
 
-    def _share(self, code: Code, after: Benefits) -> Share | None:
+    def _share(self, code: Code, made: Benefits) -> Share | None:
         calls = self._calls(code)
         if not calls or any(not call.times for found in calls.values() for call in found if call.callee.code is code):
             return None
-        before = after.where(after.hybrid - {code}, calls)
+        is_made = code in made.hybrid
+        before = made.where(made.hybrid - {code}, calls) if is_made else made
+        after = made if is_made else made.where(made.hybrid | {code}, calls)
         best: Share | None = None
         for frame, within in self._starts(calls).items():
             for loop in self._outermost(frame, calls[frame], within):
