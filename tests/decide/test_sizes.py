@@ -80,6 +80,40 @@ PROGRAMS = {
         "for _ in range(40):\n    x = np.random.randn(50, 4)\n    target(x[x[:, 0] > 0])\n",
         MANY,
     ),
+    "examples of a data set, one in each batch": (
+        SUM + "def rows():\n    for n in range(1, 40):\n        yield np.ones([n, 4], 'float32')\n"
+        "for x in tf.data.Dataset.from_generator(rows, output_signature=tf.TensorSpec([None, 4])).batch(1):\n"
+        "    target(x)\n",
+        MANY,
+    ),
+    "texts that are split after they are batched": (
+        SUM + "def parse(t):\n    return tf.cast(tf.strings.length(tf.strings.split(t).to_tensor()), tf.float32)\n"
+        "texts = tf.data.Dataset.from_tensor_slices([' '.join('a' * n) for n in range(1, 80)])\n"
+        "for x in texts.batch(2).map(parse):\n    target(x)\n",
+        MANY,
+    ),
+    "parts whose ends are data": (
+        SUM + "x = np.ones([400, 4])\nspans = np.cumsum(np.random.randint(1, 90, [40, 2]), 1).tolist()\n"
+        "for a, b in spans:\n    target(x[a:b])\n",
+        MANY,
+    ),
+    "texts as long as the longest of a batch": (
+        SUM + "def batches(texts):\n    for i in range(0, len(texts), 2):\n"
+        "        n = max(len(t) for t in texts[i:i + 2])\n        yield np.ones([2, n], 'float32')\n"
+        "for x in batches(['a' * random.randint(1, 90) for _ in range(80)]):\n    target(x)\n",
+        MANY,
+    ),
+    "texts that are padded": (
+        SUM + "def main(texts):\n    for i in range(0, len(texts), 2):\n"
+        "        target(tf.keras.preprocessing.sequence.pad_sequences(texts[i:i + 2], dtype='float32'))\n"
+        "main([[1.0] * random.randint(1, 90) for _ in range(80)])\n",
+        MANY,
+    ),
+    "a part that ends with the array, and its length asked": (
+        READ + "def main(x, size, start=0):\n    while start < len(x):\n"
+        "        target(x[start:min(start + size, len(x))])\n        start += size\nmain(np.random.rand(410, 4), 10)\n",
+        FEW,
+    ),
     "rows by numbers of a fixed count": (
         SUM + "x = np.ones([300, 4])\nfor _ in range(40):\n    target(x[np.random.choice(300, 32)])\n",
         FEW,

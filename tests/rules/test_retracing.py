@@ -87,6 +87,11 @@ PROGRAMS = {
         "@tf.function\ndef outer(x):\n    return inner(x) + 1.0\nouter(tf.ones([3]))\n",
         set(),
     ),
+    "a method of many sizes": (
+        "class C:\n    @tf.function\n    def soft(self, x):\n        return tf.nn.softmax(x)\nc = C()\n"
+        "for a, b in np.load('spans.npy').tolist():\n    print(c.soft(tf.ones([400])[a:b]))\n",
+        {"HY106"},
+    ),
     "an iterator that nobody knows": (
         "from somewhere import make\n@tf.function\ndef step(it):\n    v.assign_add(tf.reduce_sum(next(it)))\n"
         "it = iter(make())\nfor _ in range(50):\n    step(it)\n",

@@ -25,6 +25,8 @@ KEEP: Final = frozenset(
     "tf.zeros_like tf.transpose np.array np.asarray np.expand_dims np.stack".split()
 )
 _LISTS: Final = frozenset({"append", "extend", "insert"})
+#: What an end of a slice is kept within its bounds by.
+_BOUNDS: Final = frozenset({"builtins.min", "builtins.max"})
 _FAR: Final = 12
 #: Through so many calls an argument is followed to where it comes from.
 _CALLS: Final = 3
@@ -216,6 +218,8 @@ def _moves(frame: Frame, slot: int, around: list[Loop]) -> bool:
                 return True
         elif made[0] in (Op.BINARY, Op.INPLACE):
             todo += made[3:5]
+        elif made[0] == Op.CALL and not _BOUNDS.isdisjoint(_names(frame, made[2])):
+            todo += [argument for argument, _ in made[3]]  # `x[i : min(i + 8, n)]` is as long as the one before
     return False
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container, Lib, Lit, Stream
+from hybridize.domain.objects import Bound, Container, Lib, Lit, Stream, Wrapper
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at, starts_program
 from hybridize.facts.public import Public
@@ -55,7 +55,8 @@ class Moving:
         calls = index_of(caller.code).calls.get(pos, ())
         if calls and all(isinstance(o, Lib) for call in calls for o in caller.vals[call[2]] or ()):
             return -1  # a library function that is given this one calls it with what it likes
-        return argument_slot(caller, pos, index, callee.code.params[index].name, bound=callee.bound)
+        bound = callee.bound or any(_is_hybrid_method(o) for call in calls for o in caller.vals[call[2]] or ())
+        return argument_slot(caller, pos, index, callee.code.params[index].name, bound=bound)
 
     def moves(self, frame: Frame, pos: int, slot: int) -> bool:
         """Whether a slot may hold another value at each execution of a place in the same function."""
@@ -172,6 +173,11 @@ def moving(project: ProjectView) -> Moving:
 def from_elsewhere(project: ProjectView) -> Moving:
     """The same where callers elsewhere count, who call what a library exports as often as they like."""
     return project.shared("moving from elsewhere", lambda: Moving(writes_of(project), Public(project.roles).has))
+
+
+def _is_hybrid_method(obj: object) -> bool:
+    """Whether a receiver goes to `tf.function` first, which hands it on as any other argument."""
+    return isinstance(obj, Bound) and isinstance(obj.func, Wrapper)
 
 
 def _is_constant(value: Iterable[object]) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE, Container, Lib, Lit, Prim, Stream, Tensor, Value
+from hybridize.domain.objects import NONE, Container, Lib, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import BATCH, DYNAMIC, RAGGED
 from hybridize.facts.origins import callees_at
 from hybridize.flow.frames import Frame
@@ -25,10 +25,14 @@ _CHOOSE: Final = frozenset(
     "tf.boolean_mask tf.where tf.unique tf.sparse.to_dense tf.image.non_max_suppression tf.gather_nd tf.gather "
     "tf.dynamic_partition tf.repeat np.where np.nonzero np.argwhere np.flatnonzero np.unique".split()
 )
+#: What makes rows as long as the longest that it is given, where it is not told how long.
+_PADS: Final = frozenset({"keras.utils.pad_sequences"})
 #: Methods of datasets whose elements are of differing sizes, whatever those before them are.
 _UNEVEN: Final = frozenset(
     "padded_batch ragged_batch bucket_by_sequence_length apply unbatch flat_map interleave window".split()
 )
+#: What reads a part of a record.
+_PARTS: Final = frozenset({Op.ITEM, Op.UNPACK})
 _Seen = set[tuple[Frame, int]]
 
 
@@ -58,7 +62,7 @@ class Resizing:
             return True
         op = made[0]
         if op == Op.ITER:
-            return _is_ragged(frame.vals[made[2]] or _NO_VALUE)
+            return _is_ragged(frame.vals[made[2]] or _NO_VALUE) or self._yielded(frame, made, depth, seen)
         if op == Op.ITEM:
             return self._part(frame, pos, made, depth, seen)
         if op == Op.CALL:
@@ -80,8 +84,7 @@ class Resizing:
             return any(self._slot(frame, pos, slot, depth, seen) for slot in sources)
         if not any(_is_batch(frame.vals[slot] or _NO_VALUE) for slot in parts):
             return True
-        names = {o.name for o in frame.vals[made[2]] or () if isinstance(o, Lib)} if made[0] == Op.CALL else set()
-        return made[0] == Op.ITEM or bool(names & _CHOOSE)
+        return made[0] == Op.ITEM or (made[0] == Op.CALL and not _CHOOSE.isdisjoint(_names(frame, made)))
 
     def _parameter(self, frame: Frame, slot: int, depth: int, seen: _Seen) -> bool:
         place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
@@ -109,10 +112,26 @@ class Resizing:
             if sum(moved) == 1:
                 return True
             if any(moved):
-                return False
+                return self._apart(frame, pos, *ends)
         if all(isinstance(o, Container) and o.kind == "dict" for o in frame.vals[item[2]] or _NO_VALUE):
             return False  # how many keys there are is not what one of them holds
         return _is_ragged(frame.vals[item[2]] or _NO_VALUE) or self._slot(frame, pos, item[2], depth, seen)
+
+    def _apart(self, frame: Frame, pos: int, start: int, end: int) -> bool:
+        """Whether two ends that move do so by data: both read of one record, or one the other and a length that moves.
+
+        `x[i : i + 8]` is as long each time, and of ends whose relation is not seen nothing is said.
+        """
+        index = index_of(frame.code)
+        first, last = index.source(start), index.source(end)
+        if first is None or last is None:
+            return False
+        if first[0] in _PARTS and last[0] == first[0]:
+            return index.original(start) != index.original(end) and index.original(first[2]) == index.original(last[2])
+        if last[0] not in (Op.BINARY, Op.INPLACE):
+            return False
+        lengths = [slot for slot in last[3:5] if index.original(slot) != index.original(start)]
+        return len(lengths) == 1 and self.answers.moves(frame, pos, lengths[0])
 
     def _made(self, frame: Frame, pos: int, call: Instr, depth: int, seen: _Seen) -> bool:
         """An operation that is given a number which moves and makes a size of it, or tensors of changing size."""
@@ -121,12 +140,30 @@ class Resizing:
             inside = ((callee, i) for callee in callees for i in index_of(callee.code).of(Op.RETURN))
             return bool(depth) and any(self._slot(f, i[-1], i[2], depth - 1, seen) for f, i in inside)
         given = list(_given(frame, call))
+        if not _PADS.isdisjoint(_names(frame, call)) and len(call[3]) == 1 and "maxlen" not in dict(call[4]):
+            return self.answers.moves(frame, pos, call[3][0][0])
         numbers = [s for s in given if any(_is_number(o) for o in frame.vals[s] or ())]
         # Where a tensor is given whose size is not known, that may be why the result's is not.
         open_too = any(isinstance(o, Tensor) and not _is_sized(o.value) for s in given for o in frame.vals[s] or ())
-        if not open_too and any(self.answers.moves(frame, pos, slot) for slot in numbers):
+        if not open_too and any(self._counts(frame, pos, slot, depth, seen) for slot in numbers):
             return True
         return any(self._slot(frame, pos, slot, depth, seen) for slot in given)
+
+    def _counts(self, frame: Frame, pos: int, slot: int, depth: int, seen: _Seen) -> bool:
+        """Whether a number is another one each time; the length of a part is where the part is of another size."""
+        made = index_of(frame.code).source(slot)
+        if made is not None and made[0] == Op.CALL and made[3] and _names(frame, made) == {"builtins.len"}:
+            return self._slot(frame, pos, made[3][0][0], depth, seen)
+        return self.answers.moves(frame, pos, slot)
+
+    def _yielded(self, frame: Frame, element: Instr, depth: int, seen: _Seen) -> bool:
+        """Whether a generator of the project makes each of its elements of another size."""
+        made = index_of(frame.code).source(element[2])
+        if made is None or made[0] != Op.CALL or not depth:
+            return False
+        callees = [callee for callee, how in callees_at(frame, made[-1]) if how == "call" and callee.code.is_generator]
+        inside = ((callee, i) for callee in callees for i in index_of(callee.code).of(Op.YIELD))
+        return any(i[2] != NO_SLOT and self._slot(f, i[-1], i[2], depth - 1, seen) for f, i in inside)
 
     def _is_uneven(self, frame: Frame, pos: int, made: Instr) -> bool:
         """Whether a list has as many elements as a loop without a fixed number of turns gave it."""
@@ -171,8 +208,38 @@ def is_batched(answers: Moving, frame: Frame, slot: int, depth: int = _FAR) -> b
     if results:
         return all(is_batched(answers, callee, result, depth // 2) for callee, result in results)
     if func is not None and func[0] == Op.ATTR:
-        return func[3] == "batch" or (func[3] not in _UNEVEN and is_batched(answers, frame, func[2], depth - 1))
+        if func[3] == "batch":
+            return not _is_one(frame, made)
+        if func[3] == "map" and _opens(frame.vals[func[2]] or _NO_VALUE, frame.vals[made[1]] or _NO_VALUE):
+            return False
+        return func[3] not in _UNEVEN and is_batched(answers, frame, func[2], depth - 1)
     return bool(made[3]) and is_batched(answers, frame, made[3][0][0], depth - 1)
+
+
+def _is_one(frame: Frame, call: Instr) -> bool:
+    """Whether a call makes batches of one example, which may be of any size."""
+    sizes = frame.vals[call[3][0][0]] or _NO_VALUE if call[3] else _NO_VALUE
+    return bool(sizes) and all(isinstance(o, Lit) and o.const == 1 for o in sizes)
+
+
+def _opens(before: Value, after: Value) -> bool:
+    """Whether what is mapped over whole batches makes inner sizes that only a run knows: those of a padded text."""
+    inner = [
+        any(DYNAMIC in (o.shape or ())[1:] or o.kind == RAGGED for stream in value for o in _held(stream))
+        for value in (before, after)
+    ]
+    return inner[1] and not inner[0]
+
+
+def _held(obj: object) -> Iterator[Tensor]:
+    """The tensors in the elements of a dataset."""
+    for each in obj.element if isinstance(obj, Stream) else ():
+        if isinstance(each, Tensor):
+            yield each
+        elif isinstance(each, Tup):
+            yield from (o for item in each.items for o in item if isinstance(o, Tensor))
+        elif isinstance(each, Container):
+            yield from (o for cell in each.fields.values() for o in cell.value if isinstance(o, Tensor))
 
 
 def _given(frame: Frame, call: Instr) -> Iterator[int]:
@@ -192,6 +259,11 @@ def _given(frame: Frame, call: Instr) -> Iterator[int]:
             todo += [each for each, _ in made[2]]
         else:
             yield slot
+
+
+def _names(frame: Frame, call: Instr) -> set[str]:
+    """The library functions that a call calls."""
+    return {o.name for o in frame.vals[call[2]] or () if isinstance(o, Lib)}
 
 
 def _is_number(obj: object) -> bool:
