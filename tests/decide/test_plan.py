@@ -502,3 +502,36 @@ def test_a_training_loop_whose_variables_are_moved_by_hand_is_not_unrolled(tmp_p
     found = functions(source, tmp_path)
     assert chosen(found) == []
     assert "unrolls a training loop" in found["fit"].statuses[-1].message
+
+
+GRAPHS = """\
+import tensorflow as tf
+
+{decorator}
+def target(x):
+{body}
+    return x
+
+for _ in range(100):
+    target(tf.ones([{size}, {size}]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "body", "size", "expected"),
+    [
+        ("@tf.function", "    x = tf.abs(x) * 2.0", 3, "gains nothing"),
+        ("@tf.function", "    for i in range(90000):\n        x = x * 1.01 + 0.5", 3, "tf.range"),
+        ("@tf.function", "    x = x @ x", 2000, ""),
+        ("@tf.function", "    for i in range(30):\n        x = tf.nn.relu(x * 1.01 + 0.5)", 3, ""),
+        ("@tf.function(jit_compile=True)", "    x = tf.abs(x) * 2.0", 3, ""),
+    ],
+)
+def test_a_graph_that_gains_nothing_is_told(
+    decorator: str, body: str, size: int, expected: str, tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text(GRAPHS.format(decorator=decorator, body=body, size=size))
+    (target,) = [f for f in analyze([tmp_path], Config()).functions if f.facts.qualname == "target"]
+    said = [status.message for status in target.statuses if status.code == "HY021"]
+    assert target.decision.action is Action.KEEP
+    assert [expected in message for message in said] == ([True] if expected else [])

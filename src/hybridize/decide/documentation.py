@@ -135,7 +135,8 @@ STATUS_DOCS: Final[Mapping[str, Doc]] = {
         "time, unless a signature or relaxed retracing takes all lengths. The estimate counts operations, loops, "
         "callees, layers and known sizes. `--all-safe` converts the function all the same, unless it is a nested one "
         "that each call of the one around it makes anew. It is also said of functions that "
-        "stay eager for another reason, where all that they call is known: mending them wins nothing.",
+        "stay eager for another reason, where all that they call is known: mending them wins nothing; and of functions "
+        "that are hybrid already, where the decorator stands alone and the graph takes clearly longer.",
     ),
     "HY022": Doc(
         "no-input-signature",

@@ -37,6 +37,8 @@ from hybridize.source import Role, Roles
 _MOSTLY: Final = 0.66
 #: The plan is made so often at most: which graphs nobody would notice is only seen beside the others.
 _ROUNDS: Final = 3
+#: A graph that is not even so many times as fast costs more than it saves.
+_IDLE: Final = 0.7
 #: So often at most a nested function is called for each time that it is made.
 _ONCE: Final = 1.5
 #: A program that calls something so often does more than to show it.
@@ -131,6 +133,11 @@ def _variables(facts: FunctionFacts) -> list[ParameterFacts]:
     return [param for param in facts.parameters if any(each.kind == "variable" for each in param.tensor_types)]
 
 
+def _counted(work: Work) -> str:
+    number = round(work.operations)
+    return "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
+
+
 def _converts(report: FunctionReport) -> bool:
     return report.decision.action is Action.CONVERT_TO_HYBRID
 
@@ -186,6 +193,8 @@ class _Chooser:
             report = replace(report, statuses=(*report.statuses, self._covered(code, report.facts, share)))
         elif not self.all_safe and report.facts.mode is Mode.EAGER and report.facts.candidate:
             report = replace(report, statuses=(*report.statuses, *self._no_loss(code, report.facts, share)))
+        elif report.facts.mode is Mode.HYBRID and report.facts.candidate:
+            report = replace(report, statuses=(*report.statuses, *self._idle(code, report.facts, share)))
         stays_hybrid = report.facts.mode is Mode.HYBRID and report.decision.action is not Action.CONVERT_TO_EAGER
         self.graphs[code] = 1.0 if stays_hybrid else share
         return report
@@ -249,6 +258,22 @@ class _Chooser:
         reason = None if self._session(code, facts) else self._against(code, facts, share, work)
         return () if reason is None else (replace(reason, message=f"{_EVEN_SO}: {reason.message}"),)
 
+    def _idle(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
+        """Says of a graph that stays that it costs more than it saves, where its decorator asks for nothing else."""
+        made = facts.hybridization
+        if made is None or made.arguments or made.given or made.conditional or share >= _MOSTLY:
+            return ()
+        work = self.basis.benefits.work(self.basis.frames.get(code, []))
+        if work is None or work.unknown or facts.tensor_computation.value is not Ternary.YES:
+            return ()
+        if work.nodes > costs.LARGEST_GRAPH:
+            message = f"tracing unrolls its Python loops to about {work.nodes:,.0f} operations: loop over `tf.range`"
+            return (status_of(facts, "not-worth-it", message),)
+        if (work.eager + work.guessed) / (work.graph + work.guessed) >= _IDLE:  # large tensors leave less between them
+            return ()
+        message = f"its graph gains nothing: about {_counted(work)} per call, and calling it costs more"
+        return (status_of(facts, "not-worth-it", message),)
+
     def share(self, code: Code) -> float:
         """For which share of its calls a function runs inside of a graph."""
         total = inside = 0.0
@@ -290,9 +315,9 @@ class _Chooser:
             message = "tracing unrolls a training loop: a graph of one step is what gains"
             return status_of(facts, "not-worth-it", message)
         if work.benefit < 1:
-            number = round(work.operations)
-            counted = "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
-            message = f"about {counted} per call: the call of a graph costs more ({work.benefit:.2g} times as fast)"
+            message = (
+                f"about {_counted(work)} per call: the call of a graph costs more ({work.benefit:.2g} times as fast)"
+            )
             return status_of(facts, "not-worth-it", message)
         anew = self._made_anew(code, facts)
         if anew is not None:

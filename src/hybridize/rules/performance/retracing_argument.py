@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Inst, Lit, Prim, Tup, Value
 from hybridize.facts.model import Evidence, Ternary
+from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
@@ -33,7 +35,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if facts.retraces.value is not Ternary.YES:
         changed = list(_changed(function))
         if function.is_hybrid:
-            yield from changed or list(_new(function)) or _moved(function)
+            yield from changed or list(_new(function)) or list(_moved(function)) or _declared(function)
         else:
             yield from changed or _moved(function)
     if function.is_hybrid and facts.retraces.value is Ternary.YES:
@@ -120,6 +122,31 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
                 break
 
 
+def _declared(function: FunctionView) -> Iterator[Hit]:
+    """What a library exports takes numbers as well as tensors, by its hints: its callers are elsewhere."""
+    made = function.facts.hybridization
+    if made is None or made.says("input_signature") or not Public(function.project.roles).has(function.code):
+        return
+    for param, facts in zip(function.code.params, function.facts.parameters, strict=False):
+        kinds = _numbers(param.annotation) if facts.tensor is Ternary.YES and param.annotation is not None else set()
+        if kinds:
+            said = f"`{param.name}` may be a Python {' or '.join(sorted(kinds))} by its hint: each new one is traced"
+            yield Hit(function.facts.line << 16, f"{said}. Pass a tensor", level=Level.INFO)
+            return
+
+
+def _numbers(hint: ast.expr) -> set[str]:
+    """The kinds of Python numbers that a hint lets in beside something else, by `Union` or `|`."""
+    if isinstance(hint, ast.BinOp) and isinstance(hint.op, ast.BitOr):
+        ways = [hint.left, hint.right]
+    elif isinstance(hint, ast.Subscript) and ast.unparse(hint.value).rpartition(".")[2] in ("Union", "Optional"):
+        ways = hint.slice.elts if isinstance(hint.slice, ast.Tuple) else [hint.slice]
+    else:
+        return set()
+    inner = {name for way in ways for name in _numbers(way)}
+    return inner | {way.id for way in ways if isinstance(way, ast.Name) and way.id in ("int", "float")}
+
+
 def _open(value: Value) -> str:
     """What in a value chooses a trace by its content and is not known; empty where nothing does."""
     for obj in sorted(value, key=repr):
@@ -188,7 +215,8 @@ costs some hundred times an eager call. Pass a tensor (`tf.constant(step)`), or 
 `reduce_retracing` helps for shapes, not for Python values. An eager function is left eager where a loop or a repeated
 function makes such a value anew for each call: from a counter, a list or field that changes, a file, a clock. What the
 program reads once and passes on stays the same, and costs one trace. It is a warning where the program is seen to make
-the call again and again; a few constants, a call from within a graph or from a test are information.""",
+the call again and again; a few constants, a call from within a graph or from a test are information, and so is a hint
+that lets numbers in beside tensors, where a library exports the function.""",
     level=Level.WARNING,
     root=scan,
     bad=(
