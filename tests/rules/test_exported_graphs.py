@@ -11,7 +11,12 @@ from hybridize.config import Config
 
 SETUP = "from setuptools import find_packages, setup\nsetup(name='lib', packages=find_packages())\n"
 HEAD = "from typing import Optional, Union\nimport tensorflow as tf\n"
-GRAPH = "class Gen:\n    @tf.function{}\n    def make(self, n{}):\n        return tf.random.uniform([4]) * tf.cast(n, tf.float32)\n"
+GRAPH = """\
+class Gen:
+    @tf.function{}
+    def make(self, n{}):
+        return tf.random.uniform([4]) * tf.cast(n, tf.float32)
+"""
 MANY = """\
 class Flow:
     def __init__(self):
