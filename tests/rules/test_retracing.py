@@ -64,6 +64,11 @@ PROGRAMS = {
         + "@tf.function\ndef outer(x):\n    for i in range(1, 9):\n        step(x[:i])\nouter(tf.ones([9]))\n",
         {"HY105"},
     ),
+    "a graph with a signature that only graphs call": (
+        "@tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])\ndef inner(x):\n    return x * 2.0\n"
+        "@tf.function\ndef outer(x):\n    return inner(x) + 1.0\nouter(tf.ones([3]))\n",
+        {"HY105"},
+    ),
     "a function that a data set maps": (
         "@tf.function\ndef parse(x):\n    return x * 2.0\nfor x in ds.map(parse):\n    print(x)\n",
         {"HY105"},

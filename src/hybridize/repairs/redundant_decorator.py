@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Final
 
@@ -26,6 +27,8 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     file, node, own = found
     decorator = node.decorator_list[own]
+    if isinstance(decorator, ast.Call) and any(k.arg == "input_signature" for k in decorator.keywords):
+        raise NotOffered("its signature converts what the graphs pass")
     (first, column), (last, behind) = start(decorator), end(decorator)
     if file.lines[first - 1][:column].strip() != b"@" or file.lines[last - 1][behind:].strip():
         raise NotOffered("the decorator does not stand alone on its line")

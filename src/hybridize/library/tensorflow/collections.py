@@ -26,6 +26,7 @@ from hybridize.library.operands import (
     op,
     record,
     same,
+    sure,
     value_rule,
 )
 from hybridize.library.shapes import broadcast_all, concatenated, like, reduced, scalar
@@ -243,6 +244,14 @@ def _greedy(a: Args) -> Value:
     return record("tuple", (), listed(a, [sparse]), a.result(x.dtype, (x.known[1], 1)))
 
 
+def _beams(a: Args) -> Value:
+    x = a.tensor("inputs")
+    paths = sure(lambda b: b.integer("top_paths"), a) if a.given("top_paths") else 1
+    sparse = tensor(SPARSE, "int64", (DYNAMIC, DYNAMIC)).value
+    scores = a.result(x.dtype, (x.known[1], UNRESOLVED if paths is None else paths))
+    return record("tuple", (), listed(a, [sparse] * (1 if paths is None else paths)), scores)
+
+
 def _fractional(a: Args) -> Value:
     x = a.tensor("value")
     names = ("output", "row_pooling_sequence", "col_pooling_sequence")
@@ -302,6 +311,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.tuple": Spec(value_rule(_kept_structure, "unknown"), op=True),
     **group(_SAMPLERS, Spec(value_rule(_sampler, "unknown"), op=True)),
     "tf.nn.ctc_greedy_decoder": Spec(value_rule(_greedy, "unknown"), op=True),
+    "tf.nn.ctc_beam_search_decoder": Spec(value_rule(_beams, "unknown"), op=True),
     **group("tf.nn.fractional_max_pool tf.nn.fractional_avg_pool", Spec(value_rule(_fractional, "unknown"), op=True)),
     **group("tf.nn.nce_loss tf.nn.sampled_softmax_loss", op(same("inputs"), _sampled_loss)),
     "tf.image.non_max_suppression_with_scores": Spec(value_rule(_suppressed_scores, "unknown"), op=True),

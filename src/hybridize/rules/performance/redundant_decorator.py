@@ -16,15 +16,16 @@ _ABOUT_TRACES: Final = frozenset({"reduce_retracing", "experimental_relax_shapes
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
-    """Every known caller is a graph, and `tf.function` says nothing more than that."""
+    """Every known caller is a graph, and `tf.function` says nothing more than that, or what it is to accept."""
     covered = function.facts.covered_by_hybrid_callers
     made = function.facts.hybridization
     if made is None or covered.value is not Ternary.YES or Public(function.project.roles).has(function.code):
         return
     found = places(function)
     said = {name for name, _ in made.arguments}.union(made.given)
-    if made.is_decorator and not made.conditional and said <= _ABOUT_TRACES:
-        message = "only graphs call it: a decorator of its own adds nothing"
+    if made.is_decorator and not made.conditional and said <= _ABOUT_TRACES | {"input_signature"}:
+        adds = "no more than the check by its signature" if "input_signature" in said else "nothing"
+        message = f"only graphs call it: a decorator of its own adds {adds}"
         yield Hit(decorator_position(function), message, evidence=covered.evidence)
     elif not made.is_decorator and not made.conditional and not made.given:
         message = "only graphs call it: `tf.function` adds nothing here"
