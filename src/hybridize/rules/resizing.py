@@ -151,9 +151,13 @@ class Resizing:
 
     def _counts(self, frame: Frame, pos: int, slot: int, depth: int, seen: _Seen) -> bool:
         """Whether a number is another one each time; the length of a part is where the part is of another size."""
-        made = index_of(frame.code).source(slot)
+        index = index_of(frame.code)
+        made = index.source(slot)
         if made is not None and made[0] == Op.CALL and made[3] and _names(frame, made) == {"builtins.len"}:
-            return self._slot(frame, pos, made[3][0][0], depth, seen)
+            part = index.source(made[3][0][0])
+            cut = index.source(part[3]) if part is not None and part[0] == Op.ITEM else None
+            if part is not None and cut is not None and cut[0] == Op.SLICE:
+                return self._part(frame, pos, part, depth, seen)
         return self.answers.moves(frame, pos, slot)
 
     def _yielded(self, frame: Frame, element: Instr, depth: int, seen: _Seen) -> bool:
