@@ -136,7 +136,7 @@ def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ())
         failures += [_failure(facts, condition) for condition in failed if condition.status]
     if facts.mode is Mode.EAGER:
         return _report(facts, Decision(Action.KEEP), failures + _hazards(facts) + _hit_statuses(facts, hits))
-    return _report(facts, Decision(Action.KEEP), _hybrid_failures(failures))
+    return _report(facts, Decision(Action.KEEP), _hybrid_failures(failures, hits))
 
 
 def findings(facts: FunctionFacts, hits: Sequence[RuleHit]) -> list[Finding]:
@@ -245,13 +245,18 @@ def _hazards(facts: FunctionFacts) -> list[Status]:
     return [status_of(facts, h.name, h.message, h.evidence) for h in facts.hazards if h.name in CODES]
 
 
-def _hybrid_failures(failures: list[Status]) -> list[Status]:
-    """A hybrid function that stays: side effects and recursion are warned about, the rest is information."""
+def _hybrid_failures(failures: list[Status], hits: Sequence[RuleHit]) -> list[Status]:
+    """A hybrid function that stays: what is likely a bug is warned about, the rest is information.
+
+    A side effect may be harmless, or meant to happen while tracing: a rule that warns of the same place knows.
+    """
+    warned = {(hit.path, hit.line) for hit in hits if hit.level is not Level.INFO}
     out: dict[str, Status] = {}
     for status in failures:
-        likely_bug = status.name in ("python-side-effects", "recursive")
-        severity = Severity.WARNING if likely_bug else Severity.INFO
-        out.setdefault(status.name, replace(status, severity=severity))
+        is_bug = status.name == "recursive"
+        if status.name == "python-side-effects":
+            is_bug = any((e.path, e.line) in warned for e in status.evidence)
+        out.setdefault(status.name, replace(status, severity=Severity.WARNING if is_bug else Severity.INFO))
     return list(out.values())
 
 

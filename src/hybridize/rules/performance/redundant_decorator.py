@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.facts.model import Ternary
+from hybridize.facts.model import FunctionKind, Ternary
 from hybridize.facts.public import Public
 from hybridize.rules.hybridized import decorator_position, places
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -13,6 +13,7 @@ from hybridize.rules.views import FunctionView
 
 #: Arguments that only say how often the function is traced, which a graph around it decides.
 _ABOUT_TRACES: Final = frozenset({"reduce_retracing", "experimental_relax_shapes"})
+_OF_OBJECTS: Final = frozenset({FunctionKind.METHOD, FunctionKind.CLASSMETHOD})
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -23,7 +24,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     found = places(function)
     said = {name for name, _ in made.arguments}.union(made.given)
-    if made.is_decorator and not made.conditional and said <= _ABOUT_TRACES | {"input_signature"}:
+    # Of methods with a signature, which objects that are saved keep, nothing is said.
+    about = _ABOUT_TRACES if function.facts.kind in _OF_OBJECTS else _ABOUT_TRACES | {"input_signature"}
+    if made.is_decorator and not made.conditional and said <= about:
         adds = "no more than the check by its signature" if "input_signature" in said else "nothing"
         message = f"only graphs call it: a decorator of its own adds {adds}"
         yield Hit(decorator_position(function), message, evidence=covered.evidence)
