@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.documentation import status_of
@@ -133,6 +133,12 @@ def _variables(facts: FunctionFacts) -> list[ParameterFacts]:
     return [param for param in facts.parameters if any(each.kind == "variable" for each in param.tensor_types)]
 
 
+def _is_counted(work: Work | None, facts: FunctionFacts) -> TypeGuard[Work]:
+    """Whether all that a function computes is known, and counted: a library's loops may be neither."""
+    known = work is not None and not work.unknown and work.operations >= 1
+    return known and facts.tensor_computation.value is Ternary.YES
+
+
 def _counted(work: Work) -> str:
     number = round(work.operations)
     return "1 TensorFlow operation" if number == 1 else f"{number} TensorFlow operations"
@@ -253,7 +259,7 @@ class _Chooser:
     def _no_loss(self, code: Code, facts: FunctionFacts, share: float) -> tuple[Status, ...]:
         """Says of a function that stays eager for another reason that nothing is lost by it, where that is sure."""
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
-        if work is None or work.unknown or facts.tensor_computation.value is not Ternary.YES:
+        if not _is_counted(work, facts):
             return ()
         reason = None if self._session(code, facts) else self._against(code, facts, share, work)
         return () if reason is None else (replace(reason, message=f"{_EVEN_SO}: {reason.message}"),)
@@ -264,7 +270,7 @@ class _Chooser:
         if made is None or made.arguments or made.given or made.conditional or share >= _MOSTLY:
             return ()
         work = self.basis.benefits.work(self.basis.frames.get(code, []))
-        if work is None or work.unknown or facts.tensor_computation.value is not Ternary.YES:
+        if not _is_counted(work, facts):
             return ()
         if work.nodes > costs.LARGEST_GRAPH:
             message = f"tracing unrolls its Python loops to about {work.nodes:,.0f} operations: loop over `tf.range`"
