@@ -92,6 +92,11 @@ PROGRAMS = {
         "@tf.function\ndef outer(x):\n    return inner(x) + 1.0\nouter(tf.ones([3]))\n",
         set(),
     ),
+    "numbers that a signature makes tensors of": (
+        "from specs import signature\n@tf.function(input_signature=signature)\ndef step(x, n):\n"
+        "    return tf.reduce_sum(x) + tf.cast(n, tf.float32)\nfor n in range(90):\n    step(tf.ones([3]), n)\n",
+        set(),
+    ),
     "a method of many sizes": (
         "class C:\n    @tf.function\n    def soft(self, x):\n        return tf.nn.softmax(x)\nc = C()\n"
         "for a, b in np.load('spans.npy').tolist():\n    print(c.soft(tf.ones([400])[a:b]))\n",

@@ -32,6 +32,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     facts = function.facts
     if function.is_hybrid and facts.covered_by_hybrid_callers.value is Ternary.YES:
         return  # a graph calls it while it is traced, and no more
+    if facts.hybridization is not None and facts.hybridization.says("input_signature"):
+        return  # a signature makes tensors of numbers, and lets nothing else in
     if facts.retraces.value is not Ternary.YES:
         changed = list(_changed(function))
         if function.is_hybrid:
