@@ -97,6 +97,13 @@ PROGRAMS = {
         "    return tf.reduce_sum(x) + tf.cast(n, tf.float32)\nfor n in range(90):\n    step(tf.ones([3]), n)\n",
         set(),
     ),
+    "what an object of a long list keeps": (
+        "import random\nclass Node:\n    def __init__(self, state):\n        self.state = state\n"
+        "@tf.function\ndef step(x):\n    return tf.nn.relu(x)\nroot = Node(np.load('a.npy'))\nfor _ in range(90):\n"
+        "    path = [root]\n    while random.random() < 0.5:\n        path.append(root)\n"
+        "    print(step(np.array([path[-1].state])))\n",
+        set(),
+    ),
     "a method of many sizes": (
         "class C:\n    @tf.function\n    def soft(self, x):\n        return tf.nn.softmax(x)\nc = C()\n"
         "for a, b in np.load('spans.npy').tolist():\n    print(c.soft(tf.ones([400])[a:b]))\n",

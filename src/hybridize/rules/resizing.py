@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import NONE, Container, Lib, Lit, Prim, Stream, Tensor, Tup, Value
+from hybridize.domain.objects import NONE, Container, Inst, Lib, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import BATCH, DYNAMIC, RAGGED
 from hybridize.facts.origins import callees_at
 from hybridize.flow.frames import Frame
@@ -67,6 +67,8 @@ class Resizing:
             return self._part(frame, pos, made, depth, seen)
         if op == Op.CALL:
             return self._made(frame, pos, made, depth, seen)
+        if op == Op.ATTR and any(isinstance(o, Inst) for o in frame.vals[made[2]] or _NO_VALUE):
+            return False  # where the object comes from says nothing of what it keeps
         return any(self._slot(frame, pos, each, depth, seen) for each in operands(made))
 
     def _by_data(self, frame: Frame, pos: int, made: Instr, depth: int, seen: _Seen) -> bool:
