@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from hybridize.domain.objects import Obj, Value
+from hybridize.domain.objects import Inst, Obj, Value
+
+
+def taken_apart(obj: Obj) -> tuple[str, ...] | None:
+    """The fields that TensorFlow takes an instance apart into, in order, as `tf.nest` does; None where it does not."""
+    if not isinstance(obj, Inst):
+        return None
+    return next((cls.structure for cls in obj.cls.line if cls.structure is not None), None)
+
+
+def field_values(obj: Obj) -> list[Value]:
+    """What is in the fields of an instance that TensorFlow takes apart; nothing for any other object."""
+    names = taken_apart(obj)
+    return [obj.fields[name].value for name in names or () if isinstance(obj, Inst) and name in obj.fields]
 
 
 def held(value: Iterable[Obj], depth: int, inside: Callable[[Obj], list[Value]]) -> Iterator[Obj]:

@@ -348,6 +348,7 @@ class Class(Heap):
         "mro",
         "name",
         "names",
+        "structure",
         "subclasses",
     )
 
@@ -364,6 +365,8 @@ class Class(Heap):
         self.derives_container: bool | None = None
         self.metaclass: Class | None = None  # of the project
         self.foreign = False  # some base is unknown
+        # The fields, in order, that TensorFlow takes instances apart into: it does so with those of `attrs`.
+        self.structure: tuple[str, ...] | None = None
         self.subclasses: list[Class] = []
 
     def _made(self, name: Any) -> Cell:

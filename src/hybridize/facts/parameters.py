@@ -6,6 +6,7 @@ from functools import cached_property
 from math import prod
 from typing import Final
 
+from hybridize.domain.nesting import field_values
 from hybridize.domain.objects import (
     NONE,
     Container,
@@ -131,7 +132,7 @@ def _contents(obj: Obj) -> list[Value]:
         return [*values, obj.rest.value] if obj.rest is not None else values
     if isinstance(obj, Stream) and obj.kind in ("tuple", "items", "values", "keys"):
         return [obj.element]
-    return []
+    return field_values(obj)
 
 
 class Parameters:

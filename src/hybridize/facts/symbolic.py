@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hybridize.domain.lattice import TOO_MANY
-from hybridize.domain.nesting import held
+from hybridize.domain.nesting import field_values, held, taken_apart
 from hybridize.domain.objects import (
     Class,
     Container,
@@ -73,7 +73,7 @@ def holds_tensor(value: Value | None, arrays: bool = True) -> bool:
         if isinstance(obj, Tensor):
             if arrays or obj.kind != NDARRAY:
                 return True
-        elif isinstance(obj, (Tup, Container, Stream)):
+        elif isinstance(obj, (Tup, Container, Stream)) or taken_apart(obj) is not None:
             nested = True
     if not nested or not value:
         return False
@@ -91,7 +91,7 @@ def _contents(obj: Obj) -> list[Value]:
     if isinstance(obj, Container):
         values = [cell.value for cell in obj.fields.values()]
         return [*values, obj.rest.value] if obj.rest is not None else values
-    return [obj.element] if isinstance(obj, Stream) else []
+    return [obj.element] if isinstance(obj, Stream) else field_values(obj)
 
 
 def _is_array(obj: Obj) -> bool:

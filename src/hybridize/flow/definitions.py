@@ -153,13 +153,16 @@ class Definitions(Executor):
             own = tuple(n for n in _annotated_fields(cls))
             self.world.tuple_fields[cls] = own
 
-    def mark_dataclass(self, cls: Class) -> None:
-        """Notes that a class is a data class."""
+    def mark_dataclass(self, cls: Class, taken_apart: bool) -> None:
+        """Notes that a class is a data class; `taken_apart`: one of `attrs`, whose instances are structures."""
         fields: list[str] = []
         for base in reversed(cls.mro):
             if isinstance(base, Class):
-                fields += [n for n in _annotated_fields(base) if n not in fields]
+                own = (_made_fields(base) if taken_apart else None) or _annotated_fields(base)
+                fields += [n for n in own if n not in fields]
         self.world.dataclasses[cls] = tuple(fields)
+        if taken_apart:
+            cls.structure = tuple(fields)
 
 
 def _base_class(obj: Obj) -> Obj:
@@ -173,6 +176,16 @@ def _base_class(obj: Obj) -> Obj:
     if isinstance(obj, LibInst) and obj.cls in ("collections.namedtuple", "builtins.type"):
         return lib("builtins.object")
     return unknown("a base class")
+
+
+def _is_declared(obj: Obj) -> bool:
+    return isinstance(obj, LibInst) and obj.cls == "dataclasses.field"
+
+
+def _made_fields(cls: Class) -> list[str]:
+    """The names of a class body that `attr.ib` declares, in order, where some have no annotation."""
+    names = [name for name, cell in cls.fields.items() if any(map(_is_declared, cell.value))]
+    return names if any(name not in cls.code.fields for name in names) else []
 
 
 def _annotated_fields(cls: Class) -> list[str]:

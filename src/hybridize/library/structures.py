@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Container, Obj, Stream, Tup, Value, tup
+from hybridize.domain.nesting import taken_apart
+from hybridize.domain.objects import BOTTOM, Container, Inst, Obj, Stream, Tup, Value, tup
 from hybridize.library.spec import Call
 
 #: Tuples are followed so deep, containers so deep: one that is held twice is mapped once.
@@ -42,6 +43,11 @@ def map_structures(
         return tup(items, tuples[0].kind, tuples[0].names).value
     if depth < _NESTING and len(held) == len(values) and len({obj.kind for obj in held}) == 1:
         return _map_containers(call, held, leaf, tag, depth)
+    apart = [obj for obj in alike if isinstance(obj, Inst) and taken_apart(obj) is not None]
+    if depth < _NESTING and len(apart) == len(values) and len({obj.cls for obj in apart}) == 1:
+        columns = zip(*(fields_of(call, obj) for obj in apart), strict=True)
+        items = [map_structures(call, column, leaf, f"{tag} {i}", depth + 1) for i, column in enumerate(columns)]
+        return call.engine.call_value(call.frame, call.pos, apart[0].cls.value, items, {}, "construction")
     if any(isinstance(obj, (Tup, Container, Stream)) for value in values for obj in value):
         return call.list_of(leaf([_contents(call, value) for value in values]), "list", tag)
     return leaf(list(values))
@@ -84,6 +90,8 @@ def leaves(call: Call, value: Value, depth: int = 0) -> list[Value] | None:
                 return None
             keys.sort()
         parts = [call.engine.read(call.frame, obj.fields[key]) for key in keys]
+    elif isinstance(obj, Inst) and taken_apart(obj) is not None:
+        parts = fields_of(call, obj)
     else:
         return None if isinstance(obj, (Container, Stream)) else [value]
     found: list[Value] = []
@@ -93,6 +101,11 @@ def leaves(call: Call, value: Value, depth: int = 0) -> list[Value] | None:
             return None
         found += inner
     return found
+
+
+def fields_of(call: Call, obj: Inst) -> list[Value]:
+    """What is in the fields of an instance that is taken apart, in order."""
+    return [call.engine.read(call.frame, obj.cell(name)) for name in taken_apart(obj) or ()]
 
 
 def _contents(call: Call, value: Value) -> Value:
@@ -126,6 +139,10 @@ class _Mapping:
                 result = join(result, tup(items, obj.kind, obj.names).value)
             elif depth < _NESTING and isinstance(obj, Stream) and obj.kind in ("tuple", "values"):
                 result = join(result, self.call.list_of(self.value(obj.element, depth + 1), "list", self.tag))
+            elif depth < _NESTING and isinstance(obj, Inst) and taken_apart(obj) is not None:
+                made = [self.value(field, depth + 1) for field in fields_of(self.call, obj)]
+                call, cls = self.call, obj.cls
+                result = join(result, call.engine.call_value(call.frame, call.pos, cls.value, made, {}, "construction"))
             else:
                 result = join(result, self.of_leaf(obj))
         return result

@@ -59,6 +59,8 @@ _VALUE_CLASSES: Final[dict[str, dict[str, bool]]] = {
 }
 #: Their options under other names.
 _SPELLED: Final = {"cmp": "eq", "hash": "unsafe_hash"}
+#: What a field of `attrs` may have so that a placeholder, or a value by its place, is no value for it.
+_REFUSED_FIELDS: Final = frozenset({"kw_only", "init", "converter", "convert", "validator"})
 #: What looks at all the fields of an object at once.
 _WHOLE: Final = frozenset({"__dict__", "__slots__"})
 _WHOLE_CALLS: Final = frozenset({"vars", "asdict", "astuple"})
@@ -154,6 +156,22 @@ def dataclass_options(cls: Class) -> dict[str, bool] | None:
             given = node.keywords if isinstance(node, ast.Call) else []
             chosen = {_SPELLED.get(k.arg or "", k.arg or ""): _is_true(k.value) for k in given}
             return {**(found[0] if found else {}), **chosen}
+    return None
+
+
+def not_remade(cls: Class) -> Evidence | None:
+    """Why TensorFlow cannot make an instance of `attrs` again: it passes its fields, or placeholders, by place."""
+    for base in cls.mro:
+        if not isinstance(base, Class):
+            continue
+        options = dataclass_options(base) or {}
+        index = index_of(base.code)
+        made = {i[2]: index.source(i[3]) for i in index.of(Op.SET_NAME)}
+        given = {name: dict(call[4]) for name, call in made.items() if call is not None and call[0] == Op.CALL}
+        refused = [name for name, options in given.items() if not _REFUSED_FIELDS.isdisjoint(options)]
+        if options.get("kw_only") or refused or "__attrs_post_init__" in base.fields or "__init__" in base.fields:
+            said = "TensorFlow makes again of its fields by place, without their names, checks or conversions"
+            return Evidence(said, base.code.path, base.code.line)
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
+from hybridize.domain.nesting import taken_apart
 from hybridize.domain.objects import (
     NONE,
     Class,
@@ -54,6 +55,8 @@ def _kind(obj: Obj, depth: int) -> Kind:
         return _container(obj, depth)
     if isinstance(obj, (Func, Class)):
         return ("object", f"the {'function' if isinstance(obj, Func) else 'class'} `{obj.code.name}`")
+    if taken_apart(obj) is not None:
+        return OTHER
     if isinstance(obj, Inst):
         foreign = obj.cls.foreign or any(isinstance(base, Lib) and "Extension" in base.name for base in obj.cls.mro)
         return OTHER if foreign else ("object", f"an instance of `{obj.cls.name}`")

@@ -11,7 +11,7 @@ from functools import cached_property
 from math import inf
 from typing import Final, TypeAlias
 
-from hybridize.domain.nesting import held
+from hybridize.domain.nesting import held, taken_apart
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Wrapper
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.causes import argument_slot
@@ -291,7 +291,8 @@ def _is_by_identity(obj: Obj) -> bool:
     match obj:
         case Inst(cls=cls):
             names = {base.name for base in cls.mro if isinstance(base, Lib)}
-            return not names & _TAKEN_APART and not cls.derives_container and compared(cls) is None
+            whole = taken_apart(obj) is None and not names & _TAKEN_APART and not cls.derives_container
+            return whole and compared(cls) is None
         case LibInst(cls=name):
             return name.startswith(_LIBRARY)
         case Wrapper(kind="partial"):

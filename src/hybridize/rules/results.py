@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.nesting import field_values, taken_apart
 from hybridize.domain.objects import (
     NONE,
     Bound,
@@ -35,6 +36,7 @@ from hybridize.library.index import known_package, lookup
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op, Param
 from hybridize.records import dataclass
+from hybridize.rules.comparing import not_remade
 from hybridize.rules.rebuilt import rebuilt
 from hybridize.rules.values import uses
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -205,6 +207,12 @@ def _object(obj: Obj, path: tuple[object, ...], depth: int, seen: Counter[Obj], 
         case Tup() if depth:
             for i, item in enumerate(obj.items):
                 _parts(item, (*path, i), depth - 1, seen, found)
+        case Inst() if depth and taken_apart(obj) is not None:
+            why = found.project.shared(("remade", obj.cls), lambda: not_remade(obj.cls))
+            if why is not None:
+                found[path, OBJECT, f"is a `{obj.cls.name}`, which {why.message}", REBUILT] = None
+            for name, item in zip(taken_apart(obj) or (), field_values(obj), strict=False):
+                _parts(item, (*path, name), depth - 1, seen, found)
         case Container() if depth and seen[obj] < _MOST_PATHS:
             seen[obj] += 1
             _container(obj, path, depth, seen, found)

@@ -52,6 +52,9 @@ from hybridize.library.python.rules import (
 )
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 
+#: Packages whose data classes TensorFlow takes apart and makes again, as it does tuples.
+_ATTRS: Final = ("attr.", "attrs.")
+
 # Data classes --------------------------------------------------------------------------------------------------------
 
 
@@ -61,7 +64,7 @@ def _dataclass(call: Call) -> Value:
         return later(call.name)
     for obj in call.arg(0):
         if isinstance(obj, Class):
-            call.engine.mark_dataclass(obj)
+            call.engine.mark_dataclass(obj, call.name.startswith(_ATTRS))
     return call.arg(0)
 
 

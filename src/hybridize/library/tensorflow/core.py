@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.lattice import join
+from hybridize.domain.nesting import taken_apart
 from hybridize.domain.objects import (
     BOTTOM,
     FALSE,
@@ -12,6 +13,7 @@ from hybridize.domain.objects import (
     NONE_V,
     STR_V,
     Container,
+    Inst,
     LibInst,
     Obj,
     Tensor,
@@ -33,7 +35,7 @@ from hybridize.library.convert import (
 )
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.spec import Call, ClassSpec, Spec
-from hybridize.library.structures import leaves, map_structure, map_structures
+from hybridize.library.structures import fields_of, leaves, map_structure, map_structures
 
 _FUNCTION_PARAMETERS: Final = (
     "func",
@@ -212,6 +214,8 @@ def _flatten(call: Call) -> Value:
         elif isinstance(obj, Container):
             values = call.engine.values_of(call.frame, obj)
             todo += list(values)
+        elif isinstance(obj, Inst) and taken_apart(obj) is not None:
+            todo += [o for field in fields_of(call, obj) for o in field]
         else:
             found = join(found, obj.value)
     return call.list_of(found, "list", "flat")

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.nesting import field_values, taken_apart
 from hybridize.domain.objects import Class, Container, Inst, Lib, LibInst, Tensor, Tup, Value, Wrapper
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
-from hybridize.rules.comparing import TAKEN_APART, UNHASHABLE_CLASSES, dataclass_options, unhashable, unreferable
+from hybridize.rules.comparing import (
+    TAKEN_APART,
+    UNHASHABLE_CLASSES,
+    dataclass_options,
+    not_remade,
+    unhashable,
+    unreferable,
+)
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.rebuilt import plain_reads, rebuilt
 from hybridize.rules.receivers import argument_classes, receiver_classes, receives
@@ -28,11 +36,15 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Each receiver and argument of each call, and the classes of those that others may make."""
     seen: set[str] = set()
     receiving = receives(function)
+    is_tuple = receiving and any(_is_named_tuple(function.project, cls) for cls in receiver_classes(function))
     for frame in function.frames:
         for i, (param, value) in enumerate(zip(frame.code.params, frame.args, strict=True)):
             if i == 0 and function.facts.kind is FunctionKind.CLASSMETHOD:
                 continue
-            for said, evidence in _known_problems(function.project, value, i == 0 and receiving):
+            own = i == 0 and receiving
+            if own and not is_tuple:  # what comes where a class is called like its method is none of its objects
+                value = frozenset(o for o in value if not isinstance(o, Tup))
+            for said, evidence in _known_problems(function.project, value, own):
                 message = f"`{param.name}` {said}"
                 if message not in seen:
                     seen.add(message)
@@ -61,10 +73,16 @@ def _of_classes(function: FunctionView, receiving: bool) -> Iterator[tuple[str, 
 
 def _class_problem(project: ProjectView, cls: Class, receiver: bool) -> Evidence | None:
     """Why the objects of a class cannot be the key of a trace."""
+    if not receiver and any(base.structure is not None for base in cls.line):
+        return project.shared(("remade", cls), lambda: not_remade(cls))
     cause = unhashable(cls)
     if receiver:
-        return cause or unreferable(cls, is_named_tuple=cls in project.solution.world.tuple_fields)
+        return cause or unreferable(cls, is_named_tuple=_is_named_tuple(project, cls))
     return None if any(isinstance(b, Lib) and b.name in TAKEN_APART for b in cls.mro) else cause
+
+
+def _is_named_tuple(project: ProjectView, cls: Class) -> bool:
+    return any(each in project.solution.world.tuple_fields for each in cls.line)
 
 
 def _here(function: FunctionView, frame: Frame, message: str) -> list[Evidence]:
@@ -98,9 +116,12 @@ def _problems(
         if again is not None:
             yield again, ()
         elif isinstance(obj, Inst):
-            cause = _class_problem(project, obj.cls, receiver) or _unhashable_field(obj)
+            apart = not receiver and taken_apart(obj) is not None
+            cause = _class_problem(project, obj.cls, receiver) or (None if apart else _unhashable_field(obj))
             if cause is not None:
                 yield f"is a `{obj.cls.name}`, which {cause.message}", (cause,)
+            for item in field_values(obj) if apart and depth else ():
+                yield from _known_problems(project, item, False, depth - 1)
         elif isinstance(obj, Tup) and receiver:
             yield "is a named tuple, which takes no weak reference", ()
         elif isinstance(obj, Container) and obj.kind in _UNHASHABLE and not receiver:
@@ -145,8 +166,9 @@ compare by value, and classes with `__eq__` but no `__hash__` raise. A method is
 inherit it, whether or not their objects are seen here. The receiver of a hybrid method is also referred to weakly,
 which instances of classes with `__slots__` and of named tuples don't allow. What is taken apart is also put
 together again: a `Counter` of pairs, a dictionary sorted by its keys, a class of one's own that derives from list or
-tuple as a plain one, one that derives from dict without arguments. Add `__hash__`, `eq=False`, or
-`__weakref__` to the slots.""",
+tuple as a plain one, one that derives from dict without arguments. Arguments of classes of `attrs` need no hash: they
+are taken apart and made again of their fields by place, which fields by keyword only, checks and conversions refuse.
+Add `__hash__`, `eq=False`, or `__weakref__` to the slots.""",
     level=Level.INFO,
     root=scan,
     bare=True,

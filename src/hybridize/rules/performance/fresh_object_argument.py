@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.nesting import taken_apart
 from hybridize.domain.objects import Bound, Container, Func, Inst, LibInst, Wrapper
 from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import call_at, definitions
@@ -40,7 +41,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         receiver = _receiver(function, caller, call) if call is not None else -1
         for slot in [receiver] + [s for s, _ in call[3]] + [s for _, s in call[4]] if call is not None else ():
             made = definitions(caller.code).get(slot)
-            what = _fresh(caller, made, pos)
+            apart = slot != receiver and any(taken_apart(o) is not None for o in caller.vals[slot] or ())
+            what = _fresh(caller, made, pos) if not apart else ""
             several = made is not None and not what and _is_one_of_many(function, caller, made, pos)
             if several and made is not None:
                 many.setdefault((caller.code.path, pos), slot == receiver)
