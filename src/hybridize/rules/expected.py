@@ -67,6 +67,11 @@ def _gathered(view: FrameView) -> dict[range | int, list[Expected]]:
     return found
 
 
+def is_expecting(view: FrameView, call: Instr) -> bool:
+    """Whether a call gives what expects an exception, `pytest.raises(Error)`, or swallows it."""
+    return _name(view, call) is not None or "contextlib.suppress" in view.names(call[2])
+
+
 def _asked(view: FrameView, call: Instr) -> Iterator[Expected]:
     name = _name(view, call)
     if name is None:

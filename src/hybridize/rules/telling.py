@@ -14,7 +14,11 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
+from hybridize.rules.certain import is_called
+from hybridize.rules.debuggability.eager_switch import runs_eagerly
 from hybridize.rules.model import Level, Outcome, RuleHit
+from hybridize.rules.unreached import is_unreached
+from hybridize.rules.untried import is_never_made, is_never_run, is_shown_to_raise
 from hybridize.rules.views import FunctionView
 
 #: What a value is read from that other code has put there: what differs there differs by object or call, not by branch.
@@ -43,8 +47,9 @@ def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
     """The hits on a function; where it is hybrid, as information what is in doubt, and what a test does on purpose."""
     if not function.is_hybrid:
         return hits
-    tests = function.project.roles.is_test(function.code.path)
-    return [replace(hit, level=Level.INFO) if tests or _is_doubtful(function, hit) else hit for hit in hits]
+    test = function.project.roles.is_test(function.code.path)
+    idle = test or (bool(hits) and any(asked(function) for asked in (runs_eagerly, is_never_made, is_never_run)))
+    return [replace(hit, level=Level.INFO) if idle or _is_doubtful(function, hit) else hit for hit in hits]
 
 
 def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
@@ -53,9 +58,13 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
     What raises whenever the function is traced has been seen by whoever called it once: that the analysis mistakes what
     a function far from there gets is more likely, but for the rules that ask for nothing that calls could mix up.
     """
-    if not hit.sure:
+    if not hit.sure or is_unreached(function, hit):
         return True
     code = function.code
+    if hit.outcome is Outcome.RAISES and is_shown_to_raise(function):
+        return True
+    if hit.level is Level.ERROR and hit.rule.level is Level.INFO and not is_called(function):
+        return True
     here = hit.path == code.path and code.line <= hit.line <= code.end_line
     return hit.outcome is Outcome.RAISES and not here and hit.rule.code not in _PLAIN
 

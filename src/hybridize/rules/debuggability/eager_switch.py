@@ -10,7 +10,8 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import ProjectView
+from hybridize.rules.processes import programs_of
+from hybridize.rules.views import FunctionView, ProjectView
 
 _SWITCHES: Final = frozenset(
     {
@@ -19,6 +20,8 @@ _SWITCHES: Final = frozenset(
         "tf.data.experimental.enable_debug_mode",
     }
 )
+#: Those of them that leave functions alone.
+_OF_DATA: Final = frozenset({"tf.data.experimental.enable_debug_mode"})
 
 
 def scan(project: ProjectView) -> Iterator[Hit]:
@@ -52,6 +55,24 @@ def _switches(project: ProjectView) -> tuple[dict[str, list[tuple[Frame, int, st
                         elif const == {True}:
                             on.setdefault(path, []).append((frame, instr[-1], obj.name))
     return on, off
+
+
+def runs_eagerly(function: FunctionView) -> bool:
+    """Whether all programs that run a function have switched graphs off: what a graph would do never happens."""
+    on, off = switches(function.project)
+    left = [
+        frame
+        for path, places in on.items()
+        if path not in off and not function.project.roles.is_test(path)
+        for frame, pos, name in places
+        if name not in _OF_DATA and not _is_asked_for(frame, pos)
+    ]
+    if not left:
+        return False
+    running = list(programs_of(function))
+    if not running:  # who imports the file has switched
+        return any(frame.code.kind == "module" and frame.code.path == function.code.path for frame in left)
+    return all(any(function.project.extents.has(some, frame) for frame in left) for some in running)
 
 
 def _is_asked_for(frame: Frame, pos: int) -> bool:

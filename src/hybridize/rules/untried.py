@@ -1,0 +1,110 @@
+"""Hybrid functions that no run of the program traces, or whose authors show that they raise.
+
+What their findings say is right, and nobody has to do anything about it: the one is dead code, the other a lesson.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.facts.public import Public
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
+from hybridize.rules.expected import is_expecting
+from hybridize.rules.hybridized import places
+from hybridize.rules.processes import programs
+from hybridize.rules.structure import Structure
+from hybridize.rules.views import FrameView, FunctionView, ProjectView
+
+#: Calls are followed so far from the function to a `with` that expects an exception.
+_FAR: Final = 3
+
+
+def is_never_made(function: FunctionView) -> bool:
+    """Whether only functions that neither a program nor a test runs make a graph of it, by a call of `tf.function`."""
+    made = function.facts.hybridization
+    if made is None or made.is_decorator:
+        return False
+    project = function.project
+    makers = [frame for where, _ in places(function) for frame in project.solution.frames.get(where, ())]
+    if any(frame.code.kind != "function" for frame in makers):
+        return False
+    some = project.extents.set_of(makers)
+    return bool(makers) and not any(run & some for run in (*programs(project), _tested(project)))
+
+
+def is_never_run(function: FunctionView) -> bool:
+    """Whether the project runs other functions, and neither it nor who imports it runs this one: what is left of
+    something, or not yet in use. Where nothing is run at all, nobody knows."""
+    project = function.project
+    if function.facts.reached or _runs_nothing(project):
+        return False
+    public: Public = project.shared("public", lambda: Public(project.roles))
+    return not public.has(function.code)
+
+
+def _runs_nothing(project: ProjectView) -> bool:
+    def find() -> bool:
+        reached = project.solution.reached
+        return not any(code.kind == "function" and not project.roles.is_test(code.path) for code in reached)
+
+    return project.shared("runs nothing", find)
+
+
+def _tested(project: ProjectView) -> int:
+    """What the functions of tests run."""
+
+    def find() -> int:
+        frames = project.solution.frames.items()
+        tests = [f for code, found in frames if project.roles.is_test(code.path) for f in found]
+        return project.extents.of_all(tests) | project.extents.set_of(tests)
+
+    return project.shared("run by tests", find)
+
+
+def is_shown_to_raise(function: FunctionView) -> bool:
+    """Whether a call of a function stands in a `with` statement that expects an exception."""
+    todo = [(caller, pos) for caller, pos, _, how in function.callers() if how != "root"]
+    seen = set(todo)
+    for _ in range(_FAR):
+        if any(_expects(function.project, caller, pos >> 16) for caller, pos in todo):
+            return True
+        outer = {place for caller, _ in todo for place in _calls_of(caller)}
+        todo = [place for place in outer if place not in seen]
+        seen.update(todo)
+    return False
+
+
+def _calls_of(frame: Frame) -> Iterator[tuple[Frame, int]]:
+    for caller in frame.callers:
+        if not caller.gone:
+            yield from ((caller, pos) for pos, callee in caller.calls if callee is frame)
+
+
+def _expects(project: ProjectView, frame: Frame, line: int) -> bool:
+    """Whether a line stands in the body of a `with` statement that handles exceptions."""
+    view = FrameView(project, frame)
+    for left in index_of(frame.code).of(Op.EXIT):
+        made = index_of(frame.code).source(left[2]) if line in left[3] else None
+        if made is not None and made[0] == Op.CALL:
+            if is_expecting(view, made):
+                return True
+            if any(_handles(callee.code) for callee, _ in view.callees(made[-1])):
+                return True
+    return False
+
+
+def _handles(code: Code) -> bool:
+    """Whether a context manager of the project, a generator, goes on after an exception in the body."""
+    if not code.is_generator or not index_of(code).of(Op.TRY):
+        return False
+    structure = Structure(code)
+    for site in structure.of(Op.TRY):
+        body = [inner for inner in structure.within(site) if inner.instr[0] == Op.YIELD]
+        yields = any(part == "body" for inner in body for outer, part in inner.around() if outer is site)
+        handlers = site.instr[2].handlers
+        if yields and any(not handler.body or handler.body[-1][0] != Op.RAISE for handler in handlers):
+            return True
+    return False
