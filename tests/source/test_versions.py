@@ -314,3 +314,22 @@ def test_tf_keras_alone_is_keras_2(tmp_path: Path) -> None:
     found = project_versions(tmp_path, None, [text])
     assert (found.tensorflow, found.keras, found.majors) == ((2, 18), 2, (2,))
     assert project_versions(tmp_path, None, [text, "x = tf.keras.layers.Dense(2)\n"]).keras == 3
+
+
+def test_folders_of_environments_allow_what_any_of_them_has(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "config" / "environments"
+    folder.mkdir(parents=True)
+    (folder / "linux.yml").write_text("dependencies:\n  - tensorflow=2.8.1\n")
+    (folder / "developer_requirements.txt").write_text("keras==2.12.0\ntensorflow==2.12.0\n")
+    found = project_versions(tmp_path, None)
+    assert (found.tensorflow, found.oldest, found.newest, found.keras) == ((2, 12), (2, 8), (2, 12), 2)
+    assert found.origin == "config/environments/developer_requirements.txt"
+
+
+def test_a_projects_own_requirements_win_over_those_of_its_environments(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "gpu.yml").write_text("dependencies:\n  - tensorflow=2.8.1\n")
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.15\n")
+    assert project_versions(tmp_path, None).tensorflow == (2, 15)

@@ -36,6 +36,15 @@ _FILES: Final = (
     "Dockerfile*",
     "*/requirements*.txt",
 )
+#: Folders of environments, one for each kind of machine or user: a project that has nothing else runs in any of them.
+_ENVIRONMENTS: Final = (
+    "*env*/*.y*ml",
+    "*env*/*requirements*.txt",
+    "*/*env*/*.y*ml",
+    "*/*env*/*requirements*.txt",
+    "*/environment*.y*ml",
+    "conda*/*.y*ml",
+)
 #: Where releases are installed to try the project: what it runs on, though it may run on others.
 _TRIED: Final = (
     "Dockerfile*",
@@ -374,6 +383,12 @@ def _declared(folder: Path, places: list[Path]) -> Iterator[Said]:
                 said = None if file.parent.name in _BESIDE and file.parent != folder else read(file)
                 if said is not None:
                     yield replace(said, origin=_from(folder, file))
+    every = {file: None for pattern in _ENVIRONMENTS for file in _matching(folder, pattern)}
+    files = [file for file in every if not file.relative_to(folder).parts[0].startswith(".")]
+    found = [replace(said, origin=_from(folder, file)) for file in files for said in (read(file),) if said is not None]
+    if found:
+        oldest = None if any(said.oldest is None for said in found) else min(said.oldest or OLDEST for said in found)
+        yield replace(max(found, key=lambda said: said.newest), oldest=oldest)
 
 
 def old_folders(root: Path, paths: Iterable[str]) -> dict[str, Versions]:
