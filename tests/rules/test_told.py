@@ -364,3 +364,146 @@ for i in range(9):
 def test_state_that_only_the_same_call_reads_informs(tmp_path: Path) -> None:
     assert set(told(tmp_path, REGISTER, "HY206")) <= {"info"}
     assert told(tmp_path, REGISTER + "    print(n.mode)\n", "HY206") == ["error"]
+
+
+BEGINNER = {
+    "returns an object": (
+        "class Result:\n    def __init__(self, loss):\n        self.loss = loss\n"
+        "@tf.function\ndef f(x):\n    return Result(tf.reduce_sum(x))\n",
+        "f(tf.ones(3))\n",
+        "HY350",
+    ),
+    "is given what builds a model": (
+        "layer = tf.keras.layers.Dense(2)\n@tf.function\ndef f(x):\n    return layer(x)\n",
+        "f(tf.keras.Input((3,)))\n",
+        "HY304",
+    ),
+    "uses a method of arrays": (
+        "import numpy as np\n@tf.function\ndef f(x):\n    y = x.astype('float32')\n    return y * 2\n",
+        "f(np.ones(3))\n",
+        "HY347",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "call", "code"), BEGINNER.values(), ids=BEGINNER)
+def test_what_raises_at_each_call_of_the_program_is_an_error(source: str, call: str, code: str, tmp_path: Path) -> None:
+    assert told(tmp_path, source + call, code) == ["error"]
+    assert set(told(tmp_path, source + f"def test_f():\n    {call}", code)) <= {"info"}
+    asked = source.replace("def f(x):\n", "def f(x, full=False):\n    if not full:\n        return x\n")
+    assert set(told(tmp_path, asked + call, code)) <= ({"error"} if code == "HY304" else {"info"})
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ('"loss", x', "warning"),
+        ('f"loss {x}"', "warning"),
+        ('"Tracing with", x', "info"),
+        ('f"retracing for {x}"', "info"),
+        ('"traced with {}".format(x)', "info"),
+    ],
+)
+def test_a_message_about_tracing_is_meant_to_show_it(text: str, severity: str, tmp_path: Path) -> None:
+    source = f"@tf.function\ndef f(x):\n    print({text})\n    return x\nf(tf.ones(3)), f(tf.ones(3))\n"
+    assert told(tmp_path, source, "HY201") == [severity]
+
+
+def test_a_handler_that_raises_again_changes_only_the_text(tmp_path: Path) -> None:
+    source = """\
+@tf.function
+def f(x):
+    try:
+        y = tf.linalg.cholesky(x)
+    except tf.errors.InvalidArgumentError:
+        HANDLE
+    return y
+f(tf.eye(3))
+"""
+    assert told(tmp_path, source.replace("HANDLE", "y = x"), "HY319") == ["warning"]
+    assert told(tmp_path, source.replace("HANDLE", "raise ValueError('not positive')"), "HY319") == ["info"]
+
+
+LEVELS = """\
+@tf.function
+def total(maps):
+    return tf.add_n([tf.reduce_sum(m) for m in maps])
+def levels(maps):
+    for i in range(100):
+        total([maps[j][i] for j in range(len(maps))])
+"""
+
+
+def test_as_many_as_a_model_has_levels_are_few(tmp_path: Path) -> None:
+    few = "levels([tf.ones([100, 8 // 2 ** i]) for i in range(3)])\n"
+    assert told(tmp_path, LEVELS + few, "HY104") == []
+    rows = LEVELS.replace("total([maps[j][i] for j in range(len(maps))])", "total([row for row in maps])")
+    assert told(tmp_path, rows + "levels(tf.ones([100, 8]))\n", "HY104") == ["warning"]
+
+
+OPTIMIZER = """\
+w = tf.Variable(1.0)
+@tf.function
+def step(optimizer, x):
+    with tf.GradientTape() as tape:
+        loss = (w * x) ** 2
+    optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+def main(fast):
+    MAKE
+    for i in range(10):
+        step(optimizer, tf.constant(1.0))
+main(bool(input()))
+"""
+
+
+def test_one_of_two_optimizers_that_a_condition_chooses_is_one(tmp_path: Path) -> None:
+    chosen = "if fast:\n        optimizer = tf.keras.optimizers.SGD(1.0)\n    else:\n"
+    chosen += "        optimizer = tf.keras.optimizers.Adam(1.0)"
+    assert told(tmp_path, OPTIMIZER.replace("MAKE", chosen), "HY256") == []
+    both = "optimizer = tf.keras.optimizers.SGD(1.0)\n    step(optimizer, tf.constant(2.0))\n"
+    both += "    optimizer = tf.keras.optimizers.Adam(1.0)"
+    assert told(tmp_path, OPTIMIZER.replace("MAKE", both), "HY256") == ["info"]
+
+
+def test_what_a_call_writes_into_its_own_dictionary_is_no_argument(tmp_path: Path) -> None:
+    source = """\
+@tf.function
+def advance(state):
+    new = {"x": state["x"] * 2.0}
+    for i in range(2):
+        WRITE[f"y{i}"] = state["x"] + i
+    return new
+state = {"x": tf.ones(3)}
+for i in range(10):
+    state = advance(state)
+"""
+    assert told(tmp_path, source.replace("WRITE", "new"), "HY205") == []
+    assert told(tmp_path, source.replace("WRITE", "state"), "HY205")
+
+
+MODES = """\
+class Towers(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.parts = [INNER, tf.keras.layers.Flatten()]
+    def __call__(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+class Model(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.towers = Towers()
+    @tf.function
+    def call(self, x):
+        return self.towers(x)
+model = Model()
+for i in range(10):
+    model(tf.ones([2, 3]), training=True)
+    model(tf.ones([2, 3]), training=False)
+"""
+
+
+def test_a_layer_with_a_call_of_its_own_has_the_modes_of_what_it_runs(tmp_path: Path) -> None:
+    assert told(tmp_path, MODES.replace("INNER", "tf.keras.layers.Dense(2)"), "HY606") == []
+    assert told(tmp_path, MODES.replace("INNER", "tf.keras.layers.Dropout(0.5)"), "HY606") == ["error"]

@@ -13,7 +13,6 @@ from typing import Final
 from hybridize.domain.objects import (
     NONE,
     Bound,
-    Class,
     Container,
     Func,
     Inst,
@@ -81,7 +80,7 @@ def _is_modal(project: ProjectView, obj: Obj, depth: int) -> bool:
         inner = obj.items if isinstance(obj, Tup) else [cell.value for cell in obj.fields.values()]
         rest = obj.rest.value if isinstance(obj, Container) and obj.rest is not None else _NO_VALUE
         return depth > 0 and any(_is_modal(project, o, depth - 1) for value in (*inner, rest) for o in value)
-    if isinstance(obj, Inst) and _has_call(obj):
+    if isinstance(obj, Inst) and _is_followed(obj):
         return False
     if not isinstance(obj, (Inst, LibInst)):
         return False
@@ -103,8 +102,9 @@ def _is_some(value: Value) -> bool:
     return any(not isinstance(o, Lit) or o.const for o in value)
 
 
-def _has_call(obj: Inst) -> bool:
-    return any(isinstance(base, Class) and "call" in base.fields for base in obj.cls.mro)
+def _is_followed(obj: Inst) -> bool:
+    """Whether the project says what a call of a layer does, in `call` or in the very `__call__`."""
+    return any("call" in cls.fields or "__call__" in cls.fields for cls in obj.cls.line)
 
 
 def is_layer(project: ProjectView, obj: Obj) -> bool:

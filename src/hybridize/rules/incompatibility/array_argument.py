@@ -9,12 +9,14 @@ from typing import Final
 from hybridize.domain.objects import Container, Lib, Tensor, Tup, Value
 from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.library.types import is_instance
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.certain import runs_always
 from hybridize.rules.denoted import denoted
 from hybridize.rules.generic import choices, is_dispatched
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes
 from hybridize.rules.values import argument
-from hybridize.rules.views import FrameView, position_of
+from hybridize.rules.views import FrameView, ProjectView, position_of
 from hybridize.source.syntax import walk
 
 #: What arrays have and tensors have not.
@@ -25,6 +27,8 @@ ATTRIBUTES: Final = frozenset(
     "setflags size sort squeeze std strides sum swapaxes take tobytes tofile tolist tostring trace transpose var "
     "view".split()
 )
+#: What gives them to tensors, too.
+_BEHAVIOR: Final = "enable_numpy_behavior"
 #: Functions that turn an array into the tensor that `tf.function` would make of it.
 _CONVERTING: Final = frozenset({"tf.convert_to_tensor", "tf.constant", "tf.identity"})
 #: Functions that ask for the class of what they are given.
@@ -48,7 +52,26 @@ def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """An attribute or method that arrays have and tensors have not."""
     needs = _array(view, instr[2])
     if needs:
-        yield Hit(instr[-1], f"uses `.{instr[3]}` of an array that becomes a tensor", needs)
+        always = runs_always(view.frame, instr[-1]) and _is_given(view, instr[2])
+        said = f"uses `.{instr[3]}` of an array that becomes a tensor"
+        yield Hit(instr[-1], said, needs, level=Level.ERROR if always else None)
+
+
+def _is_given(view: FrameView, slot: int) -> bool:
+    """Whether a slot holds an argument that is an array, and never anything else."""
+    original = index_of(view.code).original(slot)
+    given = any(param.slot == original for param in view.code.params) and not _behaves_as_numpy(view.project)
+    value = view.value(slot)
+    return given and bool(value) and all(isinstance(o, Tensor) and o.kind == NDARRAY for o in value)
+
+
+def _behaves_as_numpy(project: ProjectView) -> bool:
+    """Whether the program may give tensors the methods of arrays."""
+
+    def find() -> bool:
+        return any(_BEHAVIOR in name for code in project.solution.frames for name in index_of(code).attributes)
+
+    return project.shared("numpy behavior", find)
 
 
 def item(view: FrameView, instr: Instr) -> Iterator[Hit]:

@@ -10,6 +10,7 @@ from hybridize.domain.objects import Lib, Stream, Tup, Value
 from hybridize.facts.model import Evidence
 from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT, Instr, Op, Try
+from hybridize.records import replace
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
@@ -51,7 +52,13 @@ def scan(view: FrameView) -> Iterator[Hit]:
         cause = _cause(flow, site, caught)
         if cause is not None:
             handlers = tuple(_handlers(view, site.instr[2]))
-            yield _hit(view, site.instr[-1], *cause, *handlers)
+            found = _hit(view, site.instr[-1], *cause, *handlers)
+            yield replace(found, level=Level.INFO) if _only_reworded(site.instr[2]) else found
+
+
+def _only_reworded(statement: Try) -> bool:
+    """Whether every handler ends in raising another error: what fails fails with or without it, in other words."""
+    return all(handler.body and handler.body[-1][0] == Op.RAISE for handler in statement.handlers)
 
 
 def _handlers(view: FrameView, statement: Try) -> Iterator[Evidence]:

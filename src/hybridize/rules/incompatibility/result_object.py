@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.objects import Class, Inst, lib
+from hybridize.program.ir import Instr
+from hybridize.rules.certain import runs_always
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
 from hybridize.rules.returned import returned
-from hybridize.rules.views import FunctionView
+from hybridize.rules.views import FrameView, FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -24,7 +27,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             for part in parts_of(view, instr[2]):
                 if part.what == OBJECT and instr[-1] not in seen:
                     seen.add(instr[-1])
-                    yield Hit(instr[-1], _message(part))
+                    yield Hit(instr[-1], _message(part), level=_level(view, instr))
                 if part.what == REMADE and instr[-1] not in seen:
                     seen.add(instr[-1])
                     yield Hit(instr[-1], f"returns {part.said}", outcome=Outcome.DIFFERS)
@@ -35,6 +38,20 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                         outcome = None if each.certain else Outcome.DIFFERS
                         yield Hit(instr[-1], f"returns {each.said}", outcome=outcome)
                         break
+
+
+def _level(view: FrameView, instr: Instr) -> Level | None:
+    """An error where each call returns an object of a class of the project that is nothing else."""
+    value = view.value(instr[2])
+    plain = bool(value) and all(isinstance(o, Inst) and _is_plain(o.cls) for o in value)
+    return Level.ERROR if plain and runs_always(view.frame, instr[-1]) else None
+
+
+def _is_plain(cls: Class) -> bool:
+    """Whether a class derives from nothing, so that it cannot be a kind of tensor, and TensorFlow leaves it whole."""
+    return all(isinstance(base, Class) or base == lib("builtins.object") for base in cls.mro) and all(
+        each.structure is None for each in cls.line
+    )
 
 
 def _message(part: Part) -> str:
@@ -49,12 +66,13 @@ RULE = Rule(
     category=Category.INCOMPATIBILITY,
     outcome=Outcome.RAISES,
     summary="Returns something that is neither a tensor nor can become one.",
-    details="""A traced function returns tensors, `None`, and lists, tuples, dicts and named tuples of them. An
-object of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator
-raises, and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the tensors and
-build the object outside. A class of one's own that derives from list or tuple comes back as a plain one, one that
-derives from dict without its fields. A dictionary is sorted by its keys and made anew: texts beside numbers as keys
-raise, and so does a `Counter`. Datasets, ragged and sparse tensors and linear operators are fine.
+    details="""A traced function returns tensors, `None`, and lists, tuples, dicts and named tuples of them. An object
+of a class (a dataclass too), a function, a layer, model or optimizer, a dtype, a set, a `zip` or a generator raises,
+and so do operations that give `None` eagerly (`tf.print`, `tf.debugging.assert_*`). Return the tensors and build the
+object outside. Instances of `attrs` classes are taken apart and come back. A class of one's own that derives from list
+or tuple comes back as a plain one, one that derives from dict without its fields. A dictionary is sorted by its keys
+and made anew: texts beside numbers as keys raise, and so does a `Counter`. Datasets, ragged and sparse tensors and
+linear operators are fine.
 
 Of TensorFlow Probability, most distributions, bijectors and kernels come back (since the release for TensorFlow 2.15,
 with which that was measured): with tensors for numbers and variables, another name, and without attributes that were

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.objects import Obj, Tensor
+from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import callees_at
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.rules.certain import is_called
 from hybridize.rules.functional import holds_symbolic, may_build
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import returns
@@ -20,7 +23,9 @@ _NAMELESS = ("varargs", "kwargs")
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Keras symbolic tensors arrive, come back, or may do so."""
-    arrives = next((hit for hit in (_arrives(function, frame) for frame in function.frames) if hit is not None), None)
+    arrives = _surely_arrives(function) or next(
+        (hit for hit in (_arrives(function, frame) for frame in function.frames) if hit is not None), None
+    )
     if arrives is not None:
         yield arrives
         return
@@ -30,6 +35,25 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         view, position = possible
         said = "gives an argument of unknown kind to a layer: with a symbolic tensor of Keras it builds a model"
         yield Hit(position, said, evidence=(Evidence(said, view.code.path, position >> 16),))
+
+
+def _surely_arrives(function: FunctionView) -> Hit | None:
+    """A hit that is an error: a program itself calls the function with nothing but a symbolic tensor."""
+    if not function.is_hybrid or not is_called(function):
+        return None
+    for caller, pos, frame, how in function.callers():
+        given = frame.incoming.get((caller, pos), ()) if how in ("call", "hybrid") else ()
+        for param, value in zip(frame.code.params, given, strict=False):
+            if param.kind not in _NAMELESS and value and all(_is_symbolic(o) for o in value):
+                said = f"receives Keras symbolic tensors in `{param.name}`"
+                called = (Evidence(said, function.code.path, function.code.line),)
+                here = Evidence("called here", caller.code.path, pos >> 16)
+                return Hit(function.code.position, said, evidence=(*called, here), level=Level.ERROR)
+    return None
+
+
+def _is_symbolic(obj: Obj) -> bool:
+    return isinstance(obj, Tensor) and obj.kind == SYMBOLIC
 
 
 def _arrives(function: FunctionView, frame: Frame) -> Hit | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Stream, Tensor, Tup
 from hybridize.facts.arguments import argument_name
@@ -14,13 +15,15 @@ from hybridize.rules.effects import hit, is_change, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
+_PUTS: Final = frozenset({Op.SET_ITEM, Op.DEL_ITEM, Op.APPEND, Op.PUT})
+
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Changes of a list, dict or array that is, or is part of, an argument."""
     for frame, reason in reasons(function):
         if is_change(reason):
             name = argument_name(frame, reason)
-            if name is None:
+            if name is None or _is_own(frame, reason):
                 continue
             if _is_rebound(reason):
                 said = f"the array `{name}` arrives as a tensor: what the caller passed stays as it is"
@@ -30,6 +33,16 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 yield hit(
                     reason, level, f"changes the argument `{name}`, which TensorFlow forbids: work on a copy of it"
                 )
+
+
+def _is_own(frame: Frame, reason: Reason) -> bool:
+    """Whether a change is made to what a display of the same function has just made: an argument is an earlier one."""
+    if reason.frame is not frame:
+        return False
+    index = index_of(frame.code)
+    changed = [index.original(i[2]) for i in index.at(reason.effect.position) if i[0] in _PUTS]
+    made = [index.definitions.get(slot) for slot in changed]
+    return bool(made) and all(each is not None and each[0] in (Op.LIST, Op.DICT) for each in made)
 
 
 def _is_container(frame: Frame, name: str) -> bool:

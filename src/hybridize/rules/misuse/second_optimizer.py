@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from hybridize.domain.objects import Container, Inst, LibInst, Obj
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
-from hybridize.program.index import index_of
+from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Op
 from hybridize.rules.hybridized import places
 from hybridize.rules.keyed import varies
@@ -26,7 +27,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if len(found) < 2 and (i or function.facts.kind is not FunctionKind.METHOD):  # a graph for each receiver
             found = _of_objects(function, i)
         found = meeting(function.project, found)
-        if found and function.is_hybrid and not _meet(function, found, i):
+        if found and function.is_hybrid and (_are_chosen(found) or not _meet(function, found, i)):
             continue
         if not found or all(isinstance(o, (Inst, LibInst)) and is_built(function.project, o) for o in found):
             continue
@@ -60,6 +61,23 @@ def _meet(function: FunctionView, optimizers: set[Obj], index: int) -> bool:
     return any(
         sum(any(extents.has(some, f) for f in frames.get(code, ())) for code in made if isinstance(code, Code)) > 1
         for some in programs_of(function)
+    )
+
+
+def _are_chosen(optimizers: set[Obj]) -> bool:
+    """Whether one `if` of a function that makes them decides which one there is."""
+    sites = [o.site for o in optimizers if isinstance(o, (Inst, LibInst))]
+    if len(sites) < len(optimizers) or len({code for code, _ in sites}) != 1 or not isinstance(sites[0][0], Code):
+        return False
+    index = index_of(sites[0][0])
+    branches = [
+        ({each[-1] for each in instructions(then)}, {each[-1] for each in instructions(other)})
+        for _, _, _, then, other, *_ in index.of(Op.IF)
+    ]
+    return all(
+        first not in index.looped
+        and any((first in a and second in b) or (first in b and second in a) for a, b in branches)
+        for (_, first), (_, second) in combinations(sites, 2)
     )
 
 

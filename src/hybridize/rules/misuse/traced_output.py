@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.objects import Lit
 from hybridize.facts.guards import holds_plain_tensor
 from hybridize.facts.origins import calls_at
 from hybridize.facts.reasons import Reason, describe
@@ -12,11 +14,13 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
+from hybridize.regex import regex
 from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView, ProjectView
 
 _DEPTH: Final = 6
+_TRACES: Final = regex(r"\b(re-?)?trac(e|ed|ing)\b", re.IGNORECASE)
 _SAID: Final = (
     "while tracing only, and shows a symbolic tensor in the place of its value: `tf.print` shows it at every call"
 )
@@ -42,6 +46,8 @@ def _shows_tensor(project: ProjectView, reason: Reason) -> Hit | None:
     for effect in frame.effects.values():
         if effect.kind == "print" and effect.detail == reason.effect.detail:
             slots = [slot for call in calls_at(frame.code, effect.position) for slot in _shown(call)]
+            if any(_speaks_of_traces(frame, slot, _DEPTH) for slot in slots):
+                continue
             if any(_is_symbolic(project, frame, slot, _DEPTH) for slot in slots):
                 there = replace(reason, effect=effect)
                 return hit(there, None, f"{describe(effect)} {_SAID}")
@@ -54,6 +60,16 @@ def _shown(call: Instr) -> Iterator[int]:
     yield from (slot for name, slot in call[4] if name not in _LAYOUT)
 
 
+def _speaks_of_traces(frame: Frame, slot: int, depth: int) -> bool:
+    """Whether a text says itself that it is written while tracing: it is meant to show when that happens."""
+    if any(isinstance(o, Lit) and isinstance(o.const, str) and _TRACES.search(o.const) for o in frame.vals[slot] or ()):
+        return True
+    made = index_of(frame.code).source(slot) if depth else None
+    if made is not None and made[0] == Op.FORMAT and any(text and _TRACES.search(text) for text in made[4]):
+        return True
+    return made is not None and any(_speaks_of_traces(frame, part, depth - 1) for part in _parts(frame, made))
+
+
 def _is_symbolic(project: ProjectView, frame: Frame, slot: int, depth: int) -> bool:
     """Whether a slot holds a symbolic tensor, or a text that was made of one."""
     if slot < 0 or not depth:
@@ -64,21 +80,23 @@ def _is_symbolic(project: ProjectView, frame: Frame, slot: int, depth: int) -> b
     made = index_of(frame.code).source(slot)
     if made is None:
         return False
+    return any(_is_symbolic(project, frame, part, depth - 1) for part in _parts(frame, made))
+
+
+def _parts(frame: Frame, made: Instr) -> list[int]:
+    """What a text is made of."""
     match made[0]:
         case Op.FORMAT:
-            parts = made[2]
+            return list(made[2])
         case Op.BINARY if made[2] in ("+", "%"):
-            parts = made[3:5]
+            return list(made[3:5])
         case Op.TUPLE | Op.LIST:
-            parts = [s for s, _ in made[2]]
+            return [slot for slot, _ in made[2]]
         case Op.CALL:
             called = index_of(frame.code).source(made[2])
-            if called is None or not _makes_text(called):
-                return False
-            parts = list(_shown(made))
-        case _:
-            return False
-    return any(_is_symbolic(project, frame, part, depth - 1) for part in parts)
+            if called is not None and _makes_text(called):
+                return [*_shown(made), *([called[2]] if called[0] == Op.ATTR else [])]
+    return []
 
 
 def _makes_text(called: Instr) -> bool:
@@ -96,7 +114,8 @@ RULE = Rule(
     details="""A traced function runs its Python code only while it is traced: `print`, `logging` and `warnings` speak
 once for each new graph, and show symbolic tensors instead of values. `tf.print` is part of the graph and
 speaks at every call. What shows no tensor (a constant, a shape, a Python value) is reported as information only: it is
-the usual way to see when tracing happens, and holds for the whole graph.""",
+the usual way to see when tracing happens, and holds for the whole graph. So is a message that speaks of tracing
+itself.""",
     level=Level.WARNING,
     blocks=frozenset(),
     root=scan,

@@ -128,12 +128,27 @@ def _goes_through_data(answers: Moving, frame: Frame, pos: int, loop: Loop) -> b
         return True
     if loop.iterable < 0:
         return False
+    length = _length(frame, loop.iterable)
+    if length is not None:  # as many as another sequence has, which a model may have built of its layers
+        return _is_of_data(answers, frame, pos, length, _DEPTH - 1)
     turns = [o.count for o in frame.vals[loop.iterable] or () if isinstance(o, Stream) and o.count is not None]
     return (
         (bool(turns) and max(turns) >= _MANY)
         or _are_data(frame, loop.iterable)
         or answers.moves(frame, pos, loop.iterable)
     )
+
+
+def _length(frame: Frame, slot: int) -> int | None:
+    """The slot of the sequence whose indices a loop goes through (`range(len(rows))`); None where there is none."""
+    index = index_of(frame.code)
+    for name in ("builtins.range", "builtins.len"):
+        made = index.source(slot)
+        called = (frame.vals[made[2]] or frozenset()) if made is not None and made[0] == Op.CALL else frozenset()
+        if made is None or len(made[3]) != 1 or not any(isinstance(o, Lib) and o.name == name for o in called):
+            return None
+        slot = index.original(made[3][0][0])
+    return slot if not all(isinstance(o, Tensor) for o in frame.vals[slot] or ()) else None
 
 
 def _are_data(frame: Frame, slot: int) -> bool:
