@@ -5,6 +5,9 @@ Somebody who has decorated a function and runs it finds out at once; whoever has
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from hybridize.facts.callgraph import denotes
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
@@ -19,8 +22,16 @@ def is_called(function: FunctionView) -> bool:
     made = function.facts.hybridization
     if made is None or made.conditional or not made.is_decorator:
         return False
-    calls = any(how in _CALLS for _, _, _, how in function.callers())
-    return calls and any(True for _ in programs_of(function))
+    return any(True for _ in direct_calls(function)) and any(True for _ in programs_of(function))
+
+
+def direct_calls(function: FunctionView) -> Iterator[tuple[Frame, int, Frame]]:
+    """The calls that name the function itself: none of a library that runs it (a layer its activation)."""
+    for caller, pos, frame, how in function.callers():
+        if how in _CALLS:
+            called = [o for call in index_of(caller.code).calls.get(pos, ()) for o in caller.vals[call[2]] or ()]
+            if called and all(denotes(obj, function.code) for obj in called):
+                yield caller, pos, frame
 
 
 def runs_always(frame: Frame, position: int) -> bool:

@@ -11,7 +11,7 @@ from hybridize.facts.origins import callees_at
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
-from hybridize.rules.certain import is_called
+from hybridize.rules.certain import direct_calls, is_called
 from hybridize.rules.functional import holds_symbolic, may_build
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import returns
@@ -19,6 +19,8 @@ from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView
 
 _NAMELESS = ("varargs", "kwargs")
+#: The first release in which what a `keras.Input` gives is no tensor of a graph.
+_KERAS_TENSORS = (2, 4)
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -39,10 +41,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 def _surely_arrives(function: FunctionView) -> Hit | None:
     """A hit that is an error: a program itself calls the function with nothing but a symbolic tensor."""
-    if not function.is_hybrid or not is_called(function):
+    if not function.is_hybrid or function.project.versions.newest < _KERAS_TENSORS or not is_called(function):
         return None
-    for caller, pos, frame, how in function.callers():
-        given = frame.incoming.get((caller, pos), ()) if how in ("call", "hybrid") else ()
+    for caller, pos, frame in direct_calls(function):
+        given = frame.incoming.get((caller, pos), ())
         for param, value in zip(frame.code.params, given, strict=False):
             if param.kind not in _NAMELESS and value and all(_is_symbolic(o) for o in value):
                 said = f"receives Keras symbolic tensors in `{param.name}`"
