@@ -174,3 +174,12 @@ def test_what_a_library_exports_others_run(tmp_path: Path) -> None:
     main = "def main():\n    print(tf.ones(3))\nmain()\n"
     (tmp_path / "package" / "__init__.py").write_text("import tensorflow as tf\n" + LATER + main, "utf-8")
     assert [f.severity.value for f in analyze([tmp_path], Config()).findings if f.code == "HY301"] == ["error"]
+
+
+def test_a_switch_that_an_import_turns(tmp_path: Path) -> None:
+    (tmp_path / "layers.py").write_text(
+        "import tensorflow as tf\ntf.config.run_functions_eagerly(True)\ndef layer():\n    return 1\n", "utf-8"
+    )
+    (tmp_path / "model.py").write_text("import tensorflow as tf\nfrom layers import layer\n" + READS, "utf-8")
+    (tmp_path / "main.py").write_text("import tensorflow as tf\nfrom model import f\nf(tf.ones(3))\n", "utf-8")
+    assert [f.severity.value for f in analyze([tmp_path], Config()).findings if f.code == "HY301"] == ["info"]

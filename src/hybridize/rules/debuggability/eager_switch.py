@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
-from hybridize.domain.objects import Lib, Lit
+from hybridize.domain.objects import Lib, Lit, Mod
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Op
@@ -69,10 +69,31 @@ def runs_eagerly(function: FunctionView) -> bool:
     ]
     if not left:
         return False
+    loaded = _loaded(function)
+    if any(frame in loaded for frame in left):  # who imports the file has switched
+        return True
     running = list(programs_of(function))
-    if not running:  # who imports the file has switched
-        return any(frame.code.kind == "module" and frame.code.path == function.code.path for frame in left)
-    return all(any(function.project.extents.has(some, frame) for frame in left) for some in running)
+    return bool(running) and all(any(function.project.extents.has(some, frame) for frame in left) for some in running)
+
+
+def _loaded(function: FunctionView) -> set[Frame]:
+    """The bodies of the modules that run when the file of a function is imported: its own, and all that it imports."""
+    bodies = function.project.solution.world.module_frames
+    own = [body for body in bodies.values() if body.code.path == function.code.path]
+
+    def find() -> set[Frame]:
+        found, todo = set(own), list(own)
+        while todo:
+            body = todo.pop()
+            index = index_of(body.code)
+            for instr in (*index.of(Op.IMPORT), *index.of(Op.IMPORT_FROM)):
+                modules = (getattr(o, "module", o) for o in body.vals[instr[1]] or ())
+                new = {bodies[m] for m in modules if isinstance(m, Mod) and m in bodies} - found
+                found |= new
+                todo += new
+        return found
+
+    return function.project.shared(("loaded", function.code.path), find)
 
 
 def _is_asked_for(frame: Frame, pos: int) -> bool:
