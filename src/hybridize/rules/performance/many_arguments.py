@@ -40,11 +40,15 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if args is None or place in seen or how not in _CALLS or is_test_path(caller.code.path):
             continue
         for index, value in enumerate(args):
-            said = _many(value) or _unbounded(answers, caller, pos, frame, index)
+            many = _many(value)
+            said = many or _unbounded(answers, caller, pos, frame, index)
             if said:
                 seen.add(place)
                 name = frame.code.params[index].name
-                yield Hit(pos, f"`{name}` receives {said}: each is an input of the graph", path=caller.code.path)
+                # How many there are in code that runs as a graph already nobody has counted: a list may be short.
+                level = Level.INFO if function.is_hybrid and not many else None
+                message = f"`{name}` receives {said}: each is an input of the graph"
+                yield Hit(pos, message, path=caller.code.path, level=level)
                 break
 
 
