@@ -281,9 +281,11 @@ class _Chooser:
         return (status_of(facts, "not-worth-it", message),)
 
     def share(self, code: Code) -> float:
-        """For which share of its calls a function runs inside of a graph."""
+        """For which share of its calls a function runs inside of a graph; tests count where nothing else calls it."""
         total = inside = 0.0
-        for call in self.basis.frequency.calls.get(code, {}).values():
+        calls = list(self.basis.frequency.calls.get(code, {}).values())
+        others = [call for call in calls if not self.basis.roles.is_test(call.caller.path)]
+        for call in others or calls:
             if call.how == SYMBOLIC:
                 continue  # Keras notes what is computed, and computes nothing
             if call.how not in _OUTSIDE and call.how != GRAPH and call.caller not in self.graphs:

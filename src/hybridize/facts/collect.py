@@ -16,6 +16,7 @@ from hybridize.facts.parameters import Looker, Parameters
 from hybridize.facts.pruned import reset_conditions
 from hybridize.facts.recursion import recursion
 from hybridize.facts.undone import reset_undone
+from hybridize.facts.usage import BY_USE
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.solve import Solution
@@ -103,7 +104,7 @@ class Collector:
             if tensor.value is Ternary.YES
             else (),
             vouched=tuple(vouched),
-            unfollowed=tuple(assumed),
+            unfollowed=tuple(each for each in assumed if not each.message.startswith(BY_USE)),
         )
 
     def _is_layer(self, inst: Inst) -> bool:

@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
     Unknown,
 )
 from hybridize.facts.arguments import comes_out_same
+from hybridize.facts.copies import is_copied_list
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.excused import Excused
 from hybridize.facts.extents import Extents
@@ -35,9 +36,10 @@ from hybridize.facts.guards import (
     set_up_once,
     stored,
 )
+from hybridize.facts.judging import judged
 from hybridize.facts.latent import hands_generator, hands_out, is_latent
 from hybridize.facts.lifted import lifted
-from hybridize.facts.model import Evidence, Fact, Ternary
+from hybridize.facts.model import Evidence, Fact
 from hybridize.facts.origins import (
     ELSEWHERE,
     Root,
@@ -56,15 +58,14 @@ from hybridize.facts.reasons import (
     TOLD,
     VOUCHED,
     Reason,
-    evidence_of,
     fills_own,
-    is_unclear,
     last_evidence_of,
-    may_be_harmless,
     order,
 )
 from hybridize.facts.repeats import cached_read, repeatable
 from hybridize.facts.restored import RESTORED, is_restored
+from hybridize.facts.traced import is_traced
+from hybridize.facts.usage import Used
 from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.program.index import index_of
@@ -107,6 +108,7 @@ class SideEffects:
         self._frames = solution.frames
         self._owners = Owners(solution)
         self._excused = Excused(solution)
+        self._used = Used()
         self._kept: dict[tuple[Code, int], bool] = {}
         self._early: frozenset[tuple[Obj, str]] | None = None  # cached properties that constructors read
         self._dead = frozenset(f.uid for f in solution.world.frames if f.gone)
@@ -151,9 +153,10 @@ class SideEffects:
         if effect.kind not in TOLD and effect.kind not in OPAQUE:
             return
         if effect.kind in CHANGES and isinstance(effect.target, _VALUES):
-            origin = self._origin(frame, effect)
-            if not origin and not isinstance(effect.target, Unknown):
+            known_origin = self._origin(frame, effect)
+            if known_origin is None or not (known_origin or isinstance(effect.target, Unknown)):
                 return
+            origin = known_origin
         elif effect.kind in CHANGES and (self._is_own(frame, effect, direct=True) or self._is_new(frame, effect)):
             return
         once = RESTORED if is_restored(frame, effect) else repeatable(frame, effect)
@@ -188,8 +191,11 @@ class SideEffects:
         step = (frame.code.path, pos, callee.code.name)
         lazy = is_latent(frame, pos, called_back=how == "callback")
         handed = hands_generator(frame, pos, callee.code)
+        traced = is_traced(frame, pos, how)
         for key, reason in summary.items():
             effect = reason.effect
+            if traced and effect.kind in OPAQUE:
+                continue
             if prunes and (
                 (reason.path[0][:2] if reason.path else (reason.frame.code.path, effect.position)) in pruned
             ):
@@ -343,13 +349,18 @@ class SideEffects:
             return False
         return all(c.gone or extents.has(inside, c) for f in found for c in f.callers)
 
-    def _origin(self, frame: Frame, effect: Effect) -> frozenset[Root]:
-        """Arrays and iterators have no identity: what the function's own code says of their origin decides."""
+    def _origin(self, frame: Frame, effect: Effect) -> frozenset[Root] | None:
+        """Arrays and iterators have no identity: what the function's own code says of their origin decides.
+
+        None where it says that the function has made what it changes.
+        """
         target = effect.target
         assert target is not None
         if isinstance(target, Unknown) and effect.slot < 0:
             return frozenset()
         slots = [effect.slot] if effect.slot >= 0 else slots_of(frame, effect.kind, target, effect.position)
+        if slots and effect.kind == "item" and all(is_copied_list(frame, slot) for slot in slots):
+            return None
         if not slots:
             return self._outside(frame, _handed_out(frame, effect), direct=True)
         return self._outside(frame, frozenset(root for slot in slots for root in roots(frame, slot)), direct=True)
@@ -381,18 +392,18 @@ class SideEffects:
 
     def fact(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence]]:
         """Whether a function has Python side effects, and the assumptions that the answer rests on."""
-        return _judged(self._outer(frames), speculate)
+        return judged(self._outer(frames), speculate, self._used)
 
     def facts(self, frames: list[Frame], speculate: bool) -> tuple[Fact, list[Evidence], list[Evidence], Fact]:
         """The same, what a comment vouches for, and whether there is more than what tracing does once or puts back."""
         reasons = self._outer(frames)
-        found, assumed = _judged(reasons, speculate)
+        found, assumed = judged(reasons, speculate, self._used)
         lasting = [reason for reason in reasons if reason.once not in (SET_UP, RESTORED, VOUCHED)]
         if len(lasting) == len(reasons):
             return found, assumed, [], found
         said = [last_evidence_of(reason) for reason in sorted(reasons, key=order) if reason.once == VOUCHED]
         vouched = [Evidence(f"harmless, as a comment says: {each.message}", each.path, each.line) for each in said]
-        return found, assumed, vouched, _judged(lasting, speculate)[0]
+        return found, assumed, vouched, judged(lasting, speculate, self._used)[0]
 
     def _outer(self, frames: list[Frame]) -> list[Reason]:
         """The effects of a function's frames but those of a constructor on its own object."""
@@ -406,30 +417,6 @@ class SideEffects:
                 lasts = bool(each.once) and each.once not in (RESTORED, VOUCHED) and not comes_out_same(frame, each)
                 found.append(replace(each, once="") if lasts else each)
         return found
-
-
-def _judged(reasons: list[Reason], speculate: bool) -> tuple[Fact, list[Evidence]]:
-    """What some effects amount to, and the assumptions that the answer rests on."""
-    certain: dict[tuple[str, int], Reason] = {}
-    opaque: list[Reason] = []
-    for reason in reasons:
-        if reason.effect.kind in OPAQUE or is_unclear(reason):
-            opaque.append(reason)
-        else:
-            certain.setdefault((reason.frame.code.path, reason.effect.position >> 16), reason)
-    if certain:
-        chosen = sorted(certain.items(), key=lambda c: (len(c[1].path), c[0]))[:_MOST]
-        return Fact(Ternary.YES, tuple(step for _, reason in chosen for step in evidence_of(reason))), []
-    if not opaque:
-        return Fact(Ternary.NO), []
-    doubtful = [r for r in opaque if not speculate or not may_be_harmless(r)]
-    if doubtful:
-        return Fact(Ternary.UNKNOWN, evidence_of(min(doubtful, key=order))), []
-    seen: dict[str, Evidence] = {}
-    for reason in sorted(opaque, key=order):
-        last = last_evidence_of(reason)
-        seen.setdefault(last.message, Evidence(f"assumed without side effect: {last.message}", last.path, last.line))
-    return Fact(Ternary.NO), list(seen.values())
 
 
 def _is_milder(frame: Frame, known: Effect, effect: Effect) -> bool:

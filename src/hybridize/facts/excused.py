@@ -12,6 +12,7 @@ from typing import Final
 
 from hybridize.domain.objects import LibInst, Obj, Unknown
 from hybridize.facts.reasons import Reason
+from hybridize.facts.usage import TRAINED
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.library.index.lookup import known_package
@@ -19,8 +20,6 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.regex import regex
 
-#: What only models, layers and modules have.
-_TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 #: What an unknown value is called that comes of a call of another package.
 _FOREIGN: Final = regex(r"^(?:an? \w+ of )*the result of `([\w.]+)`$")
 #: What it is called where a name that is computed says which class or function makes it.
@@ -51,7 +50,7 @@ class Excused:
         for frames in self.solution.frames.values():
             for frame in frames:
                 for instr in index_of(frame.code).of(Op.ATTR):
-                    if instr[3] in _TRAINED:
+                    if instr[3] in TRAINED:
                         found.update(filter(_is_foreign, frame.vals[instr[2]] or ()))
         return frozenset(found)
 

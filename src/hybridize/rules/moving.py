@@ -37,6 +37,9 @@ _DRAWS: Final = ("tf.random.", "tf.compat.v1.random", "keras.random.", "np.rando
 _BY_OTHERS: Final = frozenset({"callback", "host"})
 _FOLLOWED: Final = frozenset({"call", "protocol", "operator"})
 
+#: What goes through a dictionary.
+_OF_COLLECTIONS: Final = frozenset({"items", "keys", "values"})
+
 _NOWHERE: Final[frozenset[int]] = frozenset()
 
 
@@ -61,6 +64,21 @@ class Moving:
     def moves(self, frame: Frame, pos: int, slot: int) -> bool:
         """Whether a slot may hold another value at each execution of a place in the same function."""
         return self._slot(frame, frozenset(index_of(frame.code).loops.get(pos, ())), slot, _CALLS, set())
+
+    def is_used_again(self, frame: Frame, pos: int, slot: int) -> bool:
+        """Whether a loop inside of the one that takes a value out of a collection passes that value at each turn.
+
+        Then there are as many values as the collection has, and each is passed many times.
+        """
+        loops = index_of(frame.code).loops.get(pos, ())
+        if (
+            len(loops) < 2
+            or self._runs_again(frame)
+            or not _is_long(frame, index_of(frame.code).of(Op.LOOP)[loops[-1]])
+        ):
+            return False
+        made = _element(frame, slot)
+        return made is not None and not self._slot(frame, frozenset(loops[-1:]), slot, _CALLS, set())
 
     def is_repeated(self, frame: Frame, pos: int) -> bool:
         """Whether a place is seen to be executed again and again."""
@@ -178,6 +196,24 @@ def from_elsewhere(project: ProjectView) -> Moving:
 def _is_hybrid_method(obj: object) -> bool:
     """Whether a receiver goes to `tf.function` first, which hands it on as any other argument."""
     return isinstance(obj, Bound) and isinstance(obj.func, Wrapper)
+
+
+def _is_long(frame: Frame, instr: Instr) -> bool:
+    """Whether a loop is not known to take but a few turns."""
+    loop: Loop = instr[2]
+    return not loop.is_for or not _are_few(frame.vals[loop.iterable] or ())
+
+
+def _element(frame: Frame, slot: int) -> Instr | None:
+    """The loop's read by which a slot holds an element of a collection, or a part of one; None if it is no such."""
+    index = index_of(frame.code)
+    made = index.source(slot)
+    while made is not None and made[0] in (Op.UNPACK, Op.ITEM):
+        made = index.source(made[2])
+    if made is None or made[0] != Op.ITER:
+        return None
+    held = frame.vals[made[2]] or ()
+    return made if held and not any(isinstance(o, Stream) and o.kind not in _OF_COLLECTIONS for o in held) else None
 
 
 def _is_constant(value: Iterable[object]) -> bool:

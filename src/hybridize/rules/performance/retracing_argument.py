@@ -25,6 +25,7 @@ _CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
 _BY_CODE: Final = _CALLS - {"keras"}
 #: Python values of which each is a trace of its own; two truth values are few.
 _PLAIN: Final = frozenset({"int", "float", "complex", "str", "bytes"})
+_TEXT: Final = "a Python str"
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -115,6 +116,8 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
             slot = answers.argument(caller, pos, frame, index) if what else -1
             if what == "a size":
                 slot = _measured(caller, slot)
+            if what == _TEXT and answers.is_used_again(caller, pos, slot):
+                continue  # a name of each of the things that a loop goes through
             if slot >= 0 and answers.moves(caller, pos, slot):
                 seen.add((caller.code.path, pos))
                 name = frame.code.params[index].name
