@@ -248,10 +248,13 @@ class Parameters:
         if index == 1 and not determinate and is_keras_call(self.func, self.hints.engine):
             return f"Keras passes tensors to `{self.code.qualname}`"
         use = self.hints.uses.of(self.func, index)
-        if self.reached and (use is None or seen.unknown is None or seen.tensors or seen.literals):
-            return None
-        if not self.reached and (not seen.tensors or not self._is_started_with_tensor(index)):
-            return None
+        if self.reached or not (seen.tensors and self._is_started_with_tensor(index)):
+            # Calls pass what nobody knows: what it is used for must say what it is.
+            if seen.unknown is None or seen.tensors or seen.literals:
+                return None
+            use = use or self.hints.uses.operand(self.func, index)
+            if use is None:
+                return None
         use = use or self.hints.uses.operand(self.func, index)
         named = self.code.params[index].name
         return f"`{named}` is given to {use}" if use else f"`{named}` is used as a tensor"
