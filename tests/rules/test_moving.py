@@ -20,6 +20,8 @@ def work(x):
     return x
 def target(x, v):
     return tf.reduce_sum(work(x)) * v
+def named(x, v):
+    return tf.reduce_sum(work(x)) * (2.0 if v == "a" else 3.0)
 """
 ONE = "tf.ones([4])"
 
@@ -68,6 +70,17 @@ PROGRAMS = {
         f"    target({ONE}, len(words))\n",
         "",
     ),
+    "a name of each of some things that a loop inside uses": (
+        "def main(folder):\n    sets = {name: tf.ones([4]) for name in os.listdir(folder)}\n    for _ in range(9):\n"
+        "        for name, data in sets.items():\n            for _ in range(50):\n"
+        "                named(data, name)\nmain('.')\n",
+        "",
+    ),
+    "a name of its own for each call": (
+        "def main(folder):\n    sets = {name: tf.ones([4]) for name in os.listdir(folder)}\n    for _ in range(9):\n"
+        "        for name, data in sets.items():\n            named(data, name)\nmain('.')\n",
+        "HY101",
+    ),
     "a long list": (f"rows = [{ONE} for _ in range(64)]\nfor _ in range(50):\n    target(rows, 2.0)\n", "HY104"),
     "a long tuple": (
         f"for _ in range(50):\n    target(tuple({ONE} for _ in range(64)), 2.0)\n",
@@ -109,6 +122,7 @@ def test_what_calls_pass(case: str, tmp_path: Path) -> None:
     source, expected = PROGRAMS[case]
     (tmp_path / "program.py").write_text(HEAD + source)
     report = analyze([tmp_path], Config())
-    found = next(f for f in report.functions if f.facts.qualname == "target")
+    name = "named" if "named(" in source else "target"
+    found = next(f for f in report.functions if f.facts.qualname == name)
     assert {s.code for s in found.statuses if s.code.startswith("HY1")} == ({expected} if expected else set())
     assert (found.decision.action.value == "convert_to_hybrid") is not bool(expected)

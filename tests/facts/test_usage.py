@@ -1,0 +1,101 @@
+"""What unknown code is by where it runs and by what is done with it: traced anyway, a model, an optimizer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import Action, FunctionReport
+
+HEAD = """\
+from __future__ import annotations
+from typing import List
+import numpy as np
+import tensorflow as tf
+from elsewhere import measure, models
+"""
+STRATEGY = """\
+strategy = tf.distribute.{name}()
+def target(x: tf.Tensor):
+    def step(x):
+        measure.add(x)
+        return tf.exp(x) * 2.0
+    return strategy.run(step, args=(x,))
+target(tf.ones([2]))
+"""
+STEP = """\
+class Trainer:
+    def __init__(self, model, optimizer, log):
+        self.model, self.optimizer, self.log = model, optimizer, log
+    def target(self, x: tf.Tensor, y: tf.Tensor):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self.model(x) - y))
+        grads = tape.gradient(loss, self.model.trainable_variables)
+        {last}
+        return loss
+"""
+COPIES = """\
+def target(parts: {hint}, x: tf.Tensor):
+    parts = parts[:]
+    parts[0] = tf.exp(x)
+    return parts[0] + x
+"""
+
+
+def report(tmp_path: Path, text: str, *, all_safe: bool = True) -> FunctionReport:
+    """What is decided of the function `target`."""
+    (tmp_path / "m.py").write_text(HEAD + text, encoding="utf-8")
+    found = analyze([tmp_path], Config(all_safe=all_safe), repairs=False).functions
+    return next(each for each in found if each.facts.qualname.endswith("target"))
+
+
+def converts(tmp_path: Path, text: str) -> bool:
+    """Whether `--all-safe` makes `target` hybrid."""
+    return report(tmp_path, text).decision.action is Action.CONVERT_TO_HYBRID
+
+
+def test_what_a_tpu_traces_anyway_says_nothing_against_a_graph(tmp_path: Path) -> None:
+    assert converts(tmp_path, STRATEGY.format(name="TPUStrategy"))
+    assert not converts(tmp_path, STRATEGY.format(name="MirroredStrategy"))
+
+
+def test_a_program_that_may_choose_a_tpu_has_its_authors_word(tmp_path: Path) -> None:
+    either = "MirroredStrategy() if measure.gpu() else tf.distribute.TPUStrategy"
+    assert converts(tmp_path, STRATEGY.format(name=either))
+
+
+def test_what_gets_gradients_with_a_models_variables_is_an_optimizer(tmp_path: Path) -> None:
+    last = "self.optimizer.apply_gradients(zip(grads, self.model.trainable_variables))"
+    made = report(tmp_path, STEP.format(last=last))
+    assert made.decision.action is Action.CONVERT_TO_HYBRID
+    assert any("by its use to be an optimizer" in each.message for each in made.facts.assumptions)
+
+
+@pytest.mark.parametrize("last", ["self.log.keep(grads)", "self.log.keep(zip(grads, [x, y]))", "self.log.keep(loss)"])
+def test_what_gets_anything_else_is_unknown(tmp_path: Path, last: str) -> None:
+    assert not converts(tmp_path, STEP.format(last=last))
+
+
+@pytest.mark.parametrize("hint", ["List[tf.Tensor]", "list", "'list[tf.Tensor]'", "list | None"])
+def test_a_slice_of_a_declared_list_is_a_new_list(tmp_path: Path, hint: str) -> None:
+    assert converts(tmp_path, COPIES.format(hint=hint))
+
+
+@pytest.mark.parametrize("text", [COPIES.format(hint="np.ndarray"), COPIES.format(hint="list").replace("[:]", "")])
+def test_an_array_s_slice_is_a_view_and_a_list_is_its_caller_s(tmp_path: Path, text: str) -> None:
+    assert not converts(tmp_path, text)
+
+
+def test_calls_that_pass_what_nobody_knows_leave_it_to_the_uses(tmp_path: Path) -> None:
+    text = (
+        "def target(v):\n    return v / tf.norm(v, axis=0)\ndef other(v):\n    return v.lower()\n"
+        "def run(calc):\n    return target(calc.f()) + other(calc.f())\n"
+    )
+    found = report(tmp_path, text).facts
+    assert found.candidate
+    assert any("`v` is given to `tf.norm`" in each.message for each in found.assumptions)
+    functions = analyze([tmp_path], Config(), repairs=False).functions
+    assert not any(each.facts.candidate for each in functions if each.facts.qualname == "other")
