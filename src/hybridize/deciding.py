@@ -214,7 +214,7 @@ def _may_be_graph(view: FunctionView, *, every: bool) -> bool:
         return True
     if facts.tensor_parameter.value is Ternary.UNKNOWN:
         return every or facts.tensor_computation.value is Ternary.YES
-    return facts.updates_variables.value is Ternary.YES or view.takes_data
+    return Ternary.YES in (facts.updates_variables.value, facts.reads_variables.value) or view.takes_data
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:

@@ -71,6 +71,9 @@ class Confidences:
         unproven = self.contracts.unproven(code, frames)
         if unproven is not None:
             return Grounds(Confidence.ASSUMED, (unproven,))
+        if facts.reads_variables.value is Ternary.YES:
+            said = "it takes no tensor: what it reads besides variables is taken to stay the same"
+            return Grounds(Confidence.DECLARED, (Evidence(said, code.path, code.line),))
         setting = broken_setting(self.scanner, code, frames)
         if setting is not None:
             return Grounds(Confidence.ASSUMED, (setting,))

@@ -76,8 +76,9 @@ def _recursive(facts: FunctionFacts) -> Fact:
     return facts.recursive
 
 
-def _updates(facts: FunctionFacts) -> Fact:
-    return facts.updates_variables
+def _state(facts: FunctionFacts) -> Fact:
+    """Whether a function without tensor parameters computes on variables: changes them, or reads them."""
+    return facts.updates_variables if facts.updates_variables.value is Ternary.YES else facts.reads_variables
 
 
 def _computes(facts: FunctionFacts) -> Fact:
@@ -88,7 +89,7 @@ YES, NO = Ternary.YES, Ternary.NO
 
 _HAS_TENSOR: Final = Condition(_tensor, YES, "no-tensor-parameter", "no parameter receives a tensor")
 _NO_TENSOR: Final = Condition(_tensor, NO, "no-primitive-parameter", "has a tensor parameter")
-_UPDATES: Final = Condition(_updates, YES, "no-tensor-parameter", "no parameter receives a tensor")
+_ON_STATE: Final = Condition(_state, YES, "no-tensor-parameter", "no parameter receives a tensor")
 _NO_EFFECT: Final = Condition(_effects, NO, "python-side-effects", "has Python side effects")
 _NO_TRACING_EFFECT: Final = Condition(_tracing_effects, NO, "python-side-effects", "has Python side effects")
 _NOT_RECURSIVE: Final = Condition(_recursive, NO, "recursive", "is recursive")
@@ -113,7 +114,7 @@ def table(options: Options) -> tuple[Precondition, ...]:
             "P7",
             Mode.EAGER,
             Action.CONVERT_TO_HYBRID,
-            (_UPDATES, _NO_TENSOR, no_literal, _NO_TRACING_EFFECT, _NOT_RECURSIVE, _COMPUTES),
+            (_ON_STATE, _NO_TENSOR, no_literal, _NO_TRACING_EFFECT, _NOT_RECURSIVE, _COMPUTES),
         ),
         Precondition("P2", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_NO_TENSOR, _NO_EFFECT)),
         Precondition("P3", Mode.HYBRID, Action.CONVERT_TO_EAGER, (_HAS_TENSOR, literals, _NO_EFFECT)),
@@ -123,7 +124,7 @@ def table(options: Options) -> tuple[Precondition, ...]:
 
 def decide(facts: FunctionFacts, options: Options, hits: Sequence[RuleHit] = ()) -> FunctionReport:
     """The decision about one function, with the statuses that say why. `hits` are those of the rules on it."""
-    unasked = "P1" if facts.updates_variables.value is Ternary.YES else "P7"
+    unasked = "P1" if _state(facts).value is Ternary.YES else "P7"
     rows = [row for row in table(options) if row.mode is facts.mode and row.name != unasked]
     failures: list[Status] = []
     for row in rows:

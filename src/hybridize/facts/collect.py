@@ -77,6 +77,9 @@ class Collector:
         computation, guessed = self.computation.fact(
             frames, speculate=options.speculate and effects.value is Ternary.NO
         )
+        updates = self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO)
+        on_state = tensor.value is Ternary.NO and not (made_hybrid or updates.value is Ternary.YES)
+        reads = self.computation.reads(frames) if on_state else Fact(Ternary.NO)
         return FunctionFacts(
             id=f"{module.info.id}:{identifier(code)}",
             path=code.path,
@@ -97,7 +100,8 @@ class Collector:
             tensor_computation=computation,
             covered_by_hybrid_callers=self.coverage.fact(code),
             retraces=parameters.retracing_fact(made_hybrid),
-            updates_variables=self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO),
+            updates_variables=updates,
+            reads_variables=reads,
             tracing_effects=harmful if frames and harmful != effects else None,
             hazards=hazards(code) + (self._dependants(code, frames) if made_hybrid else ()),
             assumptions=tuple(parameters.assumptions + assumed + guessed + vouched)

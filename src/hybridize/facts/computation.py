@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from hybridize.domain.lattice import TOO_MANY
+from hybridize.domain.objects import Tensor
+from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.extents import Extents
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.facts.origins import runs_at_once
@@ -10,6 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
+from hybridize.program.operands import operands
 from hybridize.records import replace
 
 _NOT_COMPUTATION = ("tf.io", "tf.train")
@@ -26,6 +29,8 @@ _OPAQUE = ("unknown_call", "foreign_call", "unfollowed")
 _UNKNOWN = "calls something unknown"
 #: The callee is one of the project's own, of which a wrapper serves too many to tell them apart.
 _SUMMARIZED = f"{_UNKNOWN}: {TOO_MANY.reason}"
+#: So many frames are looked through for a variable.
+_FOLLOWED = 60
 _SKIPPED = frozenset({"build", "class", "callback"})
 
 
@@ -81,6 +86,20 @@ class Computation:
         found = next((said for frame in frames if (said := self.updating.get(frame)) is not None), None)
         return Fact(Ternary.NO) if found is None else Fact(Ternary.YES, (found,))
 
+    def reads(self, frames: list[Frame]) -> Fact:
+        """Whether an operation of a call computes with a variable; asked of few functions."""
+        todo = [frame for frame in frames if self.ops.get(frame) is not None]
+        seen = set(todo)
+        for frame in todo:
+            found = _variable_operand(frame)
+            if found is not None:
+                return Fact(Ternary.YES, (found,))
+            callees = {callee: None for _, callee, how in self.extents.calls(frame) if how not in _SKIPPED}
+            new = [callee for callee in callees if callee not in seen and self.ops.get(callee) is not None]
+            seen.update(new)
+            todo += new if len(seen) < _FOLLOWED else []
+        return Fact(Ternary.NO)
+
 
 def training_step(frames: list[Frame]) -> Evidence | None:
     """Where a function itself derives something outside of loops: it is one step of a training, which is given data."""
@@ -104,6 +123,18 @@ def opaque_call(frame: Frame) -> Evidence | None:
 def _own_op(frame: Frame) -> Evidence | None:
     found = min((op for op in frame.ops.items() if not op[1].startswith(_NOT_COMPUTATION)), default=None)
     return Evidence(f"computes with `{found[1]}`", frame.code.path, found[0] >> 16) if found is not None else None
+
+
+def _variable_operand(frame: Frame) -> Evidence | None:
+    """The first operation of a frame that has a variable among its operands."""
+    index = index_of(frame.code)
+    for pos, name in sorted(frame.ops.items()):
+        for instr in index.at(pos):
+            for slot in operands(instr):
+                value = frame.vals[slot] or () if slot >= 0 else ()
+                if any(isinstance(o, Tensor) and o.kind == VARIABLE for o in value):
+                    return Evidence(f"computes with a variable (`{name}`)", frame.code.path, pos >> 16)
+    return None
 
 
 def _update(frame: Frame) -> Evidence | None:

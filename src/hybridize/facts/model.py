@@ -120,8 +120,8 @@ class FunctionFacts:
 
     `retraces` says whether literals that differ from call to call reach a parameter; `tracing_effects` whether there
     are side effects other than state that is set up once (None: as `python_side_effects`). `updates_variables` is
-    answered where no parameter receives a tensor: whether what it computes changes variables. `line` and `column` are
-    those of `def` (from 1); `vouched` are those of the `assumptions` that a person makes, in a comment, and
+    answered where no parameter receives a tensor: whether what it computes changes variables; `reads_variables` where
+    it does not: whether it computes with some. `line` and `column` are those of `def` (from 1); `vouched` are those of the `assumptions` that a person makes, in a comment, and
     `unfollowed` those about calls that nobody can follow; `id` is `package.module:Class.method`, with `#2` for a second
     definition of the same name in one scope.
     """
@@ -147,6 +147,7 @@ class FunctionFacts:
     retraces: Fact = Fact(Ternary.NO)
     tracing_effects: Fact | None = None
     updates_variables: Fact = Fact(Ternary.NO)
+    reads_variables: Fact = Fact(Ternary.NO)
     hazards: tuple[Hazard, ...] = ()
     assumptions: tuple[Evidence, ...] = ()
     vouched: tuple[Evidence, ...] = ()
@@ -155,4 +156,4 @@ class FunctionFacts:
     @property
     def may_be_hybrid(self) -> bool:
         """Whether it is a candidate, or has no tensor parameter but computes on variables that it updates."""
-        return self.candidate or self.updates_variables.value is Ternary.YES
+        return self.candidate or Ternary.YES in (self.updates_variables.value, self.reads_variables.value)

@@ -149,7 +149,9 @@ def _parameters_part(facts: FunctionFacts) -> str:
     tensors = [p for p in facts.parameters if p.tensor is Ternary.YES]
     if facts.tensor_parameter.value is Ternary.NO:
         updates = facts.updates_variables.value is Ternary.YES
-        return "no tensor parameter, updates variables" if updates else "no tensor parameter"
+        reads = facts.reads_variables.value is Ternary.YES
+        state = ", updates variables" if updates else ", computes with variables" if reads else ""
+        return f"no tensor parameter{state}"
     if facts.tensor_parameter.value is Ternary.UNKNOWN:
         return "tensor parameters unknown"
     return _named("tensor parameter", tensors)
