@@ -8,7 +8,8 @@ import pytest
 
 from hybridize.api import analyze
 from hybridize.config import Config
-from hybridize.decide.model import Action, FunctionReport
+from hybridize.decide.model import Action, Confidence, FunctionReport
+from hybridize.facts.model import Ternary
 
 HEAD = """\
 from __future__ import annotations
@@ -99,3 +100,35 @@ def test_calls_that_pass_what_nobody_knows_leave_it_to_the_uses(tmp_path: Path) 
     assert any("`v` is given to `tf.norm`" in each.message for each in found.assumptions)
     functions = analyze([tmp_path], Config(), repairs=False).functions
     assert not any(each.facts.candidate for each in functions if each.facts.qualname == "other")
+
+
+LOSS = """\
+class Model(tf.Module):
+    def __init__(self, data):
+        self.w, self.data = tf.Variable(tf.ones([3, 3])), data
+    def elbo(self):
+        y = self.data
+        for _ in range(30):
+            y = tf.tanh(tf.matmul(y, self.w) + 1.0)
+        return tf.reduce_sum(y)
+model, optimizer = Model(tf.ones([3, 3])), tf.keras.optimizers.Adam(0.1)
+def target():
+    return -model.elbo()
+for _ in range(1000):
+    optimizer.minimize(target, [model.w])
+"""
+
+
+def test_a_loss_that_reads_variables_is_made_hybrid_where_declared_is_enough(tmp_path: Path) -> None:
+    made = report(tmp_path, LOSS).decision
+    assert (made.action, made.precondition) == (Action.CONVERT_TO_HYBRID, "P7")
+    assert made.confidence is Confidence.DECLARED
+    assert report(tmp_path, LOSS, all_safe=False).decision.action is Action.KEEP
+
+
+def test_what_makes_a_model_reads_none(tmp_path: Path) -> None:
+    text = (
+        "def target():\n    given = tf.keras.Input([3])\n"
+        "    return tf.keras.Model(given, tf.keras.layers.Dense(2)(given) * tf.Variable(2.0))\ntarget()\n"
+    )
+    assert report(tmp_path, text).facts.reads_variables.value is not Ternary.YES

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from hybridize.domain.lattice import TOO_MANY
+from hybridize.domain.nesting import held
 from hybridize.domain.objects import Tensor
-from hybridize.domain.tensors import VARIABLE
+from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.facts.extents import Extents
+from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
@@ -87,7 +89,10 @@ class Computation:
         return Fact(Ternary.NO) if found is None else Fact(Ternary.YES, (found,))
 
     def reads(self, frames: list[Frame]) -> Fact:
-        """Whether an operation of a call computes with a variable; asked of few functions."""
+        """Whether a call gives tensors that operations compute with variables; asked of few functions."""
+        given = [obj for frame in frames for obj in held(frame.ret, 2, parts)]
+        if not any(isinstance(o, Tensor) and o.kind not in (VARIABLE, SYMBOLIC, NDARRAY) for o in given):
+            return Fact(Ternary.NO)
         todo = [frame for frame in frames if self.ops.get(frame) is not None]
         seen = set(todo)
         for frame in todo:
