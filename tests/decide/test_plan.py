@@ -426,7 +426,7 @@ def test_what_updates_variables_needs_no_tensor_parameter(tmp_path: Path) -> Non
     assert codes(found["Agent.counted"]) >= {"HY003"}
     assert found["Agent.note"].decision.precondition is None  # one operation is no gain
     assert codes(found["Agent.note"]) == {"HY001", "HY021"}
-    assert codes(found["Agent.norm"]) == {"HY001"}  # it is P1's, and has no tensor parameter
+    assert codes(found["Agent.norm"]) == {"HY001", "HY027"}  # it only reads variables: not by default
     assert codes(found["Agent.decay"]) == {"HY002"}  # a rate that differs from call to call
 
 
