@@ -12,7 +12,7 @@ trainer:Trainer.fit
   trainer.py:61, method, eager, candidate, reached
   verdict: keep eager
   because: eager, tensor parameters (images, labels), no literal, side effects
-  for: TensorFlow 2.21, any from 2.9 to 2.21 (no file says which), Keras 2 or 3
+  for: TensorFlow 2.21, any from 2.0 to 2.21 (no file says which), Keras 2 or 3
 
 facts
   tensor parameter           yes

@@ -30,7 +30,7 @@ util/names.py
 error: broken.py:3: invalid syntax
 
 5 functions in 3 files, 4.2 KLOC, 0.50 s: 4 candidates, 1 hybrid
-for TensorFlow 2.21, any from 2.9 to 2.21 (no file says which), Keras 2 or 3
+for TensorFlow 2.21, any from 2.0 to 2.21 (no file says which), Keras 2 or 3
      1  to hybrid
      1  to eager
      2  keep

@@ -94,6 +94,24 @@ def test_what_depends_on_the_mode(inner: str, reads: bool, tmp_path: Path) -> No
     assert ("Block.call" in modal(program, tmp_path)) is reads
 
 
+@pytest.mark.parametrize("given", ["a", "[a, a]", "{'a': a, 'b': (a, a)}"])
+def test_a_functional_model_runs_in_both_modes_whatever_structure_its_inputs_come_in(
+    given: str, tmp_path: Path
+) -> None:
+    program = f"""\
+class Outer(keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.blocks = [Block(), Block()]
+    def call(self, inputs):
+        return self.blocks[1](self.blocks[0](x))
+a = keras.Input([3])
+model = keras.Model(a, Outer()({given}))
+model(x)
+"""
+    assert modal(program, tmp_path) >= {"Outer.call", "Block.call"}
+
+
 def test_a_step_outside_of_layers_runs_in_one_mode(tmp_path: Path) -> None:
     steps = """\
 def step(v):

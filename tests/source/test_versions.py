@@ -148,7 +148,7 @@ def test_a_release_that_a_source_asserts(text: str, tmp_path: Path) -> None:
         ("requirements.txt", "tensorflow~=2.8.0\n", (2, 8), (2, 8), 1),
         ("requirements.txt", "tensorflow==2.*\n", (2, 0), NEWEST, 1),
         ("requirements.txt", "tensorflow<2.12\n", OLDEST, (2, 11), 1),
-        ("requirements.txt", "tensorflow<2.5\n", (2, 4), (2, 4), 1),
+        ("requirements.txt", "tensorflow<2.5\n", OLDEST, (2, 4), 1),
         ("requirements.txt", "tensorflow==2.8 ; python_version < '3.8'\ntensorflow==2.15\n", (2, 8), (2, 15), 2),
         ("requirements.txt", "tensorflow>=2.4\ntensorflow<2.12\n", (2, 4), (2, 11), 2),
         ("uv.lock", '[[package]]\nname = "tensorflow"\nversion = "2.14.0"\n', (2, 14), (2, 14), 3),
@@ -333,3 +333,39 @@ def test_a_projects_own_requirements_win_over_those_of_its_environments(tmp_path
     (tmp_path / "env" / "gpu.yml").write_text("dependencies:\n  - tensorflow=2.8.1\n")
     (tmp_path / "requirements.txt").write_text("tensorflow==2.15\n")
     assert project_versions(tmp_path, None).tensorflow == (2, 15)
+
+
+@pytest.mark.parametrize(
+    ("imports", "oldest", "newest"),
+    [
+        ("import tensorflow as tf", OLDEST, NEWEST),
+        ("from tensorflow.python.keras.layers.preprocessing import hashing", (2, 2), (2, 7)),
+        ("from tensorflow.python.keras.preprocessing import sequence", OLDEST, (2, 7)),
+        ("import tensorflow.python.keras.layers.wrappers as w", OLDEST, (2, 7)),
+        ("from tensorflow.python.keras.layers import (\n    Dense,\n    einsum_dense,\n)", (2, 3), (2, 9)),
+        ("from tensorflow.python.framework.ops import Tensor", OLDEST, NEWEST),
+        ("from tensorflow.python.framework import tensor", (2, 13), NEWEST),
+        (
+            "try:\n    from tensorflow.python.keras.preprocessing import text\nexcept ImportError:\n    pass",
+            OLDEST,
+            NEWEST,
+        ),
+        ("from tensorflow.python.framework import tensor\nfrom tensorflow.python.keras import premade", OLDEST, NEWEST),
+    ],
+)
+def test_private_modules_say_which_releases_have_them(
+    imports: str, oldest: tuple[int, int], newest: tuple[int, int], tmp_path: Path
+) -> None:
+    found = project_versions(tmp_path, None, [f"{imports}\n"])
+    assert (found.oldest, found.newest, found.tensorflow) == (oldest, newest, newest)
+
+
+def test_what_files_ask_for_stands_against_private_modules(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.9\n")
+    found = project_versions(tmp_path, None, ["from tensorflow.python.keras import preprocessing\n"])
+    assert (found.oldest, found.newest) == ((2, 9), (2, 9))
+
+
+def test_sources_of_which_nothing_says_the_release_run_on_those_that_have_what_they_use(tmp_path: Path) -> None:
+    found = project_versions(tmp_path, None, ["@tf.function(reduce_retracing=True)\ndef f(x):\n    return x\n"])
+    assert (found.oldest, found.newest, found.origin) == ((2, 9), NEWEST, "newest")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from hybridize.domain.nesting import held
 from hybridize.domain.objects import (
     NONE,
     Bound,
@@ -25,6 +26,7 @@ from hybridize.domain.objects import (
     Value,
 )
 from hybridize.domain.tensors import SYMBOLIC
+from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
@@ -271,9 +273,9 @@ def _is_drawn(project: ProjectView, frame: Frame) -> bool:
 
 
 def _is_symbolic(frame: Frame, instr: Instr) -> bool:
-    return any(
-        isinstance(o, Tensor) and o.kind == SYMBOLIC for slot in arguments(instr) for o in frame.vals[slot] or ()
-    )
+    """Whether a call passes a symbolic tensor of Keras, alone or in a structure."""
+    given = (o for slot in arguments(instr) for o in held(frame.vals[slot] or _NO_VALUE, _DEPTH, parts))
+    return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in given)
 
 
 def reads_mode(view: FrameView, instr: Instr) -> bool:

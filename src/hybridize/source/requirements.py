@@ -12,8 +12,11 @@ from hybridize.regex import regex
 
 Release: TypeAlias = tuple[int, int]
 
-#: The releases whose facts we know apart; a project on an older one is judged by the first.
-OLDEST: Final[Release] = (2, 9)
+#: Where nothing says which releases a project runs on, it may be any that is eager: what nobody has touched since 2020
+#: runs on none of today's.
+OLDEST: Final[Release] = (2, 0)
+#: What is tried on, or told to run on, a release runs on that one and later ones; on those since this one anyway.
+KNOWN: Final[Release] = (2, 9)
 NEWEST: Final[Release] = (2, 21)
 
 #: The packages that bring TensorFlow.

@@ -10,10 +10,11 @@ from typing import Final
 
 from hybridize.records import dataclass, replace
 from hybridize.regex import regex
-from hybridize.source.requirements import NAME, NEWEST, OLDEST, Release, Said, installs, read, release_of, text_of
+from hybridize.source.private_modules import bounds
+from hybridize.source.requirements import KNOWN, NAME, NEWEST, OLDEST, Release, Said, installs, read, release_of, text_of
 
 #: The first release that is eager unless somebody switches that off.
-EAGER: Final[Release] = (2, 0)
+EAGER: Final[Release] = OLDEST
 #: The first release that brings Keras 3.
 _KERAS_3: Final[Release] = (2, 16)
 _LAST_KERAS_2: Final[Release] = (2, 15)
@@ -232,7 +233,8 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
         release = release_of(chosen)
         found = Versions(release, 2, "tensorflow-version", release, release, legacy=legacy)
     else:
-        found = replace(_narrowed(_since(_eager(_found(root, sources), sources), sources), sources), legacy=legacy)
+        found = _since(_eager(_found(root, sources), sources), sources)
+        found = replace(_narrowed(_importing(found, sources), sources), legacy=legacy)
     return replace(found, keras=2 if legacy or found.tensorflow < _KERAS_3 else 3)
 
 
@@ -257,10 +259,10 @@ def _found(root: Path, sources: list[str]) -> Versions:
     tried = _tried(folder, places)
     if tried:
         release, origin, line = max(tried, key=lambda each: each[0])
-        return Versions(release, 2, origin, min(OLDEST, *(each[0] for each in tried)), NEWEST, line, told=True)
+        return Versions(release, 2, origin, min(KNOWN, *(each[0] for each in tried)), NEWEST, line, told=True)
     if told is not None and told.oldest is not None:
         release = told.newest if told.marked else told.oldest
-        return Versions(release, 2, told.origin, min(OLDEST, told.oldest), told.newest, told.line, told=True)
+        return Versions(release, 2, told.origin, min(KNOWN, told.oldest), told.newest, told.line, told=True)
     return Versions(_LAST_1, 2, "sources", _FIRST_1, _LAST_1) if _is_first(sources) else Versions()
 
 
@@ -321,11 +323,26 @@ def _eager(found: Versions, sources: list[str]) -> Versions:
 
 
 def _since(found: Versions, sources: list[str]) -> Versions:
-    """With a release in force that has what sources use, where one is allowed."""
+    """With a release in force that has what sources use, where one is allowed; none before it, where no file binds."""
+    binds = found.binds
     for hint, (pattern, release) in _NEW.items():
-        if found.tensorflow < release <= found.newest and any(hint in t and pattern.search(t) for t in sources):
-            found = replace(found, tensorflow=release, origin="sources", line=0)
+        asked = found.tensorflow if binds else found.oldest
+        if asked < release <= found.newest and any(hint in t and pattern.search(t) for t in sources):
+            if found.tensorflow < release:
+                found = replace(found, tensorflow=release, origin="sources", line=0)
+            found = found if binds else replace(found, oldest=release)
     return found
+
+
+def _importing(found: Versions, sources: list[str]) -> Versions:
+    """The releases that have the private modules which sources import, where there is any such among those allowed."""
+    since, until = bounds(sources)
+    oldest, newest = max(found.oldest, since), min(found.newest, until)
+    if oldest > newest or (oldest, newest) == (found.oldest, found.newest):
+        return found
+    release = min(max(found.tensorflow, oldest), newest)
+    origin, line = (found.origin, found.line) if release == found.tensorflow else ("sources", 0)
+    return replace(found, tensorflow=release, oldest=oldest, newest=newest, origin=origin, line=line)
 
 
 def _narrowed(found: Versions, sources: list[str]) -> Versions:

@@ -39,6 +39,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         end = (keyword.end_lineno or keyword.lineno) << 16 | (keyword.end_col_offset or 0)
         shown = ".".join(map(str, release))
         if new and release >= since:
+            if function.project.versions.oldest < since:
+                continue  # the project may run on a release that knows the old name alone
             yield Hit(position_of(keyword), f"`{name}` is called `{new}` since {since[0]}.{since[1]}", end=end)
         elif release < first or (last is not None and release > last):
             message = f"TensorFlow {shown} has no argument `{name}` of `tf.function`"
@@ -52,8 +54,9 @@ RULE = Rule(
     outcome=Outcome.SLOWS,
     summary="An argument of `tf.function` was renamed, or does not exist in the TensorFlow release in use.",
     details="""`experimental_relax_shapes` became `reduce_retracing` (2.9) and `experimental_compile` became
-`jit_compile` (2.5). The old names are deprecated: they warn, and a later release will refuse them. An argument
-that the release in use does not know raises when the module is imported.""",
+`jit_compile` (2.5). The old names are deprecated: they warn, and a later release will refuse them. Of a project that
+may run on a release which knows the old name alone nothing is said. An argument that the release in use does not know
+raises when the module is imported.""",
     level=Level.INFO,
     blocks=frozenset(),
     fix="safe",
