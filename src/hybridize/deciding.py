@@ -22,6 +22,7 @@ from hybridize.program.build import Program
 from hybridize.program.ir import Code
 from hybridize.records import replace
 from hybridize.rules.assumed import settled
+from hybridize.rules.awaited import awaited
 from hybridize.rules.model import RuleHit
 from hybridize.rules.scan import Scanner
 from hybridize.rules.views import FunctionView, ProjectView
@@ -78,6 +79,8 @@ class Deciding:
         self.findings += self._suppressions.unused()
         # Where a graph calls, an argument is what it is at each of its traces, and a step is part of it.
         self.findings = [f for f in self.findings if f.code not in _OUTSIDE or not planned.in_graph(f.path, f.line)]
+        fails = awaited(scanner.project)
+        self.findings = [f for f in self.findings if not fails.has(f.path, f.line)]
         if repairs:
             steps = [h for h in rest if h.rule.code == _SUGGESTED and not planned.in_graph(h.path, h.line)]
             self._repair(scanner.project, steps)
@@ -158,7 +161,11 @@ class Deciding:
 
     def _repair(self, project: ProjectView, steps: Sequence[RuleHit]) -> None:
         """Only now, for what a repair changes may be used where the program itself does not get."""
-        bundles = _bundles(project, [self._broken[i] for i in sorted(self._broken)], steps)
+        fails = awaited(project)
+        broken = [
+            each for _, each in sorted(self._broken.items()) if not fails.has(each[0].code.path, each[0].code.line)
+        ]
+        bundles = _bundles(project, broken, steps)
         # What tests are written for may be the very thing that a repair would mend.
         self.bundles = [each for each in bundles if self.config.all_safe or not self._roles.is_test(each.path)]
         self.findings = _with_fixes(self.findings, self.bundles)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
@@ -21,20 +20,19 @@ from hybridize.facts.static_reads import NOT_TRACED, StaticReads
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
+from hybridize.rules.awaited import awaited
 from hybridize.rules.moving import moving
 from hybridize.rules.replicas import is_run, replicated
 from hybridize.rules.resizing import resizing
 from hybridize.rules.sizes import is_open
 from hybridize.rules.views import ProjectView
 from hybridize.source import Role
-from hybridize.source.syntax import walk
 
 #: The first release that takes `reduce_retracing`.
 _RELAXES: Final = (2, 9)
 #: Arguments that speak of shapes already.
 _CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
 _COMPILED: Final = frozenset({"jit_compile", "experimental_compile"})
-_RAISES: Final = frozenset({"assertRaises", "assertRaisesRegex", "raises", "assertRaisesWithPredicateMatch"})
 #: Shapes are generalized at the second trace: only from the third on is anything won.
 _FEW_TRACES: Final = 2
 _KERAS: Final = frozenset({"training", "mask"})
@@ -280,29 +278,13 @@ class Signatures:
                     continue
                 how = caller.calls.get((pos, frame))
                 keras = how == "keras" or (caller.code.name == "call" and _in_class(caller.code))
-                path, line = caller.code.path, pos >> 16
-                if not any(first <= line <= last for first, last in self._failing(path)):
+                if not awaited(self.project).is_there(caller.code.path, pos >> 16):
                     is_eager = how != "graph" and self.graphs.get(caller.code, 0.0) < 1
                     yield Site(caller, frame, pos, keras, is_eager, arguments)
-
-    def _failing(self, path: str) -> list[tuple[int, int]]:
-        """The lines of a file below `assertRaises` and `pytest.raises`."""
-        return self.project.shared(("failing lines", path), lambda: _raising_lines(self.project.module(path)))
 
 
 def _in_class(code: Code) -> bool:
     return code.parent is not None and code.parent.kind == "class"
-
-
-def _raising_lines(tree: ast.Module | None) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for node in walk(tree) if tree is not None else ():
-        if not isinstance(node, (ast.With, ast.Call)):
-            continue
-        for call in [item.context_expr for item in node.items] if isinstance(node, ast.With) else [node]:
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _RAISES:
-                found.append((node.lineno, node.end_lineno or node.lineno))
-    return found
 
 
 def _may_get_signature(report: FunctionReport) -> bool:

@@ -11,6 +11,7 @@ from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import control
 from hybridize.rules.opened import Dims as Dims
 from hybridize.rules.opened import OpenView, computed, given_to, indexed, moved, returned
+from hybridize.rules.sized import SIZED, broadcast, sized
 from hybridize.rules.structure import Site
 from hybridize.rules.values import argument, elements, has_tensor, own, uses
 from hybridize.rules.views import FrameView
@@ -19,13 +20,12 @@ from hybridize.rules.views import FrameView
 _SIZES: Final = frozenset(
     "tf.boolean_mask tf.unique tf.unique_with_counts tf.dynamic_partition tf.image.non_max_suppression "
     "tf.image.non_max_suppression_with_scores tf.ragged.boolean_mask tf.strings.unicode_decode "
-    "tf.io.decode_raw tf.sets.difference tf.raw_ops.Unique tf.TensorArray.concat".split()
+    "tf.io.decode_raw tf.sets.difference tf.raw_ops.Unique tf.TensorArray.concat "
+    "tf.math.segment_max tf.math.segment_mean tf.math.segment_min tf.math.segment_prod tf.math.segment_sum".split()
 )
 _IMAGES: Final = frozenset(f"tf.io.decode_{k}" for k in "png jpeg image bmp gif jpeg".split()) | frozenset(
     f"tf.image.decode_{k}" for k in "png jpeg image bmp gif jpeg".split()
 )
-#: Operations that are given a shape.
-_SHAPED: Final = frozenset("tf.zeros tf.ones tf.fill tf.random.normal tf.random.uniform".split())
 #: Functions of the host, and bytes that say what they are: nothing is known of the shapes of their results.
 _HOST: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func", "tf.io.parse_tensor"})
 #: Operations whose results have the shape of their first argument.
@@ -71,8 +71,8 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
         found = [unknown_dims(view, s, depth - 1) for _, s in made[2]]
         return next((f for f in found if f is not None), None) or _merged(view, made)
     if op in (Op.BINARY, Op.UNARY, Op.INPLACE):
-        found = [unknown_dims(view, s, depth - 1) for s in made[3 : 5 if op != Op.UNARY else 4]]
-        return next((f for f in found if f is not None), None)
+        operands = made[3 : 5 if op != Op.UNARY else 4]
+        return broadcast(view, slot, [(s, unknown_dims(view, s, depth - 1)) for s in operands])
     if op == Op.CALL:
         return _called(view, made, depth)
     if op == Op.ITEM:
@@ -145,10 +145,8 @@ def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
             return _RULES[name](view, made)
         if name == "tf.where":
             return FIRST if len(made[3]) + len(made[4]) == 1 else None
-        if name in _SHAPED:
-            shape = view.definition(made[3][0][0]) if made[3] else None
-            first = shape[2][0][0] if shape is not None and shape[0] in (Op.LIST, Op.TUPLE) and shape[2] else -1
-            return FIRST if own(view, first, arrays=False) and not _folded(view, first) else None
+        if name in SIZED:
+            return sized(name, view, made, _measured)
         if name in ("tf.tile", "tf.repeat"):
             return FIRST if any(_counts(view, s) for s, _ in made[3][1:2]) else None
         if name == "tf.range":
@@ -159,8 +157,7 @@ def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
             dims = unknown_dims(view, made[3][0][0], depth - 1)
             return moved(name, view, made, dims) if dims else None
         if name in _PAIRS:
-            found = [unknown_dims(view, s, depth - 1) for s, _ in made[3]]
-            return next((f for f in found if f is not None), None)
+            return broadcast(view, made[1], [(s, unknown_dims(view, s, depth - 1)) for s, _ in made[3][:2]])
     return returned(view, made, unknown_dims)
 
 
@@ -220,15 +217,6 @@ def _axis(view: FrameView, made: Instr) -> int:
 def _counts(view: FrameView, slot: int) -> bool:
     """Whether an argument is a tensor, or a list that holds one."""
     return bool(own(view, slot, arrays=False)) or has_tensor(elements(view.value(slot)), arrays=False)
-
-
-def _folded(view: FrameView, slot: int) -> bool:
-    """Dims of `tf.shape(x)`: TensorFlow folds them where they are known."""
-    made = view.definition(slot)
-    if made is None or made[0] not in (Op.ITEM, Op.UNPACK):
-        return False
-    inner = view.definition(made[2])
-    return inner is not None and inner[0] == Op.CALL and "tf.shape" in view.names(inner[2])
 
 
 def _is_mask(view: FrameView, made: Instr) -> bool:

@@ -11,7 +11,18 @@ from typing import Final
 from hybridize.records import dataclass, replace
 from hybridize.regex import regex
 from hybridize.source.private_modules import bounds
-from hybridize.source.requirements import KNOWN, NAME, NEWEST, OLDEST, Release, Said, installs, read, release_of, text_of
+from hybridize.source.requirements import (
+    KNOWN,
+    NAME,
+    NEWEST,
+    OLDEST,
+    Release,
+    Said,
+    installs,
+    read,
+    release_of,
+    text_of,
+)
 
 #: The first release that is eager unless somebody switches that off.
 EAGER: Final[Release] = OLDEST
