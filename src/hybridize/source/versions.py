@@ -212,6 +212,10 @@ class Versions:
         """Whether a file or option says what the project runs on: not a text for people, nor a guess."""
         return self.origin not in ("newest", "sources") and not self.told
 
+    def has(self, release: Release) -> bool:
+        """Whether all releases that are not merely possible are this one or later: where nothing binds, known ones."""
+        return (self.oldest if self.binds else max(self.oldest, min(KNOWN, self.newest))) >= release
+
     @property
     def source(self) -> str:
         """Where the releases were read, for people."""
