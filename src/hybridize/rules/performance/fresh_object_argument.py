@@ -17,6 +17,7 @@ from hybridize.rules.hybridized import places
 from hybridize.rules.lifetimes import lifetimes, short_lived
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.new_shapes import given_shapes, is_new_shape
 from hybridize.rules.views import FunctionView
 
 
@@ -43,6 +44,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             made = definitions(caller.code).get(slot)
             apart = slot != receiver and any(taken_apart(o) is not None for o in caller.vals[slot] or ())
             what = _fresh(caller, made, pos) if not apart else ""
+            what = what or ("a `TensorShape`" if is_new_shape(caller, slot, pos) else "")
             several = made is not None and not what and _is_one_of_many(function, caller, made, pos)
             if several and made is not None:
                 many.setdefault((caller.code.path, pos), slot == receiver)
@@ -73,6 +75,11 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 def _would_retrace(function: FunctionView) -> Iterator[Hit]:
     """An eager function that gets another object at (nearly) each call would be traced as often."""
+    for caller, pos in given_shapes(function):
+        if runs_often(caller, pos):
+            said = "gets a new `TensorShape` at each call: each would trace anew (`tuple(x.shape)` would not)"
+            yield Hit(pos, said, path=caller.code.path)
+            return
     found = short_lived(function)
     if found is not None:
         what, (path, pos), evidence = found
@@ -145,7 +152,8 @@ RULE = Rule(
     summary="A function or object is made for each call of a hybrid function, which traces for each.",
     details="""Functions and objects are told apart by identity: a lambda or an instance that is made at the call
 site is a new Python value each time, and each gets a trace of its own. So is a bound method (`model.loss`) wherever it
-is read. Make it once, before the loop. An eager function, or a method of short-lived objects, is left eager where
+is read, and a `TensorShape` (`x.shape[:2]`), which is kept by weak reference: pass `tuple(x.shape)`. Make it once,
+before the loop. An eager function, or a method of short-lived objects, is left eager where
 nearly each of its calls would be traced so.""",
     level=Level.WARNING,
     root=scan,
@@ -209,8 +217,32 @@ r = [agent.target(tf.constant(2.0)) for agent in agents]
             line=9,
             outcome=Outcome.RETRACES,
         ),
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x, sizes):
+    return tf.reshape(x, sizes)
+for i in range(3):
+    x = tf.ones([2, 3]) * float(i)
+    r = target(x, x.shape[:2])
+""",
+            line=7,
+            outcome=Outcome.RETRACES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+@tf.function
+def target(x, sizes):
+    return tf.reshape(x, sizes)
+for i in range(3):
+    x = tf.ones([2, 3]) * float(i)
+    r = target(x, tuple(x.shape[:2]))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
