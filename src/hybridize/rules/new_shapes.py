@@ -1,7 +1,7 @@
 """Shapes as arguments: a `TensorShape` is kept by weak reference, so that each new one is traced anew.
 
-Measured with TensorFlow 2.15 and 2.21: six calls with `f(x.shape[:2])`, `f(tf.TensorShape([2]))`, `f((x.shape,))` of new
-tensors are six traces, though the shapes are equal; with `tuple(x.shape)`, `list(x.shape)`, `x.shape.as_list()` and
+Measured with TensorFlow 2.15 and 2.21: six calls with `f(x.shape[:2])`, `f(tf.TensorShape([2]))` or `f((x.shape,))` of
+new tensors are six traces, though the shapes are equal; with `tuple(x.shape)`, `list(x.shape)`, `x.shape.as_list()` and
 `x.shape[0]` it is one. A tensor keeps its own shape, and so it is the same object as long as the tensor is.
 """
 
