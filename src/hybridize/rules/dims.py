@@ -30,8 +30,12 @@ _IMAGES: Final = frozenset(f"tf.io.decode_{k}" for k in "png jpeg image bmp gif 
 _HOST: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func", "tf.io.parse_tensor"})
 #: Operations whose results have the shape of their first argument.
 _SAME: Final = frozenset(
-    "tf.cast tf.identity tf.nn.relu tf.abs tf.square tf.sqrt tf.exp tf.math.log tf.stop_gradient tf.sort tf.sigmoid "
-    "tf.tanh tf.convert_to_tensor tf.sin tf.cos tf.clip_by_value tf.nn.softmax tf.round tf.floor tf.sign".split()
+    "tf.cast tf.identity tf.nn.relu tf.stop_gradient tf.sort tf.convert_to_tensor tf.clip_by_value tf.nn.softmax "
+    "tf.zeros_like tf.ones_like".split()
+) | frozenset(
+    f"{package}.{name}"
+    for package in ("tf", "tf.math")
+    for name in "abs square sqrt rsqrt exp log sin cos tan sigmoid tanh round floor ceil sign negative".split()
 )
 #: Operations that take one axis away, or add one.
 _AXES: Final = frozenset(
