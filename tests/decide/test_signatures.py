@@ -192,9 +192,29 @@ def test_without_being_asked_only_shapes_that_vary_get_one(tmp_path: Path) -> No
 
 def test_a_hybrid_function_that_retraces_is_reconfigured(tmp_path: Path) -> None:
     source = "@tf.function(autograph=True)\ndef target(x):\n    return x * 2.0\n" + TWO
-    decision = decided(source, tmp_path, asked=False).decision
+    assert decided(source, tmp_path, asked=False).decision.action.value == "keep"  # for the trace of a last batch
+    decision = decided(source + "r3 = target(tf.ones([5, 3]))\n", tmp_path, asked=False).decision
     assert (decision.action.value, decision.precondition) == ("reconfigure", "P4")
     assert decision.arguments == (("autograph", "True"), ("input_signature", SPEC))
+
+
+def test_the_sizes_of_a_run_are_no_contract(tmp_path: Path) -> None:
+    source = "POINTS = 50\n@tf.function\ndef target(x, points):\n    return x * tf.reduce_sum(points)\n"
+    source += "for n in (2, 4, 5):\n    target(tf.ones([n, 3]), tf.ones([POINTS, 1]))\n"
+    loose = "[tf.TensorSpec([None, 3], tf.float32), tf.TensorSpec([None, 1], tf.float32)]"
+    assert signature(source, tmp_path, asked=False) == loose
+    assert signature(source, tmp_path) == loose.replace("None, 1", "50, 1")  # who asks for one gets what is seen
+    read = source.replace("reduce_sum(points)", "ones([points.shape[0], 1])[0]")
+    assert signature(read, tmp_path, asked=False) is None
+
+
+def test_what_a_call_elsewhere_passes_has_a_place(tmp_path: Path) -> None:
+    source = "@tf.function\ndef target(x, more=None):\n    return x * 2.0 if more is None else x * more\n"
+    source += "MORE = None\nfor n in (2, 4, 5):\n    batch = tf.ones([n, 3])\n"
+    source += "    if MORE is not None:\n        {}\n    else:\n        target(batch)\n"
+    assert signature(source.format("print(batch)"), tmp_path, asked=False) == SPEC
+    for call in ("target(batch, batch)", "target(batch, more=batch)", "target(*batch)"):
+        assert signature(source.format(call), tmp_path, asked=False) is None
 
 
 def test_traces_are_reduced_where_no_signature_is_possible(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_sizes_of_arguments(case: str, tmp_path: Path) -> None:
     given = dict(decision.arguments)
     if decision.action.value != "convert_to_hybrid":
         assert expected == KEPT
-    elif "reduce_retracing" in given or "None" in given.get("input_signature", ""):
+    elif "experimental_relax_shapes" in given or "None" in given.get("input_signature", ""):
         assert expected == MANY
     else:
         assert expected == FEW

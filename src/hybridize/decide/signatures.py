@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
@@ -27,6 +28,7 @@ from hybridize.rules.resizing import resizing
 from hybridize.rules.sizes import is_open
 from hybridize.rules.views import ProjectView
 from hybridize.source import Role
+from hybridize.source.syntax import walk
 
 #: The first release that takes `reduce_retracing`.
 _RELAXES: Final = (2, 9)
@@ -101,16 +103,22 @@ class Signatures:
         traces = math.inf if grown is not None or resized is not None else traces
         retraced = seen and traces > _FEW_TRACES
         loose = self._anew(code, own, moving(self.project).moves) if converts and not retraced else None
-        varies = traces > 1 and len(own) == len(sites) and seen
+        # A decorator that is there is changed for more than the trace of a last, smaller batch.
+        varies = traces > (1 if converts else _FEW_TRACES) and len(own) == len(sites) and seen
         if not self.asked and not varies and not retraced and loose is None:
             return report
         conflict = None
         # What a library's callers elsewhere pass, no signature knows.
         elsewhere = not self.asked and self.project.roles.of(code.path) is Role.LIBRARY
-        if not signature.problems and not elsewhere and (self.asked or varies):
-            conflict = self._conflict(frames, signature, any(site.is_keras for site in sites))
+        if (
+            not signature.problems
+            and not elsewhere
+            and (self.asked or (varies and not self._is_left_out(code, signature)))
+        ):
+            written = signature if self.asked else signature.loose
+            conflict = self._conflict(frames, written, any(site.is_keras for site in sites), written != signature)
             if conflict is None:
-                return _with(report, "input_signature", signature.source)
+                return _with(report, "input_signature", written.source)
         statuses = [status_of(facts, "no-input-signature", problem, ()) for problem in signature.problems]
         if conflict is not None:
             said = "a size that the signature leaves open is read when the function is traced"
@@ -218,11 +226,40 @@ class Signatures:
                 groups.setdefault(site.arguments[0] if is_method and site.arguments else None, []).append(site)
         return max((self._signature(code, facts, frames, group).traces for group in groups.values()), default=1.0)
 
-    def _conflict(self, frames: list[Frame], signature: Signature, any_batch: bool) -> Evidence | None:
+    def _is_left_out(self, code: Code, signature: Signature) -> bool:
+        """Whether a call, of code that does not run as well, passes something which a signature has no place for."""
+        skip = 1 if _in_class(code) else 0
+        covered = {param.name for param in code.params[skip : skip + len(signature.specs)]}
+        if all(param.name in covered for param in code.params[skip:]):
+            return False
+        return any(
+            len(call.args) > len(signature.specs)
+            or any(isinstance(each, ast.Starred) for each in call.args)
+            or any(k.arg is None or k.arg not in covered for k in call.keywords)
+            for module in self.project.solution.program.modules.values()
+            for call in self._calls_of(module.code.path).get(code.name, ())
+        )
+
+    def _calls_of(self, path: str) -> dict[str, list[ast.Call]]:
+        """The calls of a file by the last name of what is called."""
+
+        def gather() -> dict[str, list[ast.Call]]:
+            found: dict[str, list[ast.Call]] = {}
+            tree = self.project.module(path)
+            for node in walk(tree) if tree is not None else ():
+                if isinstance(node, ast.Call):
+                    name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+                    found.setdefault(name, []).append(node)
+            return found
+
+        return self.project.shared(("calls by name", path), gather)
+
+    def _conflict(self, frames: list[Frame], signature: Signature, any_batch: bool, any_size: bool) -> Evidence | None:
+        """A read of a size that a signature leaves open; `any_size`: it leaves open all but the last of each tensor."""
         shapes = [leaf.shape for leaf in signature.leaves]
         if all(shape is not None and None not in shape for shape in shapes):
             return None
-        return self.reads.conflict(frames, any_rank=None in shapes, any_batch=any_batch)
+        return self.reads.conflict(frames, any_rank=None in shapes, any_batch=any_batch, any_size=any_size)
 
     def _signature(self, code: Code, facts: FunctionFacts, frames: list[Frame], sites: list[Site]) -> Signature:
         result = Signature()

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import NONE, Container, Lit, Obj, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE, SYMBOLIC, VARIABLE, Dim
-from hybridize.records import dataclass, field
+from hybridize.records import dataclass, field, replace
 
 _DENSE: Final = frozenset({DENSE, NDARRAY, SYMBOLIC})
 _CLASSES: Final = {DENSE: "TensorSpec", SPARSE: "SparseTensorSpec", RAGGED: "RaggedTensorSpec"}
@@ -35,6 +35,12 @@ class Leaf:
         """Itself."""
         return (self,)
 
+    @property
+    def loose(self) -> Leaf:
+        """The same for any number of whatever it holds: only the last axis of several says what these are."""
+        shape = self.shape
+        return self if not shape else replace(self, shape=(*[None] * max(len(shape) - 1, 1), *shape[1:][-1:]))
+
 
 @dataclass(frozen=True, slots=True)
 class Nest:
@@ -54,6 +60,11 @@ class Nest:
         """The tensors inside."""
         return tuple(leaf for item in self.items for leaf in item.leaves)
 
+    @property
+    def loose(self) -> Nest:
+        """The same with loose items."""
+        return replace(self, items=tuple(item.loose for item in self.items))
+
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
@@ -70,6 +81,11 @@ class Keyed:
     def leaves(self) -> tuple[Leaf, ...]:
         """The tensors inside."""
         return tuple(leaf for item in self.items for leaf in item.leaves)
+
+    @property
+    def loose(self) -> Keyed:
+        """The same with loose items."""
+        return replace(self, items=tuple(item.loose for item in self.items))
 
 
 Spec: TypeAlias = Leaf | Nest | Keyed
@@ -91,6 +107,11 @@ class Signature:
     def leaves(self) -> list[Leaf]:
         """All tensors."""
         return [leaf for spec in self.specs for leaf in spec.leaves]
+
+    @property
+    def loose(self) -> Signature:
+        """The same for other sizes than those of the calls seen: what a setting says is no part of a contract."""
+        return replace(self, specs=[spec.loose for spec in self.specs])
 
     @property
     def source(self) -> str:

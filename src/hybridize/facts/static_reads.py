@@ -72,9 +72,17 @@ class StaticReads:
         any_batch: bool = False,
         last_known: bool = False,
         relaxed: bool = False,
+        any_size: bool = False,
     ) -> Evidence | None:
         """A read of a size that differs from call to call; None where there is none. As for `conflicts`."""
-        found = self.conflicts(frames, any_rank=any_rank, any_batch=any_batch, last_known=last_known, relaxed=relaxed)
+        found = self.conflicts(
+            frames,
+            any_rank=any_rank,
+            any_batch=any_batch,
+            last_known=last_known,
+            relaxed=relaxed,
+            any_size=any_size,
+        )
         return next((here for here, _ in found), None)
 
     def conflicts(
@@ -86,11 +94,13 @@ class StaticReads:
         last_known: bool = False,
         sure: bool = False,
         relaxed: bool = False,
+        any_size: bool = False,
     ) -> Iterator[tuple[Evidence, int]]:
         """The reads of sizes that differ from call to call, each with its position; one may come several times.
 
         What is the same constant in every context does not depend on a size that the signature leaves open. With
-        `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis. With `last_known`
+        `any_rank` every read of a size or rank counts, with `any_batch` every one of the first axis, with `any_size` of
+        any axis but the last one of several. With `last_known`
         the signature gives every last axis: what layers need of a tensor of which the analysis knows less is there.
         With `relaxed` only sizes become unknown that differ between calls: not those that the weights of layers have.
         With `sure` only those count that lead to the signature: what the function reads of its own parameters; and
@@ -118,6 +128,7 @@ class StaticReads:
                             continue
                         if (
                             (any_batch and axis == 0)
+                            or (any_size and axis < max(_rank(frame, slot) - 1, 1))
                             or dim < 0
                             or known.setdefault((frame.code, instr[-1], axis), dim) != dim
                         ):
