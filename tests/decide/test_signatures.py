@@ -198,6 +198,22 @@ def test_a_hybrid_function_that_retraces_is_reconfigured(tmp_path: Path) -> None
     assert decision.arguments == (("autograph", "True"), ("input_signature", SPEC))
 
 
+@pytest.mark.parametrize(
+    ("before", "call"),
+    [
+        ("tf.config.run_functions_eagerly(True)\n", "target(P(n), 1)"),  # nothing is traced
+        ("", "target(P(n), i)"),  # each call is traced anew for its number
+    ],
+)
+def test_nothing_is_reconfigured_where_that_spares_no_trace(before: str, call: str, tmp_path: Path) -> None:
+    source = "import collections\nP = collections.namedtuple('P', ['a'])\n{}@tf.function\ndef target(d, k):\n"
+    source += "    return d.a * 2.0\nfor i in range(9):\n"
+    source += "    for n in (tf.ones([2]), tf.ones([3]), tf.ones([4])):\n        {}\n"
+    plain = source.format("", "target(P(n), 1)")
+    assert decided(plain, tmp_path, asked=False).decision.action.value == "reconfigure"
+    assert decided(source.format(before, call), tmp_path, asked=False).decision.action.value != "reconfigure"
+
+
 def test_the_sizes_of_a_run_are_no_contract(tmp_path: Path) -> None:
     source = "POINTS = 50\n@tf.function\ndef target(x, points):\n    return x * tf.reduce_sum(points)\n"
     source += "for n in (2, 4, 5):\n    target(tf.ones([n, 3]), tf.ones([POINTS, 1]))\n"

@@ -17,6 +17,7 @@ from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import Gains
 from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
+from hybridize.decide.pointless import removes_for_nothing
 from hybridize.decide.removals import Removals
 from hybridize.decide.sessions import Sessions
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
@@ -194,6 +195,7 @@ class _Chooser:
             session = None if self.all_safe else self._session(code, report.facts)
             removed = self.basis.removals.visit(code, report, all_safe=self.all_safe)
             report = removed if session is None else report.kept(session)
+            report = self._noticed(code, report, share)
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
             report = replace(report, statuses=(*report.statuses, self._covered(code, report.facts, share)))
@@ -247,6 +249,14 @@ class _Chooser:
             if reason is not None and not self.all_safe:
                 self.gains.withheld.add(code)
         return None if reason is None else even_so or reason
+
+    def _noticed(self, code: Code, report: FunctionReport, share: float) -> FunctionReport:
+        """A removal by default is made only where it gains something."""
+        if self.all_safe or self._is_demonstration or report.decision.action is not Action.CONVERT_TO_EAGER:
+            return report
+        work = self.basis.benefits.work(self.basis.frames.get(code, []))
+        reason = removes_for_nothing(self.basis.scanner.project, self.gains, code, report, share, work)
+        return report if reason is None else report.kept(reason)
 
     def _updates(self, code: Code, report: FunctionReport, share: float) -> bool:
         """Whether a hybrid function without tensor parameters is one that P7 would make hybrid again."""

@@ -9,7 +9,8 @@ from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
-from hybridize.domain.objects import Container, Tup, Value
+from hybridize.decide.pointless import runs_eagerly
+from hybridize.domain.objects import Container, Lit, Prim, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.computation import opaque_call
@@ -126,7 +127,10 @@ class Signatures:
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
         if not retraced:
             return self._loosened(report, frames, loose)
-        return self._relaxed(code, report, own, grown) if converts else self._let_in(report, frames, signature, grown)
+        if converts:
+            return self._relaxed(code, report, own, grown)
+        anyway = runs_eagerly(self.project, code) is not None or any(map(_has_new_number, own))
+        return report if anyway else self._let_in(report, frames, signature, grown)
 
     def _let_in(
         self, report: FunctionReport, frames: list[Frame], signature: Signature, grown: Evidence | None
@@ -318,6 +322,12 @@ class Signatures:
                 if not awaited(self.project).is_there(caller.code.path, pos >> 16):
                     is_eager = how != "graph" and self.graphs.get(caller.code, 0.0) < 1
                     yield Site(caller, frame, pos, keras, is_eager, arguments)
+
+
+def _has_new_number(site: Site) -> bool:
+    """Whether an eager call passes a Python number that is another at each call: each is traced anew, whatever else."""
+    objects = (o for value in site.arguments for o in value) if site.is_eager else ()
+    return any(isinstance(o, Prim) or (isinstance(o, Lit) and o.varies) for o in objects)
 
 
 def _in_class(code: Code) -> bool:
