@@ -12,6 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.source.versions import needs_keras_2
 
 #: The bodies of all modules: of what any program may make.
 ANYWHERE: Final = -1
@@ -72,6 +73,35 @@ def programs(project: ProjectView) -> list[int]:
     extents = project.extents
     bodies = project.solution.world.module_frames.values()
     return project.shared("programs", lambda: [extents.of(body) | extents.set_of([body]) for body in bodies])
+
+
+def may_have_keras_3(function: FunctionView) -> bool:
+    """Whether a program that gets to a function may run on Keras 3: other programs beside it may be what needs 2."""
+    project = function.project
+    if project.versions.may_have_keras(3) or not project.versions.narrowed or project.versions.legacy:
+        return project.versions.may_have_keras(3)
+
+    def needs_2(path: str) -> bool:
+        return project.shared(("needs Keras 2", path), lambda: needs_keras_2(project.text(path)))
+
+    return any(not any(map(needs_2, _files(project, some))) for some in programs_of(function))
+
+
+def _files(project: ProjectView, some: int) -> set[str]:
+    """The files of a program: those of what it runs, and what these import."""
+    holds = project.extents.has
+    codes = [c for c, frames in project.solution.frames.items() if any(holds(some, f) for f in frames)]
+    found = {code.path for code in codes}
+    modules = {
+        m.code.path.rpartition("/")[2].partition(".")[0]: m.code for m in project.solution.program.modules.values()
+    }
+    todo = codes
+    while todo:
+        named = (modules[part] for part in _imports(todo.pop()) if part in modules)
+        new = [code for code in named if code.path not in found]
+        found.update(code.path for code in new)
+        todo += new
+    return found
 
 
 def programs_of(function: FunctionView) -> Iterator[int]:

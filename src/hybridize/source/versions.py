@@ -168,7 +168,7 @@ _KERAS_2_ONLY: Final[dict[str, re.Pattern[str]]] = {
     "MeanTensor(": regex(r"\bmetrics\.MeanTensor\("),
     "predict_classes(": regex(r"\.predict_classes\("),
 }
-#: What only Keras 3 has: a project that uses it runs there, whatever it keeps for older releases.
+#: What only Keras 3 has.
 _KERAS_3_ONLY: Final = regex(r"\bkeras\.(?:ops|random\.SeedGenerator|src)\b|\bfrom keras import .*\bops\b")
 
 
@@ -180,8 +180,7 @@ class Versions:
     is what comes with it. What is to hold wherever the project runs has to hold from `oldest` to `newest`. `origin`
     says where all that was read: a file (from the project's folder, with its `line`, 0 where it is not one), or one of
     `tensorflow-version`, `sources`, `newest`. `legacy`: the project asks for Keras 2 on every release. `told`: a text
-    for people says it, which binds nobody.
-    """
+    for people says it, which binds nobody. `narrowed`: sources alone hold it to Keras 2."""
 
     tensorflow: Release = NEWEST
     keras: int = 3
@@ -191,6 +190,7 @@ class Versions:
     line: int = 0
     legacy: bool = False
     told: bool = False
+    narrowed: bool = False
 
     def may_have_keras(self, major: int) -> bool:
         """Whether the project may run on a major version of Keras."""
@@ -357,6 +357,7 @@ def _importing(found: Versions, sources: list[str]) -> Versions:
         return found
     release = min(max(found.tensorflow, oldest), newest)
     origin, line = (found.origin, found.line) if release == found.tensorflow else ("sources", 0)
+    found = replace(found, narrowed=newest < _KERAS_3 <= found.newest)
     return replace(found, tensorflow=release, oldest=oldest, newest=newest, origin=origin, line=line)
 
 
@@ -368,7 +369,7 @@ def _narrowed(found: Versions, sources: list[str]) -> Versions:
     if needs == 2 and found.oldest < _KERAS_3:
         origin, line = (found.origin, found.line) if found.tensorflow < _KERAS_3 else ("sources", 0)
         release = min(found.tensorflow, _LAST_KERAS_2)
-        return replace(found, tensorflow=release, newest=_LAST_KERAS_2, origin=origin, line=line)
+        return replace(found, tensorflow=release, newest=_LAST_KERAS_2, origin=origin, line=line, narrowed=True)
     if needs == 3 and found.tensorflow >= _KERAS_3:
         return replace(found, oldest=max(found.oldest, _KERAS_3))
     return found
@@ -391,6 +392,11 @@ def _needs_keras(sources: list[str]) -> int:
 
 def _asks_release(text: str) -> bool:
     return "_version__" in text and _ASKS_KERAS.search(text) is not None
+
+
+def needs_keras_2(text: str) -> bool:
+    """Whether a source runs on releases with Keras 2 alone."""
+    return _asks_for_keras_2(text) or bounds([text])[1] < _KERAS_3
 
 
 def _asks_for_keras_2(text: str) -> bool:

@@ -13,6 +13,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.processes import may_have_keras_3
 from hybridize.rules.views import FunctionView, ProjectView
 
 #: Attributes of layers, models and optimizers that give their variables.
@@ -26,7 +27,8 @@ _STEPS: Final = 8
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Calls that pass variables of a Keras object, where the function assigns to them or a graph calls it."""
-    if not function.project.versions.may_have_keras(3):
+    versions = function.project.versions
+    if not versions.may_have_keras(3) and not versions.narrowed:
         return
     changes = any(_assigns(frame) for frame in function.frames)
     hybrid = function.project.solution.world.hybrids
@@ -39,6 +41,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 continue
             slot = argument_slot(caller, pos, i, param.name, bound=bound)
             if slot >= 0 and _from_keras(function.project, caller, slot):
+                if not may_have_keras_3(function):
+                    return
                 said = f"`{param.name}` receives variables of Keras 3: in a graph they are only their values"
                 here = Evidence(said, frame.code.path, frame.code.line)
                 called = Evidence("called here", caller.code.path, pos >> 16)
