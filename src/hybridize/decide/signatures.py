@@ -252,8 +252,8 @@ class Signatures:
             tree = self.project.module(path)
             for node in walk(tree) if tree is not None else ():
                 if isinstance(node, ast.Call):
-                    name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
-                    found.setdefault(name, []).append(node)
+                    name = getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+                    found.setdefault(str(name), []).append(node)
             return found
 
         return self.project.shared(("calls by name", path), gather)
