@@ -34,6 +34,8 @@ _HALF: Final = 0.5
 _NOW_AND_THEN: Final = 0.2
 _MOST: Final = 1e6
 _STEPS: Final = 6
+#: What goes over something else, element by element.
+_AROUND: Final = frozenset(f"builtins.{name}" for name in ("enumerate", "zip", "reversed", "sorted"))
 _DOING: Final = (Bound, Class, Func, Lib, LibInst)
 _CALCULATES: Final = frozenset({Op.CALL, Op.BINARY, Op.INPLACE, Op.UNARY, Op.COMPARE, Op.ITEM})
 
@@ -168,8 +170,7 @@ class Counts:
         trip = self._known_trip(frame, loop)
         if trip is not None:
             return trip
-        held = frame.vals[loop.iterable] or () if loop.is_for and loop.iterable >= 0 else ()
-        return HELD if any(isinstance(o, Container) for o in held) else ITERATIONS
+        return HELD if loop.is_for and _holds(frame, loop.iterable, _STEPS) else ITERATIONS
 
     def _known_trip(self, frame: Frame, loop: Loop) -> float | None:
         """How often a loop runs; None where that is not known."""
@@ -197,6 +198,17 @@ def _known_trips(frame: Frame, loop: Loop) -> float:
     ranges = any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made[2]] or ())
     known = _range(frame, [arg for arg, starred in made[3] if not starred]) if ranges else None
     return known or inf
+
+
+def _holds(frame: Frame, slot: int, steps: int) -> bool:
+    """Whether a loop goes over a list or the like, or over what `enumerate` and its like make of one."""
+    if slot >= 0 and any(isinstance(o, Container) for o in frame.vals[slot] or ()):
+        return True
+    made = index_of(frame.code).source(slot) if slot >= 0 and steps else None
+    if made is None or made[0] != Op.CALL or not made[3] or made[3][0][1]:
+        return False
+    around = any(isinstance(o, Lib) and o.name in _AROUND for o in frame.vals[made[2]] or ())
+    return around and _holds(frame, made[3][0][0], steps - 1)
 
 
 def _is_picked(frame: Frame, slot: int) -> bool:
