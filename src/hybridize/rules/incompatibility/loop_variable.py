@@ -41,7 +41,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
             entry = next((slot for edge, slot in phi[2] if edge == loop.entry), -1)
             if phi[1] not in flow.structure.read or (entry < 0 and not dataset):
                 continue
-            if dataset and (entry < 0 or view.value(entry) == NONE_V):
+            if dataset and (_is_unbound(view, entry) or view.value(entry) == NONE_V):
                 name = view.code.slot_names.get(phi[1], "a variable")
                 yield Hit(site.instr[-1], f"`{name}` has no value before a loop over a dataset", mask)
                 continue
@@ -59,6 +59,16 @@ def scan(view: FrameView) -> Iterator[Hit]:
                 yield Hit(
                     position, message, mask, _places(flow, site, phi[1], message, assigned or [position]), level=level
                 )
+
+
+def _is_unbound(view: FrameView, slot: int) -> bool:
+    """Whether a variable has no value at a loop: none at all, or none in the first turn of a loop around that one."""
+    made = view.definition(slot) if slot >= 0 else None
+    if made is None or made[0] != Op.PHI:
+        return slot < 0
+    around = (instr[2] for instr in index_of(view.code).of(Op.LOOP))
+    loop = next((each for each in around if any(phi is made for phi in each.phis)), None)
+    return loop is not None and all(edge != loop.entry for edge, _ in made[2])
 
 
 def _places(flow: Control, site: Site, head: int, message: str, assigned: list[int]) -> tuple[Evidence, ...]:
@@ -407,8 +417,37 @@ r1 = target(tf.constant([1.0, 2.0]))
             line=7,
             outcome=Outcome.DIFFERS,
         ),
+        Example(
+            """\
+import tensorflow as tf
+data = tf.data.Dataset.range(3).batch(1)
+def target(n, x):
+    for i in tf.range(n):
+        for batch in data:
+            last = x * tf.cast(batch[0], tf.float32)
+        x = x + last
+    return x
+r1 = target(tf.constant(2), tf.constant(1.0))
+""",
+            line=5,
+            outcome=Outcome.RAISES,
+        ),
     ),
     good=(
+        Example(
+            """\
+import tensorflow as tf
+data = tf.data.Dataset.range(3).batch(1)
+def target(n, x):
+    for i in tf.range(n):
+        last = x
+        for batch in data:
+            last = x * tf.cast(batch[0], tf.float32)
+        x = x + last
+    return x
+r1 = target(tf.constant(2), tf.constant(1.0))
+"""
+        ),
         Example(
             """\
 import tensorflow as tf
