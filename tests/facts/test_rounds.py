@@ -100,7 +100,7 @@ def test_what_is_traced_for_each_length_stays_eager(tmp_path: Path, case: str) -
 def test_other_lengths_are_let_in(tmp_path: Path, case: str) -> None:
     action, arguments = _decided(tmp_path, *LET_IN[case])
     assert action is Action.CONVERT_TO_HYBRID
-    assert set(arguments) & {"input_signature", "reduce_retracing"}
+    assert set(arguments) & {"input_signature", "experimental_relax_shapes"}
 
 
 @pytest.mark.parametrize("case", SAME)
