@@ -121,7 +121,8 @@ def _sized(view: FrameView, instr: Instr) -> Iterator[Hit]:
     slot = instr[3][0][0]
     dims = unknown_dims(view, slot)
     last = {len(o.shape) - 1 for o in view.value(slot) if isinstance(o, Tensor) and o.shape is not None}
-    if dims and last and last <= set(dims) and own(view, slot) and any(is_made(view.project, o) for o in view.value(instr[2])):
+    open_last = dims is not None and bool(last) and last <= set(dims)
+    if open_last and own(view, slot) and any(is_made(view.project, o) for o in view.value(instr[2])):
         yield Hit(instr[-1], "builds a layer for a last axis that is None while tracing")
 
 
