@@ -49,12 +49,16 @@ def test_a_cause_is_told_once_of_each_hybrid_function(tmp_path: Path) -> None:
 def test_a_finding_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(TF + RATE + "for i in range(9):\n    m.step(tf.ones(3))\n    m.decay()\n")
     (found,) = (f for f in analyze([tmp_path], Config()).findings if f.code == "HY602")
-    assert found.message.startswith("reads `rate`, which changes between calls: the graph keeps")
+    order = "(`decay` changes it at main.py:9, and then `step` is called again at main.py:12)"
+    assert found.message.startswith(f"reads `rate`, which changes between calls {order}: the graph keeps")
     assert "tf.Variable" in found.message
 
 
 def test_a_setter_that_only_strangers_call_may_change_it(tmp_path: Path) -> None:
-    assert told(tmp_path, RATE.removesuffix("m = Model()\n"), "HY602") == ["warning"]
+    of_library = RATE.removesuffix("m = Model()\n")
+    assert told(tmp_path, of_library, "HY602") == ["info"]  # of a program: nobody calls it there
+    setup = "from setuptools import setup\nsetup(name='model')\n"
+    assert told(tmp_path, of_library, "HY602", setup_dot_py=setup) == ["warning"]
 
 
 LOADED = """\

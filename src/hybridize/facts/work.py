@@ -144,14 +144,15 @@ class Counts:
             result *= min(_known_trips(frame, loop), unknown)
         return result
 
-    def between(self, frame: Frame, outer: int, pos: int) -> float:
-        """How often a place runs at most for each run of another one around it; inf where that is not known."""
+    def between(self, frame: Frame, outer: int, pos: int, unknown: float = inf) -> float:
+        """How often a place runs at most for each run of another one around it; `unknown`: where a length is not known."""
         places = self.places(frame.code)
         known = places.around.get(outer, ())
         result = 1.0
         for loop in places.around.get(pos, ()):
             if loop not in known:
-                result *= _known_trips(frame, loop)
+                trips = _known_trips(frame, loop)
+                result *= unknown if trips == inf else trips
         return result
 
     def copies(self, frame: Frame, pos: int, unknown: float = ITERATIONS) -> float:

@@ -1,50 +1,74 @@
-"""Whether a tensor that is stored while tracing is seen by other code than that of the same trace."""
+"""What a hybrid function leaves behind while it is traced: whether anybody sees it, and who."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Cell, Container, Heap
+from hybridize.domain.objects import Container
+from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code
+from hybridize.program.ir import Op
+from hybridize.records import dataclass
 from hybridize.rules.doubts import found_before, runs_eagerly
+from hybridize.rules.model import Level
 from hybridize.rules.staleness import extent_of
 from hybridize.rules.views import FunctionView, ProjectView
-from hybridize.rules.writes import Place, name_of, writes_of
+from hybridize.rules.witness import left_for_others, left_witness
+from hybridize.rules.writes import Place, writes_of
+
+#: Methods that give what they take out.
+_TAKES: Final = frozenset({"pop", "popleft", "popitem", "setdefault"})
 
 
-def stays_inside(function: FunctionView, frame: Frame, position: int) -> bool:
-    """Whether only code that a call of the function runs, after the write, reads the fields that are written there.
+@dataclass(frozen=True, slots=True)
+class Left:
+    """How loudly it is told that something is left behind; what was seen of it, as a sentence and with its places."""
 
-    What nobody else reads is a symbol that nobody else gets: tests, which look at everything, don't count.
+    level: Level | None
+    said: str = ""
+    events: tuple[Evidence, ...] = ()
+
+
+_UNSEEN: Final = Left(Level.INFO)
+
+
+def left_behind(function: FunctionView, frame: Frame, position: int) -> Left:
+    """Who reads what a hybrid function writes at a position while it is traced: a later call, or other code.
+
+    What nobody reads, or only after it was written anew, does no harm: a register of one call.
     """
-    if runs_eagerly(function.project):
-        return True
-    codes = {each.code for each in function.project.extents.frames(extent_of(function))}
     every = _written_at(function.project).get((frame, position), [])
+    codes = {each.code for each in function.project.extents.frames(extent_of(function))}
     # What the call has made itself is new each time: whether it gets out is asked of the field that keeps it.
-    places = [place for place in every if not (isinstance(place, Container) and place.site[0] in codes)]
-    fields = {place: writes_of(function.project).owners.get(place) for place in places}
-    if not every or any(isinstance(place, Container) or owner is None for place, owner in fields.items()):
-        return False
-    if found_before(function, places):
-        return False
-    return not any(
-        _read_elsewhere(function.project, place, owner, codes)
-        for place, owner in fields.items()
-        if isinstance(place, Cell) and owner is not None
-    )
+    places = tuple(place for place in every if not (isinstance(place, Container) and place.site[0] in codes))
+    if runs_eagerly(function.project) or not places:
+        return _UNSEEN
+    known: dict[object, Left] = function.project.shared(("left behind", function.code), dict)
+    key = (places, _takes(frame, position))
+    if key not in known:
+        known[key] = _left(function, places, takes=key[1])
+    return known[key]
 
 
-def _read_elsewhere(project: ProjectView, place: Cell, owner: Heap, codes: set[Code]) -> bool:
-    name = name_of(place, owner)
-    for code, frames in project.solution.frames.items():
-        if code in codes or project.roles.is_test(code.path):
-            continue
-        for instr in index_of(code).attributes.get(name, ()):
-            if any(owner in (frame.vals[instr[2]] or _NOTHING) for frame in frames):
-                return True
+def _left(function: FunctionView, places: tuple[Place, ...], *, takes: bool) -> Left:
+    found = found_before(function, places)
+    if takes:
+        found |= {place for place in places if isinstance(place, Container)}
+    witness = left_witness(function, places, found)
+    if witness is not None:
+        return Left(None, witness.said, witness.events)
+    witness = left_for_others(function, places, found)
+    return Left(Level.WARNING, witness.said, witness.events) if witness is not None else _UNSEEN
+
+
+def _takes(frame: Frame, position: int) -> bool:
+    """Whether a change of a container also gives what was in it."""
+    index = index_of(frame.code)
+    for instr in index.at(position):
+        method = index.definitions.get(instr[2]) if instr[0] == Op.CALL else None
+        if method is not None and method[0] == Op.ATTR and method[3] in _TAKES and index.uses.get(instr[1]):
+            return True
     return False
 
 
@@ -59,6 +83,3 @@ def _written_at(project: ProjectView) -> dict[tuple[Frame, int], list[Place]]:
         return found
 
     return project.shared("places by writers", gather)
-
-
-_NOTHING: Final[frozenset[object]] = frozenset()

@@ -167,10 +167,12 @@ class Lifetimes:
         """Whether a loop that is no test's gets to a place: who calls something at several places has his reasons."""
         return runs_in_loop(frame, pos, lambda each: not self._tests(each))
 
-    def is_seen_short(self, calls: Iterable[tuple[Frame, int]], made: Collection[tuple[Frame, int]]) -> bool:
+    def is_seen_short(
+        self, calls: Iterable[tuple[Frame, int]], made: Collection[tuple[Frame, int]], pays: float = PAYS
+    ) -> bool:
         """Whether a run of the program makes more than a few objects at some places, and calls each a few times."""
         objects = self.seen(made) if any(self.is_looped(*each) for each in made) else 0.0
-        return objects >= FEW and self.seen(dict.fromkeys(calls)) < PAYS * objects
+        return objects >= FEW and self.seen(dict.fromkeys(calls)) < pays * objects
 
     def _is_short_in_runs(self, tally: _Tally) -> bool:
         """Whether every run of what others call makes the objects itself, for few calls, and gives them to nobody."""

@@ -130,12 +130,14 @@ class Doubt:
 class Confirmed:
     """A hit that holds, with more evidence; `unless` is what can be assumed so that it does not (speculation).
 
-    `level` replaces the hit's where it is milder: it blocks as before.
+    `level` replaces the hit's where it is milder: it blocks as before. `said` comes after the hit's message: what the
+    program is seen to do.
     """
 
     evidence: tuple[Evidence, ...] = ()
     unless: str = ""
     level: Level | None = None
+    said: str = ""
 
 
 #: Looks at the hits of a rule on many functions: for each function those that hold.

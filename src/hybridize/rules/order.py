@@ -9,7 +9,7 @@ many places at once is a matrix of bit masks, one bit for each place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias, cast
 
@@ -49,6 +49,18 @@ def renewed(mask: int, every: int) -> Relation:
     """The places in the mask are made anew."""
     rest = every & ~mask
     return ((every, 0, 0, 0), (mask, rest, 0, 0), (mask, 0, rest, 0))
+
+
+def once_more(mask: int, every: int) -> Relation:
+    """The function is called, for places of which a second call uses what the first one has left there."""
+    rest = every & ~mask
+    return ((rest, mask, 0, 0), (0, rest, 0, mask), (0, 0, rest, mask))
+
+
+def used(mask: int, every: int) -> Relation:
+    """What a call has left in the places in the mask is read."""
+    rest = every & ~mask
+    return ((every, 0, 0, 0), (0, rest, 0, mask), (0, 0, rest, mask))
 
 
 def then(a: Relation, b: Relation) -> Relation:
@@ -93,10 +105,15 @@ class Events:
     `calls` has for the frames of a function the places that their extent reads, `asked` all the places of its question:
     what the function's own code does is no matter to it. `writes` has for a frame and a position in it the places that
     are written there, `leads` for each frame the places of the questions to whose events it leads.
+    Of what a call leaves behind: `again` has for the frames of a function the places that carry something to the next
+    call, `uses` and `clears` for a frame and a position the places that are read there, and overwritten unread.
     """
 
     every: int = 0
     calls: dict[Frame, int] = field(default_factory=dict)
+    again: dict[Frame, int] = field(default_factory=dict)
+    uses: dict[Frame, dict[int, int]] = field(default_factory=dict)
+    clears: dict[Frame, dict[int, int]] = field(default_factory=dict)
     asked: dict[Frame, int] = field(default_factory=dict)
     writes: dict[Frame, dict[int, int]] = field(default_factory=dict)
     leads: dict[Frame, int] = field(default_factory=dict)
@@ -104,13 +121,28 @@ class Events:
     def call(self, frame: Frame, read: int, asked: int) -> None:
         """Notes that calls of a frame, one of the function that a question is about, read some places."""
         self.calls[frame] = self.calls.get(frame, 0) | read
-        self.asked[frame] = asked
-        self.leads[frame] = self.leads.get(frame, 0) | asked
+        self.asked[frame] = self.asked.get(frame, 0) | asked
+        self.lead(frame, asked)
 
     def write(self, frame: Frame, position: int, place: int, asked: int) -> None:
         """Notes that a frame writes a place."""
-        row = self.writes.setdefault(frame, {})
+        self._at(self.writes, frame, position, place, asked)
+
+    def use(self, frame: Frame, position: int, place: int, asked: int) -> None:
+        """Notes that a frame reads a place."""
+        self._at(self.uses, frame, position, place, asked)
+
+    def clear(self, frame: Frame, position: int, place: int, asked: int) -> None:
+        """Notes that a frame overwrites a place, whatever was there."""
+        self._at(self.clears, frame, position, place, asked)
+
+    def _at(self, kind: dict[Frame, dict[int, int]], frame: Frame, position: int, place: int, asked: int) -> None:
+        row = kind.setdefault(frame, {})
         row[position] = row.get(position, 0) | place
+        self.lead(frame, asked)
+
+    def lead(self, frame: Frame, asked: int) -> None:
+        """Notes that a frame matters to a question."""
         self.leads[frame] = self.leads.get(frame, 0) | asked
 
     def spread(self, ranks: Mapping[Frame, int]) -> None:
@@ -139,13 +171,17 @@ class Order:
         events: what happens where.
         makes: for a frame and a position in it, the places that are made there; position -1: when the frame starts.
         sites: what is known of the program's calls already.
+        strict: a call that may run one of several functions counts only where all of them do.
     """
 
-    def __init__(self, events: Events, makes: Callable[[Frame], dict[int, int]], sites: Sites) -> None:
+    def __init__(
+        self, events: Events, makes: Callable[[Frame], dict[int, int]], sites: Sites, *, strict: bool = False
+    ) -> None:
         self.events = events
         self.every = events.every
         self.nothing = identity(events.every)
         self.sites = sites
+        self.strict = strict
         self._makes = makes
         self._relations: dict[Frame, Relation] = {}
 
@@ -162,7 +198,7 @@ class Order:
         found = self._relations.get(frame)
         if found is None:
             asked = self.events.asked.get(frame, 0)
-            own = called(self.events.calls[frame], self.every) if asked else self.nothing
+            own = self._own(frame) if asked else self.nothing
             self._relations[frame] = found = own  # of a recursive call
             if self.events.leads[frame] & ~asked:
                 makes = self.makes(frame)
@@ -175,9 +211,22 @@ class Order:
             self._relations[frame] = found
         return found
 
+    def _own(self, frame: Frame) -> Relation:
+        """What a call of a function does to the places of its own questions."""
+        own = called(self.events.calls[frame], self.every)
+        again = self.events.again.get(frame, 0)
+        return then(own, once_more(again, self.every)) if again else own
+
     def matters(self, frame: Frame) -> bool:
         """Whether a call of a frame leads to any event."""
         return frame in self.events.leads
+
+    def own_steps(self, frame: Frame) -> Iterator[tuple[int, Relation]]:
+        """What a frame does itself, by position."""
+        kinds = ((self.events.uses, used), (self.events.writes, written))
+        for kind, does in kinds:
+            for pos, mask in kind.get(frame, _NONE).items():
+                yield pos, does(mask, self.every)
 
     def run(self, frame: Frame) -> Relation | None:
         """What a call of a frame does; None where it has no part in this."""
@@ -220,10 +269,13 @@ class _Walk:
         self.every = order.every
         self.nothing = order.nothing
         self.makes = makes
-        self.writes = order.events.writes.get(frame, {})
+        self.writes = order.events.writes.get(frame, _NONE)
+        self.uses = order.events.uses.get(frame, _NONE)
+        self.clears = order.events.clears.get(frame, _NONE)
         every = order.sites.of(frame)
         self.callees = {p: some for p, some in every.items() if any(order.matters(c) for c, _ in some)}
-        self.events = self.callees.keys() | self.makes.keys() | self.writes.keys()
+        kinds = (self.callees, self.makes, self.writes, self.uses, self.clears)
+        self.events = frozenset(pos for kind in kinds for pos in kind)
 
     def block(self, block: Block) -> Relation:
         """What a block does."""
@@ -252,10 +304,11 @@ class _Walk:
         if new:
             renew = renewed(new, self.every)
             found = renew if found is None else then(renew, found)
-        mask = self.writes.get(pos, 0) if instr[0] in _WRITERS else 0
-        if mask:
-            write = written(mask, self.every)
-            found = write if found is None else then(found, write)
+        for kind, does in ((self.uses, used), (self.writes, written), (self.clears, renewed)):
+            mask = kind.get(pos, 0) if kind is self.uses or instr[0] in _WRITERS else 0
+            if mask:
+                more = does(mask, self.every)
+                found = more if found is None else then(found, more)
         return found
 
     def _loop(self, loop: Loop) -> Relation | None:
@@ -276,15 +329,29 @@ class _Walk:
         found: Relation | None = None
         again = False
         joined: set[int] = set()
-        for callee, how in self.order.sites.run_by(self.frame, instr, pos):
+        callees = self.order.sites.run_by(self.frame, instr, pos)
+        for callee, how in callees:
             does = self.order.run(callee) or self.nothing
             if id(does) not in joined:
                 joined.add(id(does))
                 found = does if found is None else either(found, does)
             again = again or how in _REPEATED
+        if found is not None and self.order.strict and len(joined) > 1:
+            found = chosen(self._unsure(callees), self.nothing, found)
         return repeated(found, self.every) if found is not None and again else found
 
+    def _unsure(self, callees: list[tuple[Frame, str]]) -> int:
+        """The places of which some functions that one call may run call their function, and some don't."""
+        rows = [(self.order.run(callee) or self.nothing)[0] for callee, _ in callees]
+        calls = [row[1] | row[2] | row[3] for row in rows]
+        some = every = calls[0]
+        for each in calls[1:]:
+            some |= each
+            every &= each
+        return some & ~every
 
+
+_NONE: Final[Mapping[int, int]] = {}
 _NESTED: Final = frozenset({Op.IF, Op.LOOP, Op.TRY})
 #: Instructions that may allocate, and that may write.
 _MAKERS: Final = frozenset({Op.CALL, Op.LIST, Op.DICT, Op.SET, Op.FUNC, Op.UNPACK, Op.GENERATOR, Op.ITEM})

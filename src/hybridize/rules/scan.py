@@ -189,7 +189,8 @@ class Scanner:
                     result = _result(each.ways[hit])
                     level = more.level or result.level
                     evidence = (*result.evidence, *more.evidence)
-                    each.add(replace(result, evidence=evidence, unless=more.unless, level=level))
+                    said = f"{result.message} {more.said}" if more.said else result.message
+                    each.add(replace(result, message=said, evidence=evidence, unless=more.unless, level=level))
 
     # Frames ----------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from hybridize.domain.objects import NONE, Cell, Class, Container, Inst, LibInst, Mod, Obj
@@ -79,7 +79,7 @@ def _answers(
 ) -> list[dict[Place, Stale]]:
     """The answers to some questions, by one walk."""
     events = Events()
-    makers = _Makers()
+    makers = Makers()
     asked = [_ask(project, events, makers, function, places) for function, places in questions]
     written, tested = _between(project, events, makers) if events.every else (0, 0)
     answers: list[dict[Place, Stale]] = []
@@ -109,7 +109,7 @@ def counts(project: ProjectView, extent: int, frame: Frame, place: Place) -> boo
 def _ask(
     project: ProjectView,
     events: Events,
-    makers: _Makers,
+    makers: Makers,
     function: FunctionView,
     places: Mapping[Place, Sequence[Frame]],
 ) -> _Question:
@@ -128,17 +128,16 @@ def _ask(
         for frame, position in known.at(place):
             if counts(project, question.extent, frame, place):
                 events.write(frame, position, bits[place], asked)
-    makers.add(question)
+    makers.add(question.function, question.places, question.asked)
     return question
 
 
-def _between(project: ProjectView, events: Events, makers: _Makers) -> tuple[int, int]:
+def _between(project: ProjectView, events: Events, makers: Makers) -> tuple[int, int]:
     """The places that some run of the program writes between two calls, and those that some run of a test does."""
-    sites, starts, ranks = project.shared("order", lambda: (Sites(), _starts(project.solution), _ranks(project)))
-    events.spread(ranks)
-    order = Order(events, makers.of, sites)
+    events.spread(ranks_of(project))
+    order = order_of(project, events, makers)
     written = tested = 0
-    for frame in starts:
+    for frame in starts_of(project):
         found = order.stale(frame)
         if project.roles.is_test(frame.code.path):
             tested |= found
@@ -147,12 +146,26 @@ def _between(project: ProjectView, events: Events, makers: _Makers) -> tuple[int
     return written, tested
 
 
-def _ranks(project: ProjectView) -> dict[Frame, int]:
-    return {frame: rank for rank, component in enumerate(project.extents.components) for frame in component}
+def order_of(project: ProjectView, events: Events, makers: Makers, *, strict: bool = False) -> Order:
+    """The order of some events in the program; strict, where only what is sure to run counts."""
+    return Order(events, makers.of, project.shared("sites of calls", Sites), strict=strict)
+
+
+def ranks_of(project: ProjectView) -> dict[Frame, int]:
+    """Numbers of frames, lower for callees."""
+
+    def number() -> dict[Frame, int]:
+        return {frame: rank for rank, component in enumerate(project.extents.components) for frame in component}
+
+    return project.shared("ranks of frames", number)
+
+
+def starts_of(project: ProjectView) -> list[Frame]:
+    """Where runs of the program begin: module bodies, and what nothing calls."""
+    return project.shared("starts of runs", lambda: _starts(project.solution))
 
 
 def _starts(solution: Solution) -> list[Frame]:
-    """Where runs of the program begin: module bodies, and what nothing calls."""
     bodies = list(solution.world.module_frames.values())
     live = {frame for frames in solution.frames.values() for frame in frames}
     roots = {callee: None for body in bodies for _, callee in body.roots if callee in live}
@@ -179,7 +192,7 @@ def _open(project: ProjectView, question: _Question) -> dict[Place, Stale]:
         }
         writers = [code for code in codes if strangers.may_call(code, shared=_shared(owner))]
         if writers:
-            first = len(writers) == 1 and _starts_empty(known, place)
+            first = len(writers) == 1 and starts_empty(known, place)
             unless = f"assumed that `{writers[0].qualname}` runs before it, and not again" if first else ""
             found[place] = Stale(OPEN, unless)
     return found
@@ -210,7 +223,7 @@ def _shared(owner: Obj | None) -> bool:
     return owner is None or isinstance(owner, (Class, Mod))
 
 
-def _starts_empty(known: Writes, place: Place) -> bool:
+def starts_empty(known: Writes, place: Place) -> bool:
     """Whether what makes a place leaves it empty: who writes it then gives it its first value.
 
     A field or variable that constructors, class and module bodies set to None or not at all; a container without items.
@@ -243,7 +256,7 @@ def _makes_owner(frame: Frame, owner: Obj | None) -> bool:
     return isinstance(owner, LibInst) and owner.site[0] is frame.code
 
 
-class _Makers:
+class Makers:
     """Where places, or functions themselves, are made anew: what was traced before is of no account then."""
 
     def __init__(self) -> None:
@@ -251,32 +264,42 @@ class _Makers:
         self.owned: dict[Cell, int] = {}
         self.nested: dict[Code, int] = {}  # the questions about functions that a function makes
 
-    def add(self, question: _Question) -> None:
-        """Adds those of a question."""
-        function = question.function
+    def add(self, function: FunctionView, places: Mapping[Place, int], asked: int) -> None:
+        """Adds those of a question: of a function, about some places, with a bit for each."""
         known = writes_of(function.project)
-        for place, bit in question.places.items():
+        for place, bit in places.items():
             owner: Obj | None = known.owners.get(place)
             if isinstance(owner, (Inst, LibInst, Container)):
-                self._site(owner, bit)
+                self.site(owner.site, bit)
             elif isinstance(place, Cell):
                 self.owned[place] = self.owned.get(place, 0) | bit
         parent = function.code.parent
         receivers = {o for f in function.frames if f.args for o in f.args[0] if isinstance(o, Inst)}
         if len(receivers) == 1 and parent is not None and parent.kind == "class":
-            self._site(next(iter(receivers)), question.asked)
+            self.site(next(iter(receivers)).site, asked)
         if parent is not None and parent.kind not in ("module", "class"):
-            self.nested[parent] = self.nested.get(parent, 0) | question.asked
+            self.nested[parent] = self.nested.get(parent, 0) | asked
         for instr in index_of(parent).of(Op.FUNC) if parent is not None and parent.kind != "class" else ():
             # A loop makes it anew in each turn; another one of its name takes its place, and may be called as it was.
             if instr[2] is function.code or (function.is_hybrid and instr[2].name == function.code.name):
                 row = self.sites.setdefault(parent, {})
-                row[instr[-1]] = row.get(instr[-1], 0) | question.asked
+                row[instr[-1]] = row.get(instr[-1], 0) | asked
 
-    def _site(self, owner: Inst | LibInst | Container, bits: int) -> None:
-        code, pos = owner.site
+    def site(self, made: tuple[object, int], bits: int) -> None:
+        """Adds a place of the program that makes something: code, and the position in it."""
+        code, pos = made
         row = self.sites.setdefault(code, {})
         row[pos] = row.get(pos, 0) | bits
+
+    def lead(self, project: ProjectView, events: Events) -> None:
+        """Lets what makes something count, also where it leads to nothing else that happens."""
+        frames = project.solution.frames
+        for code, row in self.sites.items():
+            for frame in frames.get(code, ()) if isinstance(code, Code) else ():
+                events.lead(frame, _all(row.values()))
+        for code, bits in self.nested.items():
+            for frame in frames.get(code, ()):
+                events.lead(frame, bits)
 
     def of(self, frame: Frame) -> dict[int, int]:
         """The places that a frame makes, by position; -1: when it starts."""
@@ -287,3 +310,10 @@ class _Makers:
         if start:
             found[-1] = start
         return found
+
+
+def _all(masks: Iterable[int]) -> int:
+    found = 0
+    for mask in masks:
+        found |= mask
+    return found

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Unknown
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.reasons import kept_properties
+from hybridize.records import replace
 from hybridize.rules.additions import adds_same, fills_default, is_entered, writes_same
 from hybridize.rules.effects import hit, is_change, leaked, reasons
-from hybridize.rules.leaks import stays_inside
+from hybridize.rules.leaks import left_behind
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
@@ -28,9 +29,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 or writes_same(function.project, reason)
                 or fills_default(reason)
                 or is_entered(reason, (other for _, other in found))
-                or (function.is_hybrid and stays_inside(function, reason.frame, reason.effect.position))
             )
-            yield hit(reason, Level.INFO if settles else None)
+            told = hit(reason, Level.INFO if settles else None)
+            if function.is_hybrid and not settles:
+                left = left_behind(function, reason.frame, reason.effect.position)
+                said = f"{told.message} {left.said}" if left.said else told.message
+                told = replace(told, message=said, level=left.level, evidence=(*told.evidence, *left.events))
+            yield told
 
 
 RULE = Rule(
@@ -43,8 +48,11 @@ RULE = Rule(
     details="""Counters and flags in fields, globals and captured variables, and lists or dictionaries that are kept
 between calls, change only while the function is traced. Keep such state in a `tf.Variable` that was made
 outside (`assign_add`), or return it and let the caller keep it. What every call would write again (a constant, an
-object that is held anyway, a property that is computed once), and what only the same call reads afterwards, is
-information only.""",
+object that is held anyway, a property that is computed once) is information.
+
+Of a function that is hybrid already it is an error where a run of the program shows that it matters: the next call
+reads what this one has left, or code outside of the graph does, before it is written anew. It is a warning where
+callers of a library may do that, and information else.""",
     blocks=frozenset(),
     root=scan,
     bad=(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Container, Func, Lib, Value, Wrapper
+from hybridize.domain.objects import Bound, Container, Func, Lib, Unknown, Value, Wrapper
 from hybridize.facts.origins import call_at
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
+from hybridize.library.costs import ITERATIONS
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.hybridized import places
@@ -20,6 +21,10 @@ from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 #: So many calls pay for a trace: then it is told, and no more.
 _PAYS: Final = 8.0
+#: So many turns of a loop whose length nobody knows don't: only of two such loops.
+_SOME: Final = _PAYS - 1
+#: So many calls for each object don't either, as they are counted where one such loop makes them.
+_ENDURES: Final = ITERATIONS + 1.0
 #: How many arguments `setattr` has.
 _SET: Final = 3
 #: What wants a hybrid function to write it down, and calls it no more.
@@ -56,14 +61,14 @@ def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
     if any(how in ("graph", "callback") for _, _, _, how in function.callers()):
         return False  # what a data set or a graph is given is traced once for each of them in any case
     made = [(frame, pos) for frame in frames if frame.code not in hybrids]
-    return bool(made) and lifetimes(function.project).is_seen_short(calls, made)
+    return bool(made) and lifetimes(function.project).is_seen_short(calls, made, _ENDURES)
 
 
 def _pays(function: FunctionView, where: Code, pos: int) -> bool:
-    """Whether a loop calls the function many times for each time that it is made."""
+    """Whether loops call the function many times for each time that it is made."""
     calls = [(caller, at) for caller, at, _, how in function.callers() if how != "root"]
     counts = function.project.shared("counts of made functions", Counts)
-    return bool(calls) and all(c.code is where and counts.between(c, pos, at) >= _PAYS for c, at in calls)
+    return bool(calls) and all(c.code is where and counts.between(c, pos, at, _SOME) >= _PAYS for c, at in calls)
 
 
 def _is_exported(project: ProjectView, frames: list[Frame], code: Code) -> bool:
@@ -157,6 +162,8 @@ def _holds(value: Value | None, code: Code, depth: int = 3) -> bool:
                 return True  # what it captures lives as long as it does
         if isinstance(obj, Wrapper) and depth and _holds(obj.inner, code, depth - 1):
             return True
+        if isinstance(obj, Wrapper) and obj.kind == "hybrid" and any(isinstance(o, Unknown) for o in obj.inner):
+            return True  # which of many functions it is got lost
         if isinstance(obj, Bound) and isinstance(obj.func, Func) and obj.func.code is code:
             return True
     return False

@@ -56,26 +56,39 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 
 def _is_repeated(function: FunctionView, cause: Evidence, *, looped: bool) -> bool:
-    """Whether the program, outside of graphs and tests, makes a call again and again; Keras passes tensors.
+    """Whether the program, outside of graphs and tests, makes a call again and again, each time with another value.
 
-    With `looped` only in a loop of the caller itself, which is what makes the values then.
+    Keras passes tensors. With `looped` only in a loop of the caller itself, which is what makes the values then.
     """
-    hybrids = function.project.solution.world.hybrids
-    known = lifetimes(function.project)
     return any(
         how in _BY_CODE
-        and caller.code not in hybrids
-        and known.seen([(caller, pos)]) >= FEW
-        and known.is_looped(caller, pos)
-        and any(
-            cause.message.startswith(f"`{param.name}` ") and _is_python(value)
-            for param, value in zip(frame.code.params, frame.incoming.get((caller, pos), ()), strict=False)
-        )
+        and _is_looped(function, caller, pos)
+        and any(_is_varied(function, (caller, pos, frame), i, cause) for i in range(len(frame.code.params)))
         for caller, pos, frame, how in function.callers()
         if pos >> 16 == cause.line
         and caller.code.path == cause.path
         and (not looped or pos in index_of(caller.code).looped)
     )
+
+
+def _is_varied(function: FunctionView, site: tuple[Frame, int, Frame], index: int, cause: Evidence) -> bool:
+    """Whether a call passes for the parameter that is meant a Python value, and another one each time."""
+    caller, pos, frame = site
+    args = frame.incoming.get((caller, pos), ())
+    named = cause.message.startswith(f"`{frame.code.params[index].name}` ")
+    if not named or index >= len(args) or not _is_python(args[index]):
+        return False
+    answers = moving(function.project)
+    slot = answers.argument(caller, pos, frame, index)
+    return slot >= 0 and answers.moves(caller, pos, slot)
+
+
+def _is_looped(function: FunctionView, caller: Frame, pos: int) -> bool:
+    """Whether a loop of the program, outside of graphs and tests, makes a call more than a few times."""
+    known = lifetimes(function.project)
+    if caller.code in function.project.solution.world.hybrids or is_test_path(caller.code.path):
+        return False
+    return known.seen([(caller, pos)]) >= FEW and known.is_looped(caller, pos)
 
 
 def _is_python(value: Value) -> bool:
@@ -122,8 +135,9 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
                 seen.add((caller.code.path, pos))
                 name = frame.code.params[index].name
                 said = f"`{name}` receives {what}, made anew for each call: every new one is traced"
-                # Of what is hybrid already only code that is not followed says so: merged calls, names used twice.
-                yield Hit(pos, said, path=caller.code.path, level=Level.INFO if function.is_hybrid else None)
+                # Where calls were merged it may be none of these: a warning is of numbers and texts that a loop makes.
+                seen_so = not function.is_hybrid or (_is_python(value) and _is_looped(function, caller, pos))
+                yield Hit(pos, said, path=caller.code.path, level=None if seen_so else Level.INFO)
                 break
 
 

@@ -12,6 +12,7 @@ from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.rules.hybridized import is_false, option
+from hybridize.rules.lifetimes import lifetimes
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.moving import moving
 from hybridize.rules.resizing import resizing_from_elsewhere
@@ -19,6 +20,8 @@ from hybridize.rules.sizes import is_open
 from hybridize.rules.views import FunctionView
 from hybridize.source import is_test_path
 
+#: What is said of tensors that may differ in size, as far as is seen: each one may also be as long as the last.
+OPEN: Final = "may be of another size each time"
 _CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
 #: So many shapes are a few traces.
 _FEW: Final = 3
@@ -45,7 +48,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 if found.message == APPENDED:
                     message = f"`{param.name}` receives a longer list at each call: every length is traced anew"
                 seen.add(place)
-                yield Hit(pos, message, path=caller.code.path, evidence=(found,))
+                known = lifetimes(function.project)
+                level = Level.WARNING if found.message != OPEN and known.is_looped(caller, pos) else None
+                yield Hit(pos, message, path=caller.code.path, evidence=(found,), level=level)
                 break
 
 
@@ -83,7 +88,7 @@ def _resized(function: FunctionView, caller: Frame, pos: int, frame: Frame, inde
     if not is_open(args[index]) or not resizing_from_elsewhere(function.project).resizes(caller, pos, slot):
         return None
     made = index_of(caller.code).source(slot)
-    return Evidence("is of another size each time", caller.code.path, (made[-1] if made is not None else pos) >> 16)
+    return Evidence(OPEN, caller.code.path, (made[-1] if made is not None else pos) >> 16)
 
 
 RULE = Rule(

@@ -17,7 +17,7 @@ from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
 from hybridize.rules.doubts import puts_into
 from hybridize.rules.effects import hit, is_change, leaked, reasons
-from hybridize.rules.leaks import stays_inside
+from hybridize.rules.leaks import Left, left_behind
 from hybridize.rules.model import Blocks, Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
@@ -29,11 +29,13 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             mixed = _is_mixed(reason)
             if (mixed and not function.project.solution.world.is_small) or _is_assigned(reason):
                 continue
-            found = hit(
-                reason, _level(function, reason), f"stores a tensor that outlives the call: {hit(reason).message}"
-            )
+            left = left_behind(function, reason.frame, reason.effect.position) if function.is_hybrid else Left(None)
+            # What fills a cache may have run before, outside of any graph.
+            level = left.level or (Level.WARNING if guarded(reason.frame, reason.effect.position) else None)
+            found = hit(reason, level, f"stores a tensor that outlives the call: {hit(reason).message}")
             sure = found.sure and not mixed and _is_known(reason)
-            yield replace(found, evidence=(*found.evidence, *_made(reason)), sure=sure)
+            said = f"{found.message} {left.said}" if left.said else found.message
+            yield replace(found, message=said, evidence=(*found.evidence, *_made(reason), *left.events), sure=sure)
 
 
 def _is_known(reason: Reason) -> bool:
@@ -45,19 +47,6 @@ def _is_known(reason: Reason) -> bool:
     if isinstance(target, Container):
         return puts_into(reason.frame, reason.effect.position, target)
     return isinstance(target, Heap) or target is None
-
-
-def _level(function: FunctionView, reason: Reason) -> Level | None:
-    """How loudly it is told: what nothing outside of the trace reads does no harm yet.
-
-    That is seen in programs that are followed in detail; in others each trace most often writes it before it reads it.
-    """
-    if function.is_hybrid and (
-        not function.project.solution.world.is_small or stays_inside(function, reason.frame, reason.effect.position)
-    ):
-        return Level.INFO
-    # What fills a cache may have run before, outside of any graph.
-    return Level.WARNING if guarded(reason.frame, reason.effect.position) else None
 
 
 def _is_mixed(reason: Reason) -> bool:
@@ -119,8 +108,9 @@ RULE = Rule(
 outer list they outlive the trace: later calls do not update them, and whoever uses one gets an error or an
 old value. Return the tensor, or keep it in a `tf.Variable`.
 
-Of a function that is hybrid already it is information where only code of the same trace reads what is stored, after it
-was written.""",
+Of a function that is hybrid already it is an error where a run of the program shows that somebody gets it: the next
+call, or code outside of the graph that reads it before it is written anew. It is a warning where callers of a library
+may do that, and information else.""",
     blocks=frozenset(),
     root=scan,
     triggers={Op.CALL: Where(cached, values=_keeps_results)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hybridize.domain.objects import Cell, Container
@@ -13,12 +13,10 @@ from hybridize.rules.doubts import doubtful
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.parts import Part
 from hybridize.rules.reads import scan
-from hybridize.rules.staleness import OPEN, RUNS, TESTS, counts, extent_of, stale
-from hybridize.rules.views import ProjectView
-from hybridize.rules.writes import (
-    Place,
-    writes_of,
-)
+from hybridize.rules.staleness import OPEN, RUNS, TESTS, Stale, counts, extent_of, stale
+from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.rules.witness import Witness, open_witnesses, stale_witnesses
+from hybridize.rules.writes import Place, writes_of
 
 _SHOWN: Final = 3
 #: What a run shows is an error; what only callers that nobody sees can do, may happen.
@@ -28,23 +26,54 @@ _LEVELS: Final = {RUNS: None, TESTS: Level.INFO, OPEN: Level.WARNING}
 def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
     """The hits whose place some run of the program writes between two calls of the function."""
     known = writes_of(project)
-    changed = stale(project, [(each.function, _places(project, each)) for each in doubts])
+    asked = [_places(project, each) for each in doubts]
+    changed = stale(project, [(each.function, places) for each, places in zip(doubts, asked, strict=True)])
+    shown = _witnesses(project, doubts, asked, changed)
     answers: list[dict[Hit, Confirmed]] = []
-    for doubt, places in zip(doubts, changed, strict=True):
+    for doubt, places, witnesses in zip(doubts, changed, shown, strict=True):
         found: dict[Hit, Confirmed] = {}
         extent = extent_of(doubt.function) if places else 0
-        unlikely = doubtful(doubt.function, places) if places and doubt.function.is_hybrid else ()
         said: set[object] = set()
         for hit in doubt.hits:
             if hit.subject in places and not (doubt.function.is_hybrid and hit.subject in said):
                 said.add(hit.subject)  # of a hybrid function each cause is told once, at the nearest read
-                writers = [at for at in known.at(_place(hit)) if counts(project, extent, at[0], _place(hit))]
-                shown = sorted({(frame.code.path, position >> 16) for frame, position in writers})
-                evidence = tuple(Evidence("is changed here", *where) for where in shown[:_SHOWN])
-                level = Level.INFO if hit.subject in unlikely else _LEVELS[places[_place(hit)].seen]
-                found[hit] = Confirmed(evidence, places[_place(hit)].unless, level)
+                place = _place(hit)
+                writers = [at for at in known.at(place) if counts(project, extent, at[0], place)]
+                lines = sorted({(frame.code.path, position >> 16) for frame, position in writers})
+                evidence = tuple(Evidence("is changed here", *where) for where in lines[:_SHOWN])
+                level = _LEVELS[places[place].seen]
+                if doubt.function.is_hybrid and place not in witnesses:
+                    level = Level.INFO
+                witness = witnesses.get(place)
+                if witness is not None:
+                    evidence = witness.events or evidence
+                found[hit] = Confirmed(evidence, places[place].unless, level, witness.said if witness else "")
         answers.append(found)
     return answers
+
+
+def _witnesses(
+    project: ProjectView,
+    doubts: Sequence[Doubt],
+    asked: Sequence[Mapping[Place, Sequence[Frame]]],
+    changed: Sequence[Mapping[Place, Stale]],
+) -> list[Mapping[Place, Witness]]:
+    """Of the places that some code may change under a hybrid function those for which an order of events is seen."""
+    found: list[dict[Place, Witness]] = [{} for _ in doubts]
+    questions: list[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]] = []
+    where: list[int] = []
+    for i, (doubt, places) in enumerate(zip(doubts, changed, strict=True)):
+        if not places or not doubt.function.is_hybrid:
+            continue
+        left = places.keys() - doubtful(doubt.function, places)
+        found[i] = open_witnesses(doubt.function, [place for place in left if places[place].seen == OPEN])
+        seen = {place: frames for place, frames in asked[i].items() if place in left and places[place].seen == RUNS}
+        if seen:
+            questions.append((doubt.function, seen))
+            where.append(i)
+    for i, witnesses in zip(where, stale_witnesses(project, questions), strict=True):
+        found[i].update(witnesses)
+    return list(found)
 
 
 def _places(project: ProjectView, doubt: Doubt) -> dict[Place, list[Frame]]:
