@@ -57,8 +57,10 @@ def test_a_finding_says_what_to_do(tmp_path: Path) -> None:
 def test_a_setter_that_only_strangers_call_may_change_it(tmp_path: Path) -> None:
     of_library = RATE.removesuffix("m = Model()\n")
     assert told(tmp_path, of_library, "HY602") == ["info"]  # of a program: nobody calls it there
-    setup = "from setuptools import setup\nsetup(name='model')\n"
-    assert told(tmp_path, of_library, "HY602", setup_dot_py=setup) == ["warning"]
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/__init__.py").write_text(TF + of_library, "utf-8")
+    setup = "from setuptools import setup\nsetup(name='lib')\n"
+    assert told(tmp_path, "", "HY602", setup_dot_py=setup) == ["warning"]
 
 
 LOADED = """\

@@ -145,7 +145,7 @@ class Counts:
         return result
 
     def between(self, frame: Frame, outer: int, pos: int, unknown: float = inf) -> float:
-        """How often a place runs at most for each run of another one around it; `unknown`: where a length is not known."""
+        """How often a place runs at most for each run of another one around it, `unknown` where nobody knows."""
         places = self.places(frame.code)
         known = places.around.get(outer, ())
         result = 1.0
@@ -162,7 +162,7 @@ class Counts:
         """
         result = 1.0
         for loop in self.places(frame.code).around.get(pos, ()):
-            if loop.is_for and not _staged(frame, loop.iterable):
+            if loop.is_for and not staged(frame, loop.iterable):
                 trip = self._known_trip(frame, loop)
                 result *= unknown if trip is None else trip
         return min(result, _MOST)
@@ -257,7 +257,7 @@ def _size(obj: Container) -> int | None:
     return obj.count if obj.count is not None and obj.count >= 0 else None
 
 
-def _staged(frame: Frame, slot: int) -> bool:
+def staged(frame: Frame, slot: int) -> bool:
     """Whether AutoGraph makes one loop of the graph of a `for` loop: over tensors and datasets."""
     value = frame.vals[slot] or () if slot >= 0 else ()
     return any(isinstance(o, Tensor) or (isinstance(o, Stream) and o.kind.startswith("tf.data")) for o in value)

@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Container, Func, Inst, LibInst, Lit, Obj, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import VARIABLE
-from hybridize.facts.guards import guarded
+from hybridize.facts.guards import guarded, set_up_once
 from hybridize.facts.origins import call_at, definitions
 from hybridize.facts.reasons import CONSTRUCTORS, Reason
 from hybridize.flow.frames import Effect, Frame
@@ -55,7 +55,8 @@ def writes_same(project: ProjectView, reason: Reason) -> bool:
     """
     effect, frame = reason.effect, reason.frame
     if effect.kind in ("attribute", "global", "closure") and guarded(frame, effect.position):
-        return True  # `if first: ...; first = False`
+        # `if first: ...; first = False`: a graph that is traced then does at each call what is meant for the first.
+        return set_up_once(frame, effect.position)
     index = index_of(frame.code)
     written = [(i[2], i[4]) for i in index.at(effect.position) if i[0] == Op.SET_ATTR and i[3] == effect.detail]
     written += [(i[3][0][0], i[3][2][0]) for i in index.at(effect.position) if _is_setattr(frame, i)]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Container
+from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence
+from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass
 from hybridize.rules.doubts import found_before, runs_eagerly
 from hybridize.rules.model import Level
+from hybridize.rules.parts import Part
 from hybridize.rules.staleness import extent_of
 from hybridize.rules.views import FunctionView, ProjectView
 from hybridize.rules.witness import left_for_others, left_witness
@@ -40,21 +43,31 @@ def left_behind(function: FunctionView, frame: Frame, position: int) -> Left:
     """
     every = _written_at(function.project).get((frame, position), [])
     codes = {each.code for each in function.project.extents.frames(extent_of(function))}
-    # What the call has made itself is new each time: whether it gets out is asked of the field that keeps it.
-    places = tuple(place for place in every if not (isinstance(place, Container) and place.site[0] in codes))
+    places = tuple(place for place in every if _lasts(place, codes))
     if runs_eagerly(function.project) or not places:
         return _UNSEEN
     known: dict[object, Left] = function.project.shared(("left behind", function.code), dict)
-    key = (places, _takes(frame, position))
+    key = (places, _takes(frame, position) or guarded(frame, position))
     if key not in known:
-        known[key] = _left(function, places, takes=key[1])
+        known[key] = _left(function, places, asks=key[1])
     return known[key]
 
 
-def _left(function: FunctionView, places: tuple[Place, ...], *, takes: bool) -> Left:
-    found = found_before(function, places)
-    if takes:
-        found |= {place for place in places if isinstance(place, Container)}
+def _lasts(place: Place, codes: set[Code]) -> bool:
+    """Whether a place is no list or dictionary of which there are many: which one is meant is not known then.
+
+    What the call has made itself is new each time: whether it gets out is asked of the field that keeps it.
+    """
+    whole = place.whole if isinstance(place, Part) else place
+    if not isinstance(whole, Container):
+        return True
+    maker = whole.site[0]
+    return maker not in codes and (maker.kind in ("module", "class") or maker.name in SETTING_UP)
+
+
+def _left(function: FunctionView, places: tuple[Place, ...], *, asks: bool) -> Left:
+    """The same of some places; `asks` says that the code which writes them looks first at what is there."""
+    found = set(places) if asks else found_before(function, places)
     witness = left_witness(function, places, found)
     if witness is not None:
         return Left(None, witness.said, witness.events)

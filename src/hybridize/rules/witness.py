@@ -245,9 +245,7 @@ class _Search:
         again = [at for at, does in steps if does[2][3] & bit]
         if not (calls and writes and again):
             return None
-        write = next((at for at in writes if any(call < at for call in calls)), writes[0])
-        first = next((at for at in reversed(calls) if at < write), calls[0])
-        second = next((at for at in again if at > write), again[0])
+        first, write, second = _in_order(frame, calls, writes, again)
         name, path = function.code.name, frame.code.path
         who, changed = self._deepest(frame, write, bit)
         events = (
@@ -326,6 +324,22 @@ class _Search:
             below = (at for at, does in self._steps(inner) if does[row][column] & bit or does[row][3] & bit)
             frame, pos = inner, next(below, inner.code.position)
         return frame, pos
+
+
+def _in_order(frame: Frame, calls: list[int], writes: list[int], again: list[int]) -> tuple[int, int, int]:
+    """A call, a write and a call that may follow each other: in the text, or in the turns of a loop around them all."""
+    loops = index_of(frame.code).loops
+    for write in writes:
+        before = [at for at in calls if at < write]
+        after = [at for at in again if at > write]
+        if before and after:
+            return before[-1], write, after[0]
+    for write in writes:
+        around = set(loops.get(write, ()))
+        inside = [at for at in again if around & set(loops.get(at, ()))]
+        if inside:
+            return (calls if calls[0] not in inside else inside)[0], write, inside[0]
+    return calls[0], writes[0], again[0]
 
 
 def _at(where: Evidence) -> str:

@@ -7,15 +7,16 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Container, Func, Lib, Unknown, Value, Wrapper
 from hybridize.facts.origins import call_at
-from hybridize.facts.work import Counts
+from hybridize.facts.work import Counts, staged
 from hybridize.flow.frames import Frame
-from hybridize.library.costs import ITERATIONS
+from hybridize.library.costs import ITERATIONS, REPEATING
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.rules.hybridized import places
 from hybridize.rules.lifetimes import lifetimes, made_for_calls
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.staleness import extent_of
 from hybridize.rules.values import uses
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
@@ -27,6 +28,8 @@ _SOME: Final = _PAYS - 1
 _ENDURES: Final = ITERATIONS + 1.0
 #: How many arguments `setattr` has.
 _SET: Final = 3
+#: What draws samples, or goes down a slope, many times in one call.
+_CHAINS: Final = ("tensorflow_probability.mcmc.", "tensorflow_probability.optimizer.", "tensorflow_probability.vi.")
 #: What wants a hybrid function to write it down, and calls it no more.
 _EXPORTS: Final = ("tf.saved_model.save", "keras.Model.save", "keras.Sequential.save", "keras.models.save_model")
 
@@ -61,7 +64,20 @@ def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
     if any(how in ("graph", "callback") for _, _, _, how in function.callers()):
         return False  # what a data set or a graph is given is traced once for each of them in any case
     made = [(frame, pos) for frame in frames if frame.code not in hybrids]
-    return bool(made) and lifetimes(function.project).is_seen_short(calls, made, _ENDURES)
+    return bool(made) and not _goes_on(function) and lifetimes(function.project).is_seen_short(calls, made, _ENDURES)
+
+
+def _goes_on(function: FunctionView) -> bool:
+    """Whether one call loops in the graph, so long that it pays for the trace itself: a chain, an epoch."""
+    for frame in function.project.extents.frames(extent_of(function)):
+        index = index_of(frame.code)
+        for instr in index.of(Op.CALL):
+            names = [o.name for o in frame.vals[instr[2]] or () if isinstance(o, Lib)]
+            if any(name in REPEATING or name.startswith(_CHAINS) for name in names):
+                return True
+        if any(loop[2].is_for and staged(frame, loop[2].iterable) for loop in index.of(Op.LOOP)):
+            return True
+    return False
 
 
 def _pays(function: FunctionView, where: Code, pos: int) -> bool:

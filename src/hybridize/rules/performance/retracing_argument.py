@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Inst, Lit, Prim, Tup, Value
+from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary
 from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
@@ -93,8 +94,10 @@ def _is_looped(function: FunctionView, caller: Frame, pos: int) -> bool:
 
 def _is_python(value: Value) -> bool:
     """Whether a value is a Python number or text, or holds one, and never a tensor, as merged calls make it seem."""
-    plain = [isinstance(o, (Lit, Prim)) and o.kind in _PLAIN for o in value if o is not NONE]
-    return (any(plain) and all(plain)) or (bool(plain) and all(isinstance(o, (Tup, Container)) for o in value))
+    some = [o for o in value if o is not NONE]
+    return bool(some) and all(
+        o.kind in _PLAIN if isinstance(o, (Lit, Prim)) else any(map(_is_python, parts(o))) for o in some
+    )
 
 
 def _new(function: FunctionView) -> Iterator[Hit]:
