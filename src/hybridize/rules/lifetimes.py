@@ -154,13 +154,17 @@ class Lifetimes:
         return bool(calls) and calls < PAYS * made and self._is_short_in_runs(tally)
 
     def seen(self, places: Iterable[tuple[Frame, int]]) -> float:
-        """How often a run of one program gets to some places, what nobody is seen to call once; tests count nothing."""
+        """How often a run of one program gets to some places; tests count nothing.
+
+        What a library lets others call runs once, and what that calls as often as it does.
+        """
         known = [(frame, pos) for frame, pos in places if not self._tests(frame)]
         runs = [(frame, self.counts.runs(frame, pos)) for frame, pos in known]
         extents = self.project.extents
         frames = extents.set_of(frame for frame, _ in known)
         number = sum(1 for some in programs(self.project) if some & frames)
-        called = sum(self.closed.get(frame, 0.0) * often for frame, often in runs) / max(number, 1)
+        known_to = [self.closed.get(frame) or self.open.get(frame, 0.0) for frame, _ in runs]
+        called = sum(times * often for times, (_, often) in zip(known_to, runs, strict=True)) / max(number, 1)
         return max(called, *(often for _, often in runs), 0.0)
 
     def is_looped(self, frame: Frame, pos: int) -> bool:

@@ -61,7 +61,8 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
                 if _is_one(frame, owner):
                     events.call(frame, mine[place], asked)
             for frame, position in writes_of(project).at(place):
-                if counts(project, extent, frame, place) and not project.roles.is_test(frame.code.path):
+                test = project.roles.is_test(frame.code.path)
+                if counts(project, extent, frame, place) and not test and not _is_traced(project, frame):
                     events.write(frame, position, mine[place], asked)
         events.every |= asked
         makers.add(function, mine, asked)
@@ -132,18 +133,27 @@ def left_for_others(function: FunctionView, places: Sequence[Place], found: set[
     """The same where callers whom nobody sees do it: a public function is called again, or shows what is left."""
     project = function.project
     public = project.shared("public", lambda: Public(project.roles))
-    called = any(how != "root" for _, _, _, how in function.callers())
-    if called or not public.has(function.code):
+    if any(how != "root" for _, _, _, how in function.callers()):
         return None
-    if found:
+    if found:  # somebody decorates what is called more than once
         return Witness("(the next call reads what this one has left)", ())
     codes = {frame.code for frame in project.extents.frames(extent_of(function))}
-    for place in places:
+    for place in places if public.has(function.code) else ():
         for frame, position in _readers(project, place, codes):
             if public.has(frame.code) and frame.code.name not in SETTING_UP:
                 where = Evidence(f"`{frame.code.name}` reads it", frame.code.path, position >> 16)
                 return Witness(f"(`{frame.code.name}` reads it at {_at(where)})", (where,))
     return None
+
+
+def _is_traced(project: ProjectView, frame: Frame) -> bool:
+    """Whether only graphs run code, while they are traced: what it writes there is told of those."""
+    known: dict[Frame, bool] = project.shared("traced alone", dict)
+    if frame not in known:
+        known[frame] = True  # a recursion: what else calls it decides
+        hybrid = frame.code in project.solution.world.hybrids
+        known[frame] = hybrid or (bool(frame.callers) and all(_is_traced(project, each) for each in frame.callers))
+    return known[frame]
 
 
 def _is_one(frame: Frame, owner: Heap | None) -> bool:

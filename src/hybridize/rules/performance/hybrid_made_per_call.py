@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Bound, Container, Func, Lib, Unknown, Value, Wrapper
+from hybridize.domain.objects import Bound, Container, Func, Lib, LibInst, Unknown, Value, Wrapper
 from hybridize.facts.origins import call_at
 from hybridize.facts.work import Counts, staged
 from hybridize.flow.frames import Frame
@@ -17,7 +17,7 @@ from hybridize.rules.lifetimes import lifetimes, made_for_calls
 from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.staleness import extent_of
-from hybridize.rules.values import uses
+from hybridize.rules.values import arguments, uses
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 #: So many calls pay for a trace: then it is told, and no more.
@@ -146,6 +146,8 @@ def _is_kept(project: ProjectView, frames: list[Frame], code: Code, *, returned:
                 stored = instr[3][2][0]
             elif instr[0] == Op.CALL and instr[3] and _is_method_call(frame, instr):
                 stored = instr[3][0][0]
+            elif instr[0] == Op.CALL and _is_given_to_library(frame, instr, code):
+                return True
             if stored >= 0 and _holds(frame.vals[stored], code):
                 return True
     return False
@@ -161,6 +163,12 @@ def _outlives(code: Code, instr: Instr) -> bool:
     if instr[0] == Op.SET_GLOBAL:
         return code.kind != "module"
     return instr[0] == Op.SET_CELL and instr[2] in code.free
+
+
+def _is_given_to_library(frame: Frame, instr: Instr, code: Code) -> bool:
+    """Whether a call makes a library's object that keeps the function: an optimizer its schedule."""
+    made = any(isinstance(o, LibInst) for o in frame.vals[instr[1]] or ())
+    return made and any(_holds(frame.vals[slot], code) for slot in arguments(instr) if slot >= 0)
 
 
 def _is_method_call(frame: Frame, instr: tuple[object, ...]) -> bool:

@@ -24,6 +24,8 @@ from hybridize.source import is_test_path
 
 _CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
 _BY_CODE: Final = _CALLS - {"keras"}
+#: So many constants are seen one by one.
+_KNOWN: Final = 8
 #: Python values of which each is a trace of its own; two truth values are few.
 _PLAIN: Final = frozenset({"int", "float", "complex", "str", "bytes"})
 _TEXT: Final = "a Python str"
@@ -77,7 +79,7 @@ def _is_varied(function: FunctionView, site: tuple[Frame, int, Frame], index: in
     caller, pos, frame = site
     args = frame.incoming.get((caller, pos), ())
     named = cause.message.startswith(f"`{frame.code.params[index].name}` ")
-    if not named or index >= len(args) or not _is_python(args[index]):
+    if not named or index >= len(args) or not _is_python(args[index]) or _are_constants(args[index]):
         return False
     answers = moving(function.project)
     slot = answers.argument(caller, pos, frame, index)
@@ -90,6 +92,11 @@ def _is_looped(function: FunctionView, caller: Frame, pos: int) -> bool:
     if caller.code in function.project.solution.world.hybrids or is_test_path(caller.code.path):
         return False
     return known.seen([(caller, pos)]) >= FEW and known.is_looped(caller, pos)
+
+
+def _are_constants(value: Value) -> bool:
+    """Whether a value is one of a few that are known: as many graphs, each traced once."""
+    return len(value) <= _KNOWN and all(isinstance(o, Lit) and not o.varies for o in value)
 
 
 def _is_python(value: Value) -> bool:

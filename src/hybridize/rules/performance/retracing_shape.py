@@ -23,6 +23,8 @@ from hybridize.source import is_test_path
 #: What is said of tensors that may differ in size, as far as is seen: each one may also be as long as the last.
 OPEN: Final = "may be of another size each time"
 _CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
+#: Calls of one object: what Keras calls are many layers of one class.
+_DIRECT: Final = frozenset({"call", "hybrid"})
 #: So many shapes are a few traces.
 _FEW: Final = 3
 #: Arguments of `tf.function` under which one graph serves tensors of all sizes.
@@ -49,7 +51,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                     message = f"`{param.name}` receives a longer list at each call: every length is traced anew"
                 seen.add(place)
                 known = lifetimes(function.project)
-                level = Level.WARNING if found.message != OPEN and known.is_looped(caller, pos) else None
+                witnessed = found.message != OPEN and how in _DIRECT and known.is_looped(caller, pos)
+                level = Level.WARNING if witnessed else None
                 yield Hit(pos, message, path=caller.code.path, evidence=(found,), level=level)
                 break
 
