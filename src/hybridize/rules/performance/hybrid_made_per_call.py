@@ -201,8 +201,9 @@ RULE = Rule(
     summary="A hybrid function is made anew at every call or iteration, and traced each time.",
     details="""The graphs of a hybrid function live in the object that `tf.function` makes. One that is made
 inside a loop or inside a function that is called again starts without any: each call pays for a trace. Make it
-once: at module level, in `__init__`, or keep it where it was made. It is a warning where the program is seen to make
-more than a few of them for a few calls each, and information where nobody sees how often that is.""",
+once: at module level, in `__init__`, or keep it where it was made. It is a warning where loops are seen to make
+more than a few of them for a few calls each (a loop of unknown length is a few calls), and information where nobody
+sees how often that is, or where one call loops in the graph itself.""",
     level=Level.WARNING,
     root=scan,
     bad=(

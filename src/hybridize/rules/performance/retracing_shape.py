@@ -104,7 +104,10 @@ RULE = Rule(
 a condition selects, slices of differing length: each new size is traced again, which costs some hundred times a call.
 `@tf.function(reduce_retracing=True)` (before TensorFlow 2.9 `experimental_relax_shapes`) lets one graph serve all sizes
 from the second trace on, and so does an `input_signature` with `None` for the size. Neither helps where a list gets
-longer: its length is part of the structure. Stack it to one tensor there.""",
+longer: its length is part of the structure. Stack it to one tensor there.
+
+It is a warning where a loop is seen to pass what grows, or more than a few known sizes; where only data decide, which
+may be as long each time, it is information.""",
     level=Level.INFO,
     blocks=frozenset(),
     root=scan,

@@ -19,7 +19,7 @@ from hybridize.rules.witness import Witness, open_witnesses, stale_witnesses
 from hybridize.rules.writes import Place, writes_of
 
 _SHOWN: Final = 3
-#: What a run shows is an error; what only callers that nobody sees can do, may happen.
+#: What a run shows is an error; what only callers that nobody sees can do may happen.
 _LEVELS: Final = {RUNS: None, TESTS: Level.INFO, OPEN: Level.WARNING}
 
 
@@ -129,10 +129,11 @@ called (`dense.activation`, `bn.momentum`) and the layers of a `Sequential`. Whe
 calls, the later call still uses what the first one saw; so does a `tf.Variable` that is bound anew. Pass the value as a
 tensor, or keep it in one `tf.Variable` and `assign` to it.
 
-Of a function that is hybrid already it is an error where a run of the program shows the change, and a warning where
-code that is not seen may call a setter in between. It is information where each call writes the value before it reads
-it, where a new graph is made with each change, where only tests change it, where a whole object is loaded anew, and
-where it is not known which container or array changes.""",
+Of a function that is hybrid already it is an error where a run of the program shows the order: the function is called
+(and traced), the value is written, and the same `tf.function` is called again; the message names the places. It is a
+warning where the callers of a library may run a setter in between. It is information where no such order is seen: each
+call writes the value before it reads it, a new graph is made with each change, only tests or other graphs write it, a
+whole object is loaded anew, or it is not known which object, container or array changes.""",
     frame=scan,
     confirm=confirm,
     bad=(
