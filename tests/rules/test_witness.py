@@ -105,10 +105,32 @@ THROUGH = """
 """
 
 
+CHOSEN = """
+    class Plain:
+        def train(self):
+            self.rate = 1.0
+            return [tf.constant(2.0)]
+    class Model:
+        def __init__(self):
+            self.rate = 0.0
+        @tf.function
+        def step(self, x):
+            return tf.reduce_sum(x) * self.rate
+        def train(self):
+            found = []
+            for i in range(3):
+                self.rate += 1.0
+                found.append(self.step(tf.ones(2)))
+            return found
+    model = Model() if tf.__version__ > "2" else Plain()
+    shown = model.train()
+"""
+
+
 @pytest.mark.parametrize(
     ("source", "severity"),
-    [(GLOBAL, "error"), (ANEW, "info"), (EXPLICIT, "info"), (OTHERS, "info"), (THROUGH, "info")],
-    ids=["a global that the loop sets", "made anew", "wrapped anew", "another object", "who is called is not sure"],
+    [(GLOBAL, "error"), (ANEW, "info"), (EXPLICIT, "info"), (OTHERS, "info"), (THROUGH, "info"), (CHOSEN, "error")],
+    ids=["a global", "made anew", "wrapped anew", "another object", "who is called is not sure", "chosen before"],
 )
 def test_stale_state_needs_a_write_between_two_calls_of_one_graph(source: str, severity: str, tmp_path: Path) -> None:
     assert loudest(tmp_path, source, "HY602") in (severity, "none" if severity == "info" else severity)

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias, cast
 from hybridize.domain.objects import Bound, Class, Func, Inst, Wrapper
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
 from hybridize.program.ir import Block, Instr, Loop, Op, Try
 from hybridize.records import dataclass, field
 
@@ -336,9 +337,22 @@ class _Walk:
                 joined.add(id(does))
                 found = does if found is None else either(found, does)
             again = again or how in _REPEATED
-        if found is not None and self.order.strict and len(joined) > 1:
+        if found is not None and self.order.strict and len(joined) > 1 and not self._is_chosen_before(instr):
             found = chosen(self._unsure(callees), self.nothing, found)
         return repeated(found, self.every) if found is not None and again else found
+
+    def _is_chosen_before(self, instr: Instr) -> bool:
+        """Whether which function a call runs is settled before the loops around it: each turn calls the same one."""
+        index = index_of(self.frame.code)
+        func = index.source(instr[2]) if instr[0] == Op.CALL else None
+        base = index.source(func[2]) if func is not None and func[0] == Op.ATTR else func
+        if base is None or base[0] in (Op.CELL, Op.ITER, Op.ITEM):
+            return False  # a parameter: calls that were taken together may have passed different ones
+        if base[0] == Op.GLOBAL:
+            cell = self.frame.module.fields.get(base[2])
+            return cell is not None and not any(pos in index_of(code).looped for code, pos in cell.writes)
+        around = set(index.loops.get(instr[-1], ()))
+        return not around & set(index.loops.get(base[-1], ()))
 
     def _unsure(self, callees: list[tuple[Frame, str]]) -> int:
         """The places of which some functions that one call may run call their function, and some don't."""

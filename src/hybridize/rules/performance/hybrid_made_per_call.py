@@ -61,7 +61,7 @@ def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
     """Whether the program is seen to make it more than a few times, for a few calls each, and outside of graphs."""
     calls = [(caller, at) for caller, at, _, how in function.callers() if how != "root"]
     hybrids = function.project.solution.world.hybrids
-    if any(how in ("graph", "callback") for _, _, _, how in function.callers()):
+    if any(how in ("graph", "callback", "host") for _, _, _, how in function.callers()):
         return False  # what a data set or a graph is given is traced once for each of them in any case
     made = [(frame, pos) for frame in frames if frame.code not in hybrids]
     return bool(made) and not _goes_on(function) and lifetimes(function.project).is_seen_short(calls, made, _ENDURES)
