@@ -158,6 +158,15 @@ def fills_default(reason: Reason) -> bool:
     return reason.effect.kind == "item" and not any(i[0] == Op.SET_ITEM for i in found)
 
 
+def fills_cache(reason: Reason) -> bool:
+    """Whether an entry is put into a dictionary that the function has looked into for it: what is there is not made."""
+    frame, target = reason.frame, reason.effect.target
+    if reason.effect.kind != "item" or not isinstance(target, Container) or target.kind != "dict":
+        return False
+    asked = (i for i in index_of(frame.code).of(Op.COMPARE) if i[2] in ("in", "not in"))
+    return any(target in (frame.vals[instr[4]] or _NO_VALUE) for instr in asked)
+
+
 def _every_entry(target: Container, frame: Frame, key: int) -> Value:
     """What a dictionary holds under a key, whoever wrote it; under any where the key is not known."""
     found = [target.rest.value] if target.rest is not None else []

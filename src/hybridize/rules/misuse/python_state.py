@@ -8,7 +8,7 @@ from hybridize.domain.objects import Unknown
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.reasons import kept_properties
 from hybridize.records import replace
-from hybridize.rules.additions import adds_same, fills_default, is_entered, writes_same
+from hybridize.rules.additions import adds_same, fills_cache, fills_default, is_entered, writes_same
 from hybridize.rules.effects import hit, is_change, leaked, reasons
 from hybridize.rules.leaks import left_behind
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -28,6 +28,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 or adds_same(reason, frame)
                 or writes_same(function.project, reason)
                 or fills_default(reason)
+                or fills_cache(reason)
                 or is_entered(reason, (other for _, other in found))
             )
             told = hit(reason, Level.INFO if settles else None)
