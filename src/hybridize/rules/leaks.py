@@ -14,7 +14,7 @@ from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass
 from hybridize.rules.doubts import found_before, runs_eagerly
 from hybridize.rules.model import Level
-from hybridize.rules.parts import Part
+from hybridize.rules.parts import Part, constants
 from hybridize.rules.staleness import extent_of
 from hybridize.rules.views import FunctionView, ProjectView
 from hybridize.rules.witness import left_for_others, left_witness
@@ -43,7 +43,7 @@ def left_behind(function: FunctionView, frame: Frame, position: int) -> Left:
     """
     every = _written_at(function.project).get((frame, position), [])
     codes = {each.code for each in function.project.extents.frames(extent_of(function))}
-    places = tuple(place for place in every if _lasts(place, codes))
+    places = tuple(dict.fromkeys(_entry(function.project, p, frame, position) for p in every if _lasts(p, codes)))
     if runs_eagerly(function.project) or not places:
         return _UNSEEN
     known: dict[object, Left] = function.project.shared(("left behind", function.code), dict)
@@ -51,6 +51,16 @@ def left_behind(function: FunctionView, frame: Frame, position: int) -> Left:
     if key not in known:
         known[key] = _left(function, places, asks=key[1])
     return known[key]
+
+
+def _entry(project: ProjectView, place: Place, frame: Frame, position: int) -> Place:
+    """Of a dictionary the entry that is written, where its key is known: others are not read for it."""
+    written = [instr for instr in index_of(frame.code).at(position) if instr[0] == Op.SET_ITEM]
+    if not isinstance(place, Container) or len(written) != 1:
+        return place
+    keys = constants(frame, written[0][3])
+    found = writes_of(project).late_part(place, next(iter(keys))) if keys is not None and len(keys) == 1 else None
+    return found if found is not None else place
 
 
 def _lasts(place: Place, codes: set[Code]) -> bool:

@@ -24,7 +24,7 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.order import Events, Order, Relation
-from hybridize.rules.parts import Part
+from hybridize.rules.parts import Part, constants
 from hybridize.rules.staleness import Makers, counts, extent_of, order_of, ranks_of, starts_empty, starts_of
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView, ProjectView
@@ -181,8 +181,16 @@ def _readers(project: ProjectView, place: Place, codes: set[Code]) -> Iterator[t
         owner = writes_of(project).owners.get(place)
         found = _fields(project, owner, whole) if owner is not None else _variables(project, whole)
     for frame, position in found:
-        if frame.code not in codes and not project.roles.is_test(frame.code.path):
+        another = isinstance(place, Part) and _is_of_another(frame, position, place.key)
+        if frame.code not in codes and not another and not project.roles.is_test(frame.code.path):
             yield frame, position
+
+
+def _is_of_another(frame: Frame, position: int, key: object) -> bool:
+    """Whether what is read of a dictionary are entries of other keys."""
+    read = [instr for instr in index_of(frame.code).at(position) if instr[0] == Op.ITEM]
+    keys = [constants(frame, instr[3]) for instr in read]
+    return bool(keys) and all(some is not None and key not in some for some in keys)
 
 
 def _fields(project: ProjectView, owner: Heap, cell: Cell) -> Iterator[tuple[Frame, int]]:

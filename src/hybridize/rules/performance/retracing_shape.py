@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Tensor
+from hybridize.domain.objects import Inst, Obj, Tensor
 from hybridize.domain.tensors import Shape
 from hybridize.facts.growing import APPENDED, grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionKind
@@ -66,7 +66,7 @@ def _many(
     """
     args = frame.incoming.get((caller, pos))
     is_method = function.facts.kind is FunctionKind.METHOD
-    if args is None or (is_method and len(args[0]) != 1):
+    if args is None or (is_method and (len(args[0]) != 1 or any(_is_of_many(o) for o in args[0]))):
         return None
     found = shapes.setdefault((caller.code, pos, index, args[0] if is_method else None), set())
     found |= {o.shape for o in args[index] if isinstance(o, Tensor)}
@@ -74,6 +74,11 @@ def _many(
     if len(found) <= _FEW or not known or not moving(function.project).is_repeated(caller, pos):
         return None
     return Evidence("is of another size each time", caller.code.path, pos >> 16)
+
+
+def _is_of_many(receiver: Obj) -> bool:
+    """Whether a loop makes objects at one place, which are one to the analysis: layers of a list."""
+    return isinstance(receiver, Inst) and receiver.site[1] in index_of(receiver.site[0]).looped
 
 
 def _resized(function: FunctionView, caller: Frame, pos: int, frame: Frame, index: int) -> Evidence | None:
