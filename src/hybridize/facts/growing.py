@@ -30,7 +30,8 @@ _BOUNDS: Final = frozenset({"builtins.min", "builtins.max"})
 _FAR: Final = 12
 #: Through so many calls an argument is followed to where it comes from.
 _CALLS: Final = 3
-#: What is said of a list that grows.
+#: What is said of a part of which one end is seen to move, and of a list that grows.
+PART: Final = "a loop makes this part longer in each turn"
 APPENDED: Final = "a loop appends to this list"
 #: What is said of an array that is made of one.
 STACKED: Final = "a loop appends to the list that this is made of"
@@ -73,7 +74,7 @@ def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> E
         elif found is None and made is not None and made[0] == Op.ITEM:
             moving = _cut(caller, made, around)
             if moving:
-                found = Evidence("a loop makes this part longer in each turn", caller.code.path, made[-1] >> 16)
+                found = Evidence(PART, caller.code.path, made[-1] >> 16)
             elif moving is None:
                 todo.append(made[2])
         elif found is None and made is not None:

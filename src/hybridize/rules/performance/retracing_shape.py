@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Inst, Obj, Tensor
 from hybridize.domain.tensors import Shape
-from hybridize.facts.growing import APPENDED, grown_argument, is_fixed
+from hybridize.facts.growing import APPENDED, PART, grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -51,7 +51,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                     message = f"`{param.name}` receives a longer list at each call: every length is traced anew"
                 seen.add(place)
                 known = lifetimes(function.project)
-                witnessed = found.message != OPEN and how in _DIRECT and known.is_looped(caller, pos)
+                witnessed = found.message not in (OPEN, PART) and how in _DIRECT and known.is_looped(caller, pos)
                 level = Level.WARNING if witnessed else None
                 yield Hit(pos, message, path=caller.code.path, evidence=(found,), level=level)
                 break
