@@ -212,17 +212,21 @@ def _fields(project: ProjectView, owner: Heap, cell: Cell) -> Iterator[tuple[Fra
 def _variables(project: ProjectView, cell: Cell) -> Iterator[tuple[Frame, int]]:
     """What reads a global or captured variable."""
 
-    def gather() -> dict[Cell, list[tuple[Frame, int]]]:
-        found: dict[Cell, list[tuple[Frame, int]]] = {}
-        for code, frames in project.solution.frames.items():
+    def gather() -> dict[str, list[tuple[Code, Instr]]]:
+        found: dict[str, list[tuple[Code, Instr]]] = {}
+        for code in project.solution.frames:
             for instr in (*index_of(code).of(Op.GLOBAL), *index_of(code).of(Op.CELL)):
-                for frame in frames:
-                    of = frame.module.fields if instr[0] == Op.GLOBAL else frame.cells
-                    if instr[2] in of:
-                        found.setdefault(of[instr[2]], []).append((frame, instr[-1]))
+                found.setdefault(instr[2], []).append((code, instr))
         return found
 
-    yield from project.shared("reads of variables", gather).get(cell, ())
+    every = project.shared("reads of variables", gather)
+    written = (i for f, pos in writes_of(project).every.get(cell, ()) for i in index_of(f.code).at(pos))
+    for name in {str(instr[2]) for instr in written if instr[0] in (Op.SET_GLOBAL, Op.SET_CELL)}:
+        for code, instr in every.get(name, ()):
+            for frame in project.solution.frames[code]:
+                of = frame.module.fields if instr[0] == Op.GLOBAL else frame.cells
+                if of.get(name) is cell:
+                    yield frame, instr[-1]
 
 
 def _looks(project: ProjectView) -> dict[Obj, list[tuple[Frame, int]]]:
