@@ -173,6 +173,7 @@ LEAVES = """
         ("HY206", "self.seen += 1.0", "shown.append(model.seen)", "error"),  # read outside
         ("HY206", "self.seen += 1.0; x = x * self.seen", "shown.append(result)", "error"),  # the next call reads it
         ("HY206", "self.seen = 1.0 * len(shown); x = x * self.seen", "shown.append(0)", "info"),  # a register
+        ("HY206", "self.seen += 1.0", "shown.append(0)", "info"),  # nobody reads what is counted
         ("HY601", "self.seen = x", "shown.append(0)", "info"),  # nobody reads it
         ("HY601", "self.seen = x", "model.seen = result; shown.append(model.seen)", "info"),  # overwritten unread
         ("HY601", "self.seen = x", "print(model.seen); shown.append(0)", "error"),

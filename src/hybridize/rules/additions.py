@@ -163,8 +163,10 @@ def fills_cache(reason: Reason) -> bool:
     frame, target = reason.frame, reason.effect.target
     if reason.effect.kind != "item" or not isinstance(target, Container) or target.kind != "dict":
         return False
-    asked = (i for i in index_of(frame.code).of(Op.COMPARE) if i[2] in ("in", "not in"))
-    return any(target in (frame.vals[instr[4]] or _NO_VALUE) for instr in asked)
+    index = index_of(frame.code)
+    asked = [i[4] for i in index.of(Op.COMPARE) if i[2] in ("in", "not in")]
+    asked += [i[2] for i in index.attributes.get("get", ())]
+    return any(target in (frame.vals[slot] or _NO_VALUE) for slot in asked)
 
 
 def _every_entry(target: Container, frame: Frame, key: int) -> Value:

@@ -192,16 +192,18 @@ def _fills_object(project: ProjectView, place: Place) -> bool:
 # What the call itself has written ----------------------------------------------------------------------------------
 
 
-def found_before(function: FunctionView, places: Collection[Place]) -> set[Place]:
-    """Of some places those whose value from before the call a function may read."""
+def found_before(function: FunctionView, places: Collection[Place], *, counting: bool = False) -> set[Place]:
+    """Of some places those whose value from before the call a function may read; `counting`: and uses."""
     project, known = function.project, writes_of(function.project)
     bits = {place: 1 << i for i, place in enumerate(places)}
     reads: dict[Frame, dict[int, int]] = {}
+    used = 0  # the places that are read otherwise than to write them
     for frame in project.extents.frames(extent_of(function)):
         for place, position in _reads_of(project, frame):
             if place in bits:
                 row = reads.setdefault(frame, {})
                 row[position] = row.get(position, 0) | bits[place]
+                used |= 0 if (frame, position) in known.every.get(place, ()) else bits[place]
     writes: dict[Frame, dict[int, int]] = {}
     for place, bit in bits.items():
         for frame, position in known.at(place):
@@ -209,7 +211,7 @@ def found_before(function: FunctionView, places: Collection[Place]) -> set[Place
             row[position] = row.get(position, 0) | bit
     sites = project.shared("sites of calls", Sites)
     found = Within(sites, reads, writes).found_by(function.frames)
-    return {place for place, bit in bits.items() if found & bit}
+    return {place for place, bit in bits.items() if found & bit & (used if counting else -1)}
 
 
 def _reads_of(project: ProjectView, frame: Frame) -> Mapping[tuple[Place, int], None]:

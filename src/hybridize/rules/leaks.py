@@ -77,7 +77,7 @@ def _lasts(place: Place, codes: set[Code]) -> bool:
 
 def _left(function: FunctionView, places: tuple[Place, ...], *, asks: bool) -> Left:
     """The same of some places; `asks` says that the code which writes them looks first at what is there."""
-    found = set(places) if asks else found_before(function, places)
+    found = set(places) if asks else found_before(function, places, counting=True)
     witness = left_witness(function, places, found)
     if witness is not None:
         return Left(None, witness.said, witness.events)

@@ -14,6 +14,7 @@ it, callers of a library whom nobody sees may do it, by its public functions: th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Obj
@@ -35,6 +36,8 @@ Questions = Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
 
 #: What looks into a container, and where the operands of it are.
 _LOOKS: Final = {Op.ITEM: (2,), Op.ITER: (2,), Op.UNPACK: (2,), Op.COMPARE: (3, 4), Op.BINARY: (3, 4)}
+#: What is read at more places are several objects that the analysis has taken together.
+_MANY: Final = 300
 _NO_VALUE: Final[frozenset[Obj]] = frozenset()
 
 
@@ -62,7 +65,7 @@ def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Pla
                     events.call(frame, mine[place], asked)
             for frame, position in writes_of(project).at(place):
                 test = project.roles.is_test(frame.code.path)
-                if counts(project, extent, frame, place) and not test and not _is_traced(project, frame):
+                if counts(project, extent, frame, place) and not test and not is_traced(project, frame):
                     events.write(frame, position, mine[place], asked)
         events.every |= asked
         makers.add(function, mine, asked)
@@ -114,7 +117,10 @@ def left_witness(function: FunctionView, places: Sequence[Place], found: set[Pla
         events.call(frame, asked & ~again, asked)
         events.again[frame] = again
     for place, bit in bits.items():
-        for frame, position in _readers(project, place, codes):
+        reads = list(islice(_readers(project, place, codes), _MANY + 1))
+        if len(reads) > _MANY:
+            return None
+        for frame, position in reads:
             events.use(frame, position, bit, asked)
         for frame, position in writes_of(project).every.get(place, ()) if isinstance(place, Cell) else ():
             if frame.code not in codes:
@@ -146,13 +152,13 @@ def left_for_others(function: FunctionView, places: Sequence[Place], found: set[
     return None
 
 
-def _is_traced(project: ProjectView, frame: Frame) -> bool:
+def is_traced(project: ProjectView, frame: Frame) -> bool:
     """Whether only graphs run code, while they are traced: what it writes there is told of those."""
     known: dict[Frame, bool] = project.shared("traced alone", dict)
     if frame not in known:
         known[frame] = True  # a recursion: what else calls it decides
         hybrid = frame.code in project.solution.world.hybrids
-        known[frame] = hybrid or (bool(frame.callers) and all(_is_traced(project, each) for each in frame.callers))
+        known[frame] = hybrid or (bool(frame.callers) and all(is_traced(project, each) for each in frame.callers))
     return known[frame]
 
 

@@ -19,6 +19,7 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.staleness import extent_of
 from hybridize.rules.values import arguments, uses
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.rules.witness import is_traced
 
 #: So many calls pay for a trace: then it is told, and no more.
 _PAYS: Final = 8.0
@@ -60,11 +61,21 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
     """Whether the program is seen to make it more than a few times, for a few calls each, and outside of graphs."""
     calls = [(caller, at) for caller, at, _, how in function.callers() if how != "root"]
-    hybrids = function.project.solution.world.hybrids
     if any(how in ("graph", "callback", "host") for _, _, _, how in function.callers()):
         return False  # what a data set or a graph is given is traced once for each of them in any case
-    made = [(frame, pos) for frame in frames if frame.code not in hybrids]
+    if any(_is_handed(frame, function.code) for frame in frames):
+        return False
+    made = [(frame, pos) for frame in frames if not is_traced(function.project, frame)]
     return bool(made) and not _goes_on(function) and lifetimes(function.project).is_seen_short(calls, made, _ENDURES)
+
+
+def _is_handed(frame: Frame, code: Code) -> bool:
+    """Whether a library function is given the function, which calls it as often as it likes: for each element."""
+    for instr in index_of(frame.code).of(Op.CALL):
+        library = any(isinstance(o, Lib) and o.name != "tf.function" for o in frame.vals[instr[2]] or ())
+        if library and any(_holds(frame.vals[slot], code) for slot in arguments(instr) if slot >= 0):
+            return True
+    return False
 
 
 def _goes_on(function: FunctionView) -> bool:
