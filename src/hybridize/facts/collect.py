@@ -9,6 +9,7 @@ from hybridize.facts.dependants import exported, used_as_tensor
 from hybridize.facts.effects import SideEffects, Vouched, nobody
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import reset_guards
+from hybridize.facts.likely import Likely
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
@@ -46,6 +47,7 @@ class Collector:
         self.options = options
         self.hints = HintReader(solution.engine)
         self.looker = Looker()
+        self.likely = Likely(solution.frames, self.hints)
         self.extents = Extents(solution)
         self.effects = SideEffects(solution, self.extents, vouched)
         self.computation = Computation(self.extents)
@@ -64,6 +66,7 @@ class Collector:
             frames,
             self.hints,
             self.looker,
+            self.likely,
             reached=reached,
             follow_hints=options.follow_type_hints,
             speculate=options.speculate,

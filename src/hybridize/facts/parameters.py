@@ -26,6 +26,7 @@ from hybridize.facts.causes import argument_slot, literal_field, origin
 from hybridize.facts.computation import training_step
 from hybridize.facts.growing import is_growing_dim
 from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary
+from hybridize.facts.likely import Likely
 from hybridize.facts.modes import is_traced_call, traced_frames
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader, is_keras_call
@@ -144,6 +145,7 @@ class Parameters:
         frames: list[Frame],
         hints: HintReader,
         looker: Looker,
+        likely: Likely,
         *,
         reached: bool,
         follow_hints: bool,
@@ -153,6 +155,7 @@ class Parameters:
         self.code = code
         self.frames = frames
         self.looker = looker
+        self.likely = likely
         self.hints = hints
         self.reached = reached
         self.follow_hints = follow_hints
@@ -183,7 +186,7 @@ class Parameters:
             return ParameterFacts(param.name, index, Ternary.YES, types, literals, declared, evidence)
         if called:
             return ParameterFacts(param.name, index, Ternary.YES, _types(seen), literals, Source.DATAFLOW, called)
-        reason = self._speculated(index, seen)
+        reason = self._speculated(index, seen) or self._likely(index, seen)
         if reason is not None:
             evidence = (Evidence(reason, self.code.path, self.code.line),)
             self.assumptions.append(
@@ -258,6 +261,13 @@ class Parameters:
         use = use or self.hints.uses.operand(self.func, index)
         named = self.code.params[index].name
         return f"`{named}` is given to {use}" if use else f"`{named}` is used as a tensor"
+
+    def _likely(self, index: int, seen: Seen) -> str | None:
+        """What the solved program does with a parameter that no known value reaches, where that asks for a tensor."""
+        if not self.speculate or (self.reached and seen.unknown is None):
+            return None
+        use = self.likely.of(self.code, index)
+        return f"`{self.code.params[index].name}` is given to {use}" if use else None
 
     def _is_started_with_tensor(self, index: int) -> bool:
         """Whether the caller that nobody knows is taken to pass a tensor."""

@@ -128,7 +128,7 @@ class Uses:
         if param.slot < 0:
             return None
         said: str | None = None
-        for code in _readers(func.code, param.name):
+        for code in readers(func.code, param.name):
             uses = self._slot_uses(code)
             made = uses.made
             slots = _aliases(uses, param.slot if code is func.code else -1, param.name)
@@ -162,7 +162,7 @@ class Uses:
     def _asks(self, callee: object, place: int | str, depth: int) -> str | None:
         """Whether what is called asks for a tensor at a position or keyword."""
         if isinstance(callee, Lib):
-            return _library_asks(callee.name, place)
+            return asked_by(callee.name, place)
         if isinstance(callee, (Inst, LibInst)):
             named = place in (0, "inputs", "x")
             return "a layer" if named and _LAYER in self._classes(callee) else None
@@ -227,7 +227,7 @@ def _of_class(cls: Class, name: str) -> Value:
     return BOTTOM
 
 
-def _library_asks(name: str, place: int | str) -> str | None:
+def asked_by(name: str, place: int | str) -> str | None:
     """Whether a library's function asks for a tensor at a position or keyword; empty where surely for another thing."""
     if registry.root_of(name) == "builtins":
         return "" if name.rpartition(".")[2] in _OF_OTHERS else None
@@ -240,13 +240,13 @@ def _library_asks(name: str, place: int | str) -> str | None:
     return f"`{name}`" if parameter in _OPERANDS else None
 
 
-def _readers(code: Code, name: str) -> list[Code]:
+def readers(code: Code, name: str) -> list[Code]:
     """A function, and those inside it that read one of its variables."""
     found = [code]
     if name in code.cells:
         for child in code.children:
             if name in child.free:
-                found += _readers(child, name) if name in child.cells else [child]
+                found += readers(child, name) if name in child.cells else [child]
     return found
 
 
