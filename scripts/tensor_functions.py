@@ -1,4 +1,4 @@
-"""Draws functions for a person to say whether they take tensors, and counts (docs/tensor-functions.md has the protocol).
+"""Draws functions for a person to say whether they take tensors, and counts; docs/tensor-functions.md has the protocol.
 
 python scripts/findings_sample.py check PROJECT... --home FOLDER     # FOLDER/NAME.json for each project
 python scripts/tensor_functions.py draw REPORT.json... --seed 1 --total 200 --out SHEET [--candidates]
@@ -27,7 +27,7 @@ from typing import Any
 
 from hybridize.source.roles import find_roles
 
-#: Tensors (variables, structures of them, what becomes them); those or else arrays and numbers; only arrays; nothing of it.
+#: Tensors (variables, structures of them); those, or else arrays and numbers; only arrays; nothing of the kind.
 ANSWERS = ("yes", "both", "array", "no")
 TENSORS = ("yes", "both")
 LONGEST = 60  # lines of source shown

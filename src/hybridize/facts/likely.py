@@ -11,18 +11,35 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from hybridize.domain.objects import NONE, Bound, Func, Inst, Lib, LibInst, Obj, Prim, Tensor, Unknown, Value, Wrapper
+from hybridize.domain.objects import (
+    NONE,
+    Bound,
+    Class,
+    Func,
+    Inst,
+    Lib,
+    LibInst,
+    Obj,
+    Prim,
+    Tensor,
+    Unknown,
+    Value,
+    Wrapper,
+)
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.speculation import asked_by, readers
 from hybridize.library import registry
+from hybridize.library.annotations import TENSOR_TYPES
 from hybridize.library.contracts.given import gets_tensor
 from hybridize.library.contracts.lookup import is_member
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op, Param
 
-#: How a slot comes from the parameter: itself or an element of it; an attribute or named part; computed from it.
+#: How a slot comes from the parameter: itself; an element of it, or a structure around it; an attribute or named part;
+#: computed from it.
+_SELF: Final = 3
 _SAME: Final = 2
 _PART: Final = 1
 _MADE: Final = 0
@@ -33,19 +50,19 @@ _LONGEST: Final = 400
 #: What TensorFlow is as readily given a number for.
 _OF_NUMBERS: Final = frozenset(
     "abs add subtract multiply divide truediv floordiv mod pow maximum minimum negative sign square sqrt rsqrt exp log "
-    "log1p expm1 sin cos tan asin acos atan sinh cosh tanh floor ceil round less less_equal greater greater_equal equal "
-    "not_equal logical_and logical_or logical_not sigmoid softplus reciprocal cast convert_to_tensor identity "
+    "log1p expm1 sin cos tan asin acos atan sinh cosh tanh floor ceil round less less_equal greater greater_equal "
+    "equal not_equal logical_and logical_or logical_not sigmoid softplus reciprocal cast convert_to_tensor identity "
     "saturate_cast is_nan is_inf is_finite lgamma digamma erf squared_difference clip_by_value "
     "random_uniform as_string strings_join debugging_check_numerics to_float to_int32".split()
 )
 #: Functions that give back what they were given, in another structure.
 _PASSED_ON: Final = frozenset(
     "builtins.list builtins.tuple builtins.zip builtins.enumerate builtins.reversed builtins.dict builtins.sum "
-    "tf.nest.flatten tf.nest.map_structure tf.concat tf.stack tf.identity "
+    "tf.nest.flatten tf.nest.map_structure tf.concat tf.identity "
     "tf.stop_gradient np.asarray np.array tf.cast tf.convert_to_tensor".split()
 )
 #: Of these, those that have a first argument of that kind, and others.
-_OF_FIRST: Final = ("np.", "tf.cast", "tf.convert_to_tensor", "tf.identity", "tf.stop_gradient", "tf.concat", "tf.stack")
+_OF_FIRST: Final = ("np.", "tf.cast", "tf.convert_to_tensor", "tf.identity", "tf.stop_gradient", "tf.concat")
 #: What nobody asks about a tensor.
 _OF_OTHERS: Final = frozenset(
     f"builtins.{name}" for name in "range open chr ord issubclass input callable setattr vars".split()
@@ -72,7 +89,23 @@ _COMPUTING: Final = (
     "tensorflow_addons.image.",
     "keras.layers.",
 )
+#: What only TensorFlow's own shapes and dtypes have.
+_ASKED: Final[Mapping[str, frozenset[str]]] = {
+    "shape": frozenset(
+        "as_list rank dims ndims with_rank with_rank_at_least is_fully_defined is_compatible_with merge_with "
+        "assert_has_rank assert_is_compatible_with num_elements concatenate".split()
+    ),
+    "dtype": frozenset(
+        "is_floating is_complex is_integer is_bool base_dtype as_numpy_dtype real_dtype is_compatible_with".split()
+    ),
+}
+#: What Keras gives its models when it builds them.
+_OF_MODELS: Final = frozenset("inputs outputs input_shape output_shape".split())
 _OF_ARRAYS: Final = frozenset("dtype shape name device ndim size".split())
+#: Generics that say what functions and classes are.
+_ABOUT_OTHERS: Final = frozenset({"Callable", "Type", "type"})
+#: Types of anything, or of structures.
+_OPEN: Final = frozenset(f"builtins.{name}" for name in "object list tuple dict set frozenset".split())
 #: Attributes that any array has, and settings have not: asked of beside TensorFlow they speak for a tensor.
 _TYPES: Final = frozenset({"dtype"})
 
@@ -102,14 +135,41 @@ class Likely:
         frames = self.frames.get(code, ())
         param = code.params[index]
         func = frames[0].func if frames else None
-        if func is None or param.slot < 0:
+        if _is_gradient(code) and not param.has_default and param.kind in ("normal", "positional", "varargs"):
+            return f"the gradient function `{code.name}`"
+        if func is None or param.slot < 0 or param.kind == "kwargs":
             return None
         called = self._called_back(func, index)
         if called is not None:
             return called
         if self._is_other(func, param):
             return None
-        return _Trail(self, code, param, depth).follow()
+        return _Trail(self, code, param, depth).follow() or self._family(func, index, depth)
+
+    def _family(self, func: Func, index: int, depth: int) -> str | None:
+        """What a method that overrides this one, or is overridden by it, does with the argument in that place."""
+        if func.owner is None or index == 0 or depth >= _DEPTH or func.code.name.startswith("__"):
+            return None
+        name = func.code.params[index].name
+        for cls in (*(base for base in func.owner.mro[1:] if isinstance(base, Class)), *func.owner.subclasses):
+            cell = cls.fields.get(func.code.name)
+            for other in cell.value if cell is not None else ():
+                if not isinstance(other, Func) or other.code is func.code or len(other.code.params) <= index:
+                    continue
+                if other.code.params[index].name == name and self._takes(other, index, depth):
+                    return f"`{other.code.qualname}` in its place"
+        return None
+
+    def _takes(self, func: Func, index: int, depth: int) -> bool:
+        """Whether hints, docstring, calls or uses say that a parameter takes tensors."""
+        param = func.code.params[index]
+        if param.annotation is not None:
+            return self.hints.is_tensor_hint(param.annotation, func)
+        if any(isinstance(obj, Tensor) for obj in self.hints.docs.value(func.code, param.name)):
+            return True
+        return self.receives_tensor(func.code, index) or bool(
+            self.hints.uses.of(func, index) or self.of(func.code, index, depth + 1)
+        )
 
     def _called_back(self, func: Func, index: int) -> str | None:
         """The library that calls a method with a tensor."""
@@ -126,9 +186,32 @@ class Likely:
         said = self.hints.docs.value(func.code, param.name)
         if param.annotation is not None:
             said = self.hints.value(param.annotation, func)
-            if not said and _names_other(param.annotation):
+            if not said and self._names_other(param.annotation, func):
                 return True
-        return bool(said) and all(isinstance(obj, (Prim, Inst, LibInst)) or not isinstance(obj, Tensor) and _is_plain(obj) for obj in said)
+        return bool(said) and all(
+            isinstance(obj, (Prim, Inst, LibInst)) or (not isinstance(obj, Tensor) and _is_plain(obj)) for obj in said
+        )
+
+    def _names_other(self, node: ast.expr, func: Func) -> bool:
+        """Whether an annotation names classes, of which none is that of a tensor or of any structure."""
+        named = list(_names(node))
+        plain = 0
+        for each in named:
+            last = _last(each)
+            if last in ("Optional", "Union"):
+                continue
+            kinds = self.hints.resolve(each, func)
+            libs = [obj.name for obj in kinds if isinstance(obj, Lib)]
+            if last in _ABOUT_OTHERS or any(
+                name.startswith(("tf.", "keras.", "builtins.", "pathlib."))
+                and name not in TENSOR_TYPES
+                and name not in _OPEN
+                for name in libs
+            ):
+                plain += 1
+            else:
+                return False
+        return plain > 0
 
     def receives_tensor(self, code: Code, index: int) -> bool:
         """Whether some call passes a tensor, and none something that is neither array nor tensor."""
@@ -139,16 +222,44 @@ class Likely:
         )
 
 
+def _is_gradient(code: Code) -> bool:
+    """Whether TensorFlow calls a function with gradients: one that a `tf.custom_gradient` returns, or is registered."""
+    if any("RegisterGradient" in ast.unparse(node) for node in code.decorators):
+        return True
+    parent = code.parent
+    if parent is None or not any("custom_gradient" in ast.unparse(node) for node in parent.decorators):
+        return False
+    index = index_of(parent)
+    made = {instr[1] for instr in index.of(Op.FUNC) if instr[2] is code}
+    for instr in index.of(Op.RETURN):
+        given = index.source(instr[2])
+        if given is not None and given[0] == Op.TUPLE and len(given[2]) == 2:
+            last = index.original(given[2][1][0])
+            if last in made:
+                return True
+    return False
+
+
 def _is_plain(obj: Obj) -> bool:
     return not isinstance(obj, (Unknown, Tensor)) and not hasattr(obj, "items") and not hasattr(obj, "element")
 
 
-def _names_other(node: ast.expr) -> bool:
-    """Whether an annotation is that of a function or a plain Python type, by its text."""
-    if isinstance(node, ast.Subscript):
-        node = node.value
-    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-    return name in ("Callable", "Type", "type", "int", "float", "str", "bool", "bytes", "Path")
+def _names(node: ast.expr) -> Iterator[ast.expr]:
+    """The names in an annotation, dotted ones whole; what `Callable` and `Type` are told is not looked at."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        yield node
+    elif isinstance(node, ast.Subscript):
+        yield node.value
+        if _last(node.value) not in _ABOUT_OTHERS:
+            yield from _names(node.slice)
+    else:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                yield from _names(child)
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 class _Trail:
@@ -164,15 +275,15 @@ class _Trail:
     def follow(self) -> str | None:
         """The first use that asks for a tensor; None where there is none, or one asks for another thing."""
         code, param = self.start
-        self._add(code, param.slot, _SAME)
+        self._add(code, param.slot, _SELF)
         for reader in readers(code, param.name)[1:]:
             for instr in index_of(reader).of(Op.CELL):
                 if instr[2] == param.name:
-                    self._add(reader, instr[1], _SAME)
+                    self._add(reader, instr[1], _SELF)
         if param.name in code.cells:
             for instr in index_of(code).of(Op.CELL):
                 if instr[2] == param.name:
-                    self._add(code, instr[1], _SAME)
+                    self._add(code, instr[1], _SELF)
         said: str | None = None
         while self.todo and len(self.forms) < _LONGEST:
             where, slot = self.todo.pop()
@@ -193,29 +304,45 @@ class _Trail:
         op = instr[0]
         if op == Op.CALL:
             return self._call(code, slot, form, instr)
-        if op in (Op.COPY, Op.REFINE, Op.PHI, Op.BOOLOP, Op.LIST, Op.TUPLE, Op.DICT):
+        if op in (Op.COPY, Op.REFINE, Op.PHI, Op.BOOLOP):
             self._add(code, instr[1], form)
+        elif op in (Op.LIST, Op.TUPLE, Op.DICT):
+            self._add(code, instr[1], min(form, _SAME))
         elif op == Op.ITER:
             if instr[1] in _comprehended(code):
-                self._add(code, instr[1], form)
+                self._add(code, instr[1], min(form, _SAME))
         elif op == Op.APPEND:
-            self._add(code, instr[2], form)
+            self._add(code, instr[2], min(form, _SAME))
         elif op == Op.UNPACK:
             for target in instr[1]:
-                self._add(code, target, form)
+                self._add(code, target, min(form, _SAME))
         elif op == Op.ITEM and instr[2] == slot:
-            self._add(code, instr[1], min(form, _PART) if self._is_text(code, instr[3]) else form)
+            self._add(code, instr[1], min(form, _PART if self._is_text(code, instr[3]) else _SAME))
         elif op == Op.ATTR:
-            if instr[3] in _TYPES and form == _SAME and self._types_tensor(code, instr[1]):
+            if instr[3] in _TYPES and form >= _SAME and self._types_tensor(code, instr[1]):
                 return "the dtypes of TensorFlow's tensors"
-            if instr[3] not in _OF_ARRAYS and self._is_start(code, slot) and is_member("keras.Model", instr[3]):
+            if form == _SELF and _of_model(instr[3]):
                 return ""
+            if instr[3] in _ASKED and self._asked_further(code, instr[1], _ASKED[instr[3]]):
+                return f"`.{instr[3]}` as only tensors have it"
             if not _is_size(instr[3]):
                 self._add(code, instr[1], min(form, _PART))
-        elif op in (Op.BINARY, Op.INPLACE, Op.UNARY):
-            if form != _PART:
-                self._add(code, instr[1], _MADE)
+        elif op == Op.RETURN and form != _MADE and code is self.start[0] and self._gives_tensor(code):
+            return "the tensor that it gives"
+        elif op in (Op.BINARY, Op.INPLACE, Op.UNARY) and form != _PART:
+            self._add(code, instr[1], _MADE)
         return None
+
+    def _gives_tensor(self, code: Code) -> bool:
+        """Whether a function is declared to give back a tensor."""
+        func = self.likely.frames[code][0].func
+        if code.returns is None or func is None:
+            return False
+        return any(isinstance(o, Tensor) and o.kind != NDARRAY for o in self.likely.hints.value(code.returns, func))
+
+    def _asked_further(self, code: Code, slot: int, names: frozenset[str]) -> bool:
+        """Whether an attribute of a slot (a shape, a dtype) is asked for what only TensorFlow's have."""
+        return any(use[0] == Op.ATTR and use[3] in names for use in index_of(code).uses.get(slot, ()))
 
     def _types_tensor(self, code: Code, slot: int) -> bool:
         """Whether a dtype is given to a function of TensorFlow."""
@@ -223,35 +350,40 @@ class _Trail:
         for use in index.uses.get(slot, ()):
             if use[0] == Op.CALL and use[2] != slot:
                 for callee in self._values(code, use[2]):
-                    if isinstance(callee, Lib) and callee.name.startswith("tf.") and not callee.name.endswith("as_dtype"):
+                    if (
+                        isinstance(callee, Lib)
+                        and callee.name.startswith("tf.")
+                        and not callee.name.endswith("as_dtype")
+                    ):
                         return True
         return False
 
     def _call(self, code: Code, slot: int, form: int, instr: Instr) -> str | None:
         if instr[2] == slot:
-            return "" if form == _SAME and self._is_start(code, slot) else None
+            return "" if form == _SELF else None
         places: list[int | str] = [i for i, (given, star) in enumerate(instr[3]) if given == slot and not star]
         places += [name for name, given in instr[4] if given == slot and name is not None]
+        if form == _SELF and self.start[1].kind == "varargs":
+            places += [i for i, (given, star) in enumerate(instr[3]) if given == slot and star]
         said: str | None = None
         for callee in self._values(code, instr[2]):
             for place in places:
                 answer = self._asks(callee, place, form)
-                if answer == "" and form == _SAME and self._is_start(code, slot):
+                if answer == "" and form == _SELF:
                     return ""
                 captured = code is not self.start[0]
-                if answer and form == _SAME and not (captured and _takes_numbers(answer)):
-                    said = said or answer
-                elif answer and not captured and not _takes_numbers(answer):
+                # Numbers are computed with as well, and captured ones are often settings.
+                strong = (
+                    not captured and form >= _SAME if _takes_numbers(answer or "") else form >= _SAME or not captured
+                )
+                if answer and strong:
                     said = said or answer
             if isinstance(callee, Lib) and callee.name in _PASSED_ON:
                 if not callee.name.startswith(_OF_FIRST) or 0 in places:
                     self._add(code, instr[1], form)
-            elif isinstance(callee, Unknown) and form == _SAME and self._is_own(code, instr[2]):
+            elif isinstance(callee, Unknown) and form >= _SAME and self._is_own(code, instr[2]):
                 self._add(code, instr[1], _MADE)
         return said
-
-    def _is_start(self, code: Code, slot: int) -> bool:
-        return code is self.start[0] and index_of(code).original(slot) == self.start[1].slot
 
     def _is_own(self, code: Code, slot: int) -> bool:
         """Whether what is called is a parameter or something of one: a model that was handed in, or is kept."""
@@ -283,7 +415,11 @@ class _Trail:
             answers = (self._asks(inner, place, form) for inner in callee.inner if callee.kind != "partial")
             return next(filter(None, answers), None)
         if isinstance(callee, LibInst):
-            return "a layer or loss" if _CALLED & set(registry.class_chain(callee.cls)) and place in (0, 1, "inputs") else None
+            return (
+                "a layer or loss"
+                if _CALLED & set(registry.class_chain(callee.cls)) and place in (0, 1, "inputs")
+                else None
+            )
         if isinstance(callee, Bound):
             return self._method(callee, place, form)
         if isinstance(callee, Func):
@@ -314,7 +450,11 @@ class _Trail:
         if isinstance(receiver, Tensor):
             return f"`.{name}` of a variable" if name in _ASSIGNS else None
         if isinstance(receiver, (LibInst, Inst)):
-            cls = registry.class_chain(receiver.cls) if isinstance(receiver, LibInst) else self.likely.hints.engine.mro_names(receiver)
+            cls = (
+                registry.class_chain(receiver.cls)
+                if isinstance(receiver, LibInst)
+                else self.likely.hints.engine.mro_names(receiver)
+            )
             if any(name in _METHODS.get(each, ()) for each in cls) and place in (0, 1, 2):
                 return f"`{name}` of `{cls[0]}`"
         return None
@@ -331,7 +471,7 @@ class _Trail:
         return self.likely.of(code, at, self.depth + 1)
 
     def _is_text(self, code: Code, slot: int) -> bool:
-        value = code.template[slot] if 0 <= slot < len(code.template) else None
+        value: Value = (code.template[slot] if 0 <= slot < len(code.template) else None) or frozenset()
         return bool(value) and all(getattr(obj, "kind", "") == "str" for obj in value)
 
 
@@ -358,6 +498,11 @@ def _comprehended(code: Code) -> set[int]:
 def _takes_numbers(said: str) -> bool:
     """Whether a use may be that of a number."""
     return said.strip("`").rpartition(".")[2] in _OF_NUMBERS
+
+
+def _of_model(name: str) -> bool:
+    """Whether an attribute is one of Keras' models, and none of an array: what has it is no structure of tensors."""
+    return name in _OF_MODELS or (name not in _OF_ARRAYS and is_member("keras.Model", name))
 
 
 def _is_size(name: str) -> bool:

@@ -21,12 +21,12 @@ from hybridize.domain.objects import (
     Value,
     tensor,
 )
-from hybridize.domain.tensors import DENSE, SYMBOLIC, public_shape
+from hybridize.domain.tensors import DENSE, NDARRAY, SYMBOLIC, public_shape
 from hybridize.facts.causes import argument_slot, literal_field, origin
 from hybridize.facts.computation import training_step
 from hybridize.facts.growing import is_growing_dim
-from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary
 from hybridize.facts.likely import Likely
+from hybridize.facts.model import Evidence, Fact, Hybridization, ParameterFacts, Source, TensorType, Ternary
 from hybridize.facts.modes import is_traced_call, traced_frames
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader, is_keras_call
@@ -301,6 +301,27 @@ class Parameters:
         if not names:
             return Fact(Ternary.NO, (Evidence("has no parameter", self.code.path, self.code.line),))
         return Fact(Ternary.NO, (Evidence("no call passes a tensor", self.code.path, self.code.line),))
+
+    def only_arrays(self) -> Fact | None:
+        """That all that counts for a tensor is a NumPy array: where nothing computes on tensors, it stays one."""
+        hits = [p for p in self.facts if p.tensor is Ternary.YES]
+        if not hits or not all(self._is_array(p) for p in hits):
+            return None
+        said = f"`{hits[0].name}` takes NumPy arrays, with which nothing is computed by TensorFlow"
+        return Fact(Ternary.NO, (Evidence(said, self.code.path, self.code.line), *hits[0].evidence[:2]))
+
+    def _is_array(self, facts: ParameterFacts) -> bool:
+        """Whether a parameter takes NumPy arrays, and no other tensor, by what is seen, else by what is declared."""
+        if facts.tensor_types:
+            return all(each.kind == NDARRAY for each in facts.tensor_types)
+        param = self.code.params[facts.index]
+        if self.func is None or facts.source not in _DECLARED:
+            return False
+        if param.annotation is not None:
+            said = self.hints.value(param.annotation, self.func)
+        else:
+            said = self.hints.docs.value(self.code, param.name)
+        return all(each.kind == NDARRAY for each in self.looker.seen(said).tensors)
 
     def _is_iterator(self, index: int) -> bool:
         """Whether all that a parameter receives are iterators of datasets."""

@@ -25,7 +25,9 @@ _TABLES: Final = {
     "tf.compat.v1.nn.rnn_cell.RNNCell": "0,1: call __call__",
     "tensorflow_probability.": (
         "0: _log_prob _prob _cdf _log_cdf _survival_function _log_survival_function _quantile _forward _inverse "
-        "_forward_log_det_jacobian _inverse_log_det_jacobian _matrix _call_log_prob _log_unnormalized_prob; "
+        "_forward_log_det_jacobian _inverse_log_det_jacobian _matrix _call_log_prob _call_prob _call_cdf "
+        "_call_forward _call_inverse _call_forward_log_det_jacobian _call_inverse_log_det_jacobian "
+        "_log_unnormalized_prob; "
         "0,1: _apply one_step; 0: bootstrap_results"
     ),
     "sonnet.": "0: __call__ _build",
@@ -54,7 +56,9 @@ def gets_tensor(chain: Sequence[str], method: str, place: int) -> str | None:
         place: of the argument, from 0, without `self`.
     """
     for name in chain:
-        text = _TABLES.get(name) or next((t for key, t in _TABLES.items() if key[-1] == "." and name.startswith(key)), "")
+        text = _TABLES.get(name) or next(
+            (t for key, t in _TABLES.items() if key[-1] == "." and name.startswith(key)), ""
+        )
         places = _table(text).get(method, frozenset()) if text else ()
         if places is _ALL or place in places:
             return name
