@@ -51,8 +51,8 @@ _LONGEST: Final = 400
 _OF_NUMBERS: Final = frozenset(
     "abs add subtract multiply divide truediv floordiv mod pow maximum minimum negative sign square sqrt rsqrt exp log "
     "log1p expm1 sin cos tan asin acos atan sinh cosh tanh floor ceil round less less_equal greater greater_equal "
-    "equal not_equal logical_and logical_or logical_not sigmoid softplus reciprocal cast convert_to_tensor identity "
-    "saturate_cast is_nan is_inf is_finite lgamma digamma erf squared_difference clip_by_value "
+    "equal atan2 hypot not_equal logical_and logical_or logical_not sigmoid softplus reciprocal cast identity "
+    "convert_to_tensor saturate_cast is_nan is_inf is_finite lgamma digamma erf squared_difference clip_by_value "
     "random_uniform as_string strings_join debugging_check_numerics to_float to_int32".split()
 )
 #: Functions that give back what they were given, in another structure.
@@ -83,7 +83,6 @@ _CALLED: Final = frozenset({"keras.layers.Layer", "keras.losses.Loss", "keras.me
 #: Packages of functions on tensors, beside TensorFlow itself.
 _COMPUTING: Final = (
     "tensorflow_probability.stats.",
-    "tensorflow_probability.math.",
     "tensorflow_addons.losses.",
     "tensorflow_addons.activations.",
     "tensorflow_addons.image.",

@@ -167,6 +167,8 @@ class Parameters:
         self.skip_first = kind in ("method", "classmethod")
         self.assumptions: list[Evidence] = []
         self.facts = tuple(self._parameter(i, p) for i, p in enumerate(code.params))
+        if speculate and not any(p.tensor is Ternary.YES for p in self.facts):
+            self.facts = tuple(map(self._likely, self.facts))
 
     # Tensors ----------------------------------------------------------------------------------------------------------
 
@@ -186,15 +188,9 @@ class Parameters:
             return ParameterFacts(param.name, index, Ternary.YES, types, literals, declared, evidence)
         if called:
             return ParameterFacts(param.name, index, Ternary.YES, _types(seen), literals, Source.DATAFLOW, called)
-        reason = self._speculated(index, seen) or self._likely(index, seen)
+        reason = self._speculated(index, seen)
         if reason is not None:
-            evidence = (Evidence(reason, self.code.path, self.code.line),)
-            self.assumptions.append(
-                Evidence(
-                    f"`{param.name}` assumed to be a tensor: {evidence[0].message}", self.code.path, self.code.line
-                )
-            )
-            return ParameterFacts(param.name, index, Ternary.YES, (), literals, Source.SPECULATION, evidence)
+            return self._assumed(param.name, index, literals, reason)
         if seen.unknown is not None or not self.frames:
             reason = seen.unknown or "no call was analyzed"
             evidence = (Evidence(f"`{param.name}` receives {reason}", self.code.path, self.code.line),)
@@ -262,12 +258,20 @@ class Parameters:
         named = self.code.params[index].name
         return f"`{named}` is given to {use}" if use else f"`{named}` is used as a tensor"
 
-    def _likely(self, index: int, seen: Seen) -> str | None:
-        """What the solved program does with a parameter that no known value reaches, where that asks for a tensor."""
-        if not self.speculate or (self.reached and seen.unknown is None):
-            return None
-        use = self.likely.of(self.code, index)
-        return f"`{self.code.params[index].name}` is given to {use}" if use else None
+    def _likely(self, facts: ParameterFacts) -> ParameterFacts:
+        """A parameter that no known value reaches, where what the solved program does with it asks for a tensor."""
+        if facts.tensor is Ternary.NO and (self.reached or (facts.index == 0 and self.skip_first)):
+            return facts
+        use = self.likely.of(self.code, facts.index)
+        if use is None:
+            return facts
+        return self._assumed(facts.name, facts.index, facts.literals, f"`{facts.name}` is given to {use}")
+
+    def _assumed(self, name: str, index: int, literals: tuple[str, ...], said: str) -> ParameterFacts:
+        """A parameter that is taken for a tensor, and why."""
+        here = (self.code.path, self.code.line)
+        self.assumptions.append(Evidence(f"`{name}` assumed to be a tensor: {said}", *here))
+        return ParameterFacts(name, index, Ternary.YES, (), literals, Source.SPECULATION, (Evidence(said, *here),))
 
     def _is_started_with_tensor(self, index: int) -> bool:
         """Whether the caller that nobody knows is taken to pass a tensor."""
