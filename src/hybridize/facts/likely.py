@@ -138,7 +138,7 @@ class Likely:
             return f"the gradient function `{code.name}`"
         if func is None or param.slot < 0 or param.kind == "kwargs":
             return None
-        called = self._called_back(func, index)
+        called = self.called_back(func, index)
         if called is not None:
             return called
         if self._is_other(func, param):
@@ -170,7 +170,7 @@ class Likely:
             self.hints.uses.of(func, index) or self.of(func.code, index, depth + 1)
         )
 
-    def _called_back(self, func: Func, index: int) -> str | None:
+    def called_back(self, func: Func, index: int) -> str | None:
         """The library that calls a method with a tensor."""
         if func.owner is None or index == 0:
             return None

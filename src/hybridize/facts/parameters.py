@@ -259,13 +259,29 @@ class Parameters:
         return f"`{named}` is given to {use}" if use else f"`{named}` is used as a tensor"
 
     def _likely(self, facts: ParameterFacts) -> ParameterFacts:
-        """A parameter that no known value reaches, where what the solved program does with it asks for a tensor."""
-        if facts.tensor is Ternary.NO and (self.reached or (facts.index == 0 and self.skip_first)):
+        """A parameter that is taken for a tensor by what the solved program does with it, or by what is promised."""
+        name = facts.name
+        if facts.index == 0 and self.skip_first:
             return facts
-        use = self.likely.of(self.code, facts.index)
-        if use is None:
-            return facts
-        return self._assumed(facts.name, facts.index, facts.literals, f"`{facts.name}` is given to {use}")
+        if facts.tensor is Ternary.NO and self.reached:
+            said = self._promised(facts.index)
+        else:
+            use = self.likely.of(self.code, facts.index)
+            said = f"`{name}` is given to {use}" if use is not None else None
+        return facts if said is None else self._assumed(name, facts.index, facts.literals, said)
+
+    def _promised(self, index: int) -> str | None:
+        """That a library or the authors say that others pass tensors, whatever the calls that are seen do."""
+        param = self.code.params[index]
+        if self.func is None:
+            return None
+        called = self.likely.called_back(self.func, index)
+        if called is not None:
+            return f"`{param.name}` is given to {called}"
+        source = self._declared(param) if self.follow_hints else None
+        if source is None or self._only_arrays_declared(param):
+            return None
+        return _DECLARED[source].format(param.name)
 
     def _assumed(self, name: str, index: int, literals: tuple[str, ...], said: str) -> ParameterFacts:
         """A parameter that is taken for a tensor, and why."""
@@ -318,14 +334,18 @@ class Parameters:
         """Whether a parameter takes NumPy arrays, and no other tensor, by what is seen, else by what is declared."""
         if facts.tensor_types:
             return all(each.kind == NDARRAY for each in facts.tensor_types)
-        param = self.code.params[facts.index]
-        if self.func is None or facts.source not in _DECLARED:
+        return facts.source in _DECLARED and self._only_arrays_declared(self.code.params[facts.index])
+
+    def _only_arrays_declared(self, param: Param) -> bool:
+        """Whether hint or docstring speak of NumPy arrays, and of no other tensor."""
+        if self.func is None:
             return False
         if param.annotation is not None:
             said = self.hints.value(param.annotation, self.func)
         else:
             said = self.hints.docs.value(self.code, param.name)
-        return all(each.kind == NDARRAY for each in self.looker.seen(said).tensors)
+        tensors = self.looker.seen(said).tensors
+        return bool(tensors) and all(each.kind == NDARRAY for each in tensors)
 
     def _is_iterator(self, index: int) -> bool:
         """Whether all that a parameter receives are iterators of datasets."""

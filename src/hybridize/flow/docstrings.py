@@ -22,7 +22,10 @@ _ENTRY = regex(
     r"(?P<names>[\w*`., \t]*[\w`])[ \t]*(?:\((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\))?[ \t]*:?[ \t]*(?P<text>.*)"
 )
 #: Where entries are no longer of parameters.
-_END = regex(r"(?m)^[ \t]*(?:Returns?|Raises|Yields|Attributes|References|Examples?|:returns?|:rtype|:raises)\b")
+_END = regex(
+    r"(?m)^[ \t]*(?:(?:Returns?|Raises|Yields|Attributes|References|Examples?)[ \t]*(?::|$)"
+    r"|:(?:returns?|rtype|raises)\b)"
+)
 _ALTERNATIVE = regex(r"\s*(?:[,/|]|\bor\b|\band\b)\s*")
 #: What ends the noun phrase that a description begins with.
 _AFTER = regex(
