@@ -35,9 +35,9 @@ from hybridize.facts.benefit import SKIPPED, Benefits, Work
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.frequency import Frequency
 from hybridize.facts.guards import parts
+from hybridize.facts.looking import Looker
 from hybridize.facts.model import Evidence, FunctionFacts, FunctionKind, Ternary
 from hybridize.facts.origins import runs_at_once
-from hybridize.facts.parameters import Looker
 from hybridize.facts.public import Public
 from hybridize.facts.reasons import OPAQUE
 from hybridize.flow.frames import Frame

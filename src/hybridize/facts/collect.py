@@ -10,10 +10,11 @@ from hybridize.facts.effects import SideEffects, Vouched, nobody
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import reset_guards
 from hybridize.facts.likely import Likely
+from hybridize.facts.looking import Looker
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
 from hybridize.facts.modes import hybridization
 from hybridize.facts.origins import reset_origins
-from hybridize.facts.parameters import Looker, Parameters
+from hybridize.facts.parameters import Parameters
 from hybridize.facts.pruned import reset_conditions
 from hybridize.facts.recursion import recursion
 from hybridize.facts.undone import reset_undone

@@ -1,0 +1,269 @@
+"""The way of one parameter through a solved function: what comes from it, and what is done with that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Unknown, Value, Wrapper
+from hybridize.domain.tensors import NDARRAY
+from hybridize.flow.frames import Frame
+from hybridize.flow.hints import HintReader
+from hybridize.flow.speculation import asked_by, readers
+from hybridize.library import registry
+from hybridize.library.asking import (
+    asks_by_package,
+    assigns,
+    is_called_with_tensors,
+    is_no_content,
+    is_of_model,
+    method_asks,
+    only_of_tensors,
+    passes_on,
+    takes_numbers,
+)
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Instr, Op, Param
+
+#: How a slot comes from the parameter: itself; an element of it, or a structure around it; an attribute or named part;
+#: computed from it.
+_SELF: Final = 3
+_SAME: Final = 2
+_PART: Final = 1
+_MADE: Final = 0
+#: From caller to callee so often.
+DEPTH: Final = 4
+#: Slots that are looked at for one parameter.
+_LONGEST: Final = 400
+
+
+class Asker(Protocol):
+    """Who knows what other functions do with their parameters."""
+
+    frames: Mapping[Code, Sequence[Frame]]
+    hints: HintReader
+
+    def of(self, code: Code, index: int, depth: int = 0) -> str | None:
+        """Why a parameter likely takes tensors."""
+
+    def receives_tensor(self, code: Code, index: int) -> bool:
+        """Whether calls pass tensors."""
+
+
+class Trail:
+    """The slots that come from one parameter, and what is done with them."""
+
+    def __init__(self, likely: Asker, code: Code, param: Param, depth: int) -> None:
+        self.likely = likely
+        self.depth = depth
+        self.start = code, param
+        self.forms: dict[tuple[Code, int], int] = {}
+        self.todo: list[tuple[Code, int]] = []
+
+    def follow(self) -> str | None:
+        """The first use that asks for a tensor; None where there is none, or one asks for another thing."""
+        code, param = self.start
+        self._add(code, param.slot, _SELF)
+        for reader in readers(code, param.name)[1:]:
+            for instr in index_of(reader).of(Op.CELL):
+                if instr[2] == param.name:
+                    self._add(reader, instr[1], _SELF)
+        if param.name in code.cells:
+            for instr in index_of(code).of(Op.CELL):
+                if instr[2] == param.name:
+                    self._add(code, instr[1], _SELF)
+        said: str | None = None
+        while self.todo and len(self.forms) < _LONGEST:
+            where, slot = self.todo.pop()
+            form = self.forms[where, slot]
+            for instr in index_of(where).uses.get(slot, ()):
+                answer = self._use(where, slot, form, instr)
+                if answer == "":
+                    return None
+                said = said or answer
+        return said
+
+    def _add(self, code: Code, slot: int, form: int) -> None:
+        if slot >= 0 and self.forms.get((code, slot), -1) < form:
+            self.forms[code, slot] = form
+            self.todo.append((code, slot))
+
+    def _use(self, code: Code, slot: int, form: int, instr: Instr) -> str | None:
+        op = instr[0]
+        if op == Op.CALL:
+            return self._call(code, slot, form, instr)
+        if op in (Op.COPY, Op.REFINE, Op.PHI, Op.BOOLOP):
+            self._add(code, instr[1], form)
+        elif op in (Op.LIST, Op.TUPLE, Op.DICT):
+            self._add(code, instr[1], min(form, _SAME))
+        elif op == Op.ITER:
+            if instr[1] in _comprehended(code):
+                self._add(code, instr[1], min(form, _SAME))
+        elif op == Op.APPEND:
+            self._add(code, instr[2], min(form, _SAME))
+        elif op == Op.UNPACK:
+            for target in instr[1]:
+                self._add(code, target, min(form, _SAME))
+        elif op == Op.ITEM and instr[2] == slot:
+            self._add(code, instr[1], min(form, _PART if self._is_text(code, instr[3]) else _SAME))
+        elif op == Op.ATTR:
+            if instr[3] == "dtype" and form >= _SAME and self._types_tensor(code, instr[1]):
+                return "the dtypes of TensorFlow's tensors"
+            if form == _SELF and is_of_model(instr[3]):
+                return ""
+            if self._asked_further(code, instr[1], only_of_tensors(instr[3])):
+                return f"`.{instr[3]}` as only tensors have it"
+            if not is_no_content(instr[3]):
+                self._add(code, instr[1], min(form, _PART))
+        elif op == Op.RETURN and form != _MADE and code is self.start[0] and self._gives_tensor(code):
+            return "the tensor that it gives"
+        elif op in (Op.BINARY, Op.INPLACE, Op.UNARY) and form != _PART:
+            self._add(code, instr[1], _MADE)
+        return None
+
+    def _gives_tensor(self, code: Code) -> bool:
+        """Whether a function is declared to give back a tensor."""
+        func = self.likely.frames[code][0].func
+        if code.returns is None or func is None:
+            return False
+        return any(isinstance(o, Tensor) and o.kind != NDARRAY for o in self.likely.hints.value(code.returns, func))
+
+    def _asked_further(self, code: Code, slot: int, names: frozenset[str]) -> bool:
+        """Whether an attribute of a slot (a shape, a dtype) is asked for what only TensorFlow's have."""
+        return any(use[0] == Op.ATTR and use[3] in names for use in index_of(code).uses.get(slot, ()))
+
+    def _types_tensor(self, code: Code, slot: int) -> bool:
+        """Whether a dtype is given to a function of TensorFlow."""
+        index = index_of(code)
+        for use in index.uses.get(slot, ()):
+            if use[0] == Op.CALL and use[2] != slot:
+                for callee in self._values(code, use[2]):
+                    if (
+                        isinstance(callee, Lib)
+                        and callee.name.startswith("tf.")
+                        and not callee.name.endswith("as_dtype")
+                    ):
+                        return True
+        return False
+
+    def _call(self, code: Code, slot: int, form: int, instr: Instr) -> str | None:
+        if instr[2] == slot:
+            return "" if form == _SELF else None
+        places: list[int | str] = [i for i, (given, star) in enumerate(instr[3]) if given == slot and not star]
+        places += [name for name, given in instr[4] if given == slot and name is not None]
+        if form == _SELF and self.start[1].kind == "varargs":
+            places += [i for i, (given, star) in enumerate(instr[3]) if given == slot and star]
+        said: str | None = None
+        for callee in self._values(code, instr[2]):
+            for place in places:
+                answer = self._asks(callee, place, form)
+                if answer == "" and form == _SELF:
+                    return ""
+                captured = code is not self.start[0]
+                # Numbers are computed with as well, and captured ones are often settings.
+                strong = (
+                    not captured and form >= _SAME if takes_numbers(answer or "") else form >= _SAME or not captured
+                )
+                if answer and strong:
+                    said = said or answer
+            if isinstance(callee, Lib):
+                if passes_on(callee.name, places):
+                    self._add(code, instr[1], form)
+            elif isinstance(callee, Unknown) and form >= _SAME and self._is_own(code, instr[2]):
+                self._add(code, instr[1], _MADE)
+        return said
+
+    def _is_own(self, code: Code, slot: int) -> bool:
+        """Whether what is called is a parameter or something of one: a model that was handed in, or is kept."""
+        index = index_of(code)
+        arrived = {param.slot for param in code.params}
+        for _ in range(DEPTH):
+            slot = index.original(slot)
+            if slot in arrived:
+                return True
+            made = index.definitions.get(slot)
+            if made is None or made[0] not in (Op.ATTR, Op.ITEM):
+                return False
+            slot = made[2]
+        return False
+
+    def _values(self, code: Code, slot: int) -> list[Obj]:
+        """What is in a slot, in any context."""
+        found: set[Obj] = set()
+        for frame in self.likely.frames.get(code, ()):
+            found |= frame.vals[slot] or frozenset()
+        return sorted(found, key=repr) if len(found) > 1 else list(found)
+
+    def _asks(self, callee: Obj, place: int | str, form: int) -> str | None:
+        """Whether what is called asks for a tensor at a position or keyword; empty where for another thing."""
+        if isinstance(callee, Lib):
+            answer = asks_by_package(callee.name, place)
+            return (asked_by(callee.name, place) or None) if answer is None else answer
+        if isinstance(callee, Wrapper):
+            answers = (self._asks(inner, place, form) for inner in callee.inner if callee.kind != "partial")
+            return next(filter(None, answers), None)
+        if isinstance(callee, LibInst):
+            called = is_called_with_tensors(registry.class_chain(callee.cls)) and place in (0, 1, "inputs")
+            return "a layer or loss" if called else None
+        if isinstance(callee, Bound):
+            return self._method(callee, place, form)
+        if isinstance(callee, Func):
+            return self._function(callee.code, place, 0)
+        if isinstance(callee, Inst):
+            bases = self.likely.hints.engine.mro_names(callee)
+            if is_called_with_tensors(bases) and place in (0, "inputs"):
+                return f"`{callee.cls.name}`, a layer"
+            for name in ("__call__", "call"):
+                for obj in self._methods(callee, name):
+                    return self._function(obj.code, place, 1)
+        return None
+
+    def _methods(self, inst: Inst, name: str) -> Iterator[Func]:
+        for base in inst.cls.mro:
+            fields = getattr(base, "fields", None)
+            if fields and name in fields:
+                yield from (obj for obj in fields[name].value if isinstance(obj, Func))
+                return
+
+    def _method(self, callee: Bound, place: int | str, form: int) -> str | None:
+        if isinstance(callee.func, Func):
+            return self._function(callee.func.code, place, 1)
+        receiver, name = callee.receiver, callee.func
+        if not isinstance(name, str):
+            return None
+        name = name.rpartition(".")[2]
+        if isinstance(receiver, Tensor):
+            return f"`.{name}` of a variable" if assigns(name) else None
+        if isinstance(receiver, (LibInst, Inst)):
+            cls = (
+                registry.class_chain(receiver.cls)
+                if isinstance(receiver, LibInst)
+                else self.likely.hints.engine.mro_names(receiver)
+            )
+            if method_asks(cls, name) and place in (0, 1, 2):
+                return f"`{name}` of `{cls[0]}`"
+        return None
+
+    def _function(self, code: Code, place: int | str, bound: int) -> str | None:
+        names = [p.name for p in code.params]
+        at = place + bound if isinstance(place, int) else names.index(place) if place in names else -1
+        if not 0 <= at < len(names) or code.params[at].kind in ("varargs", "kwargs") or self.depth >= DEPTH:
+            return None
+        if self.likely.receives_tensor(code, at):
+            return f"`{code.qualname}`, which receives tensors"
+        return self.likely.of(code, at, self.depth + 1)
+
+    def _is_text(self, code: Code, slot: int) -> bool:
+        value: Value = (code.template[slot] if 0 <= slot < len(code.template) else None) or frozenset()
+        return bool(value) and all(getattr(obj, "kind", "") == "str" for obj in value)
+
+
+def _comprehended(code: Code) -> set[int]:
+    """The slots of elements of comprehensions: loops over what is unknown go over data sets as well."""
+    return {
+        instr[1]
+        for loop in index_of(code).of(Op.LOOP)
+        if loop[2].fills >= 0
+        for instr in loop[2].test
+        if instr[0] == Op.ITER
+    }

@@ -1,0 +1,113 @@
+"""What asks for a tensor, by name: functions, methods and attributes of TensorFlow, Keras and packages around them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from hybridize.library.contracts.lookup import is_member
+
+#: What TensorFlow is as readily given a number for.
+_OF_NUMBERS: Final = frozenset(
+    "abs add subtract multiply divide truediv floordiv mod pow maximum minimum negative sign square sqrt rsqrt exp log "
+    "log1p expm1 sin cos tan asin acos atan sinh cosh tanh floor ceil round less less_equal greater greater_equal "
+    "equal atan2 hypot not_equal logical_and logical_or logical_not sigmoid softplus reciprocal cast identity "
+    "convert_to_tensor saturate_cast is_nan is_inf is_finite lgamma digamma erf squared_difference clip_by_value "
+    "random_uniform as_string strings_join debugging_check_numerics to_float to_int32".split()
+)
+#: Functions that give back what they were given, in another structure.
+_PASSED_ON: Final = frozenset(
+    "builtins.list builtins.tuple builtins.zip builtins.enumerate builtins.reversed builtins.dict builtins.sum "
+    "tf.nest.flatten tf.nest.map_structure tf.concat tf.identity "
+    "tf.stop_gradient np.asarray np.array tf.cast tf.convert_to_tensor".split()
+)
+#: Of these, those that have a first argument of that kind, and others.
+_OF_FIRST: Final = ("np.", "tf.cast", "tf.convert_to_tensor", "tf.identity", "tf.stop_gradient", "tf.concat")
+#: What nobody asks about a tensor.
+_OF_OTHERS: Final = frozenset(
+    f"builtins.{name}" for name in "range open chr ord issubclass input callable setattr vars".split()
+)
+#: Methods of library objects that take tensors, by the class they belong to.
+_METHODS: Final[Mapping[str, frozenset[str]]] = {
+    "tf.GradientTape": frozenset({"watch", "gradient", "jacobian", "batch_jacobian"}),
+    "tf.TensorArray": frozenset({"write", "unstack"}),
+    "keras.metrics.Metric": frozenset({"update_state", "__call__"}),
+    "keras.losses.Loss": frozenset({"call", "__call__"}),
+    "keras.layers.Layer": frozenset({"call", "__call__"}),
+    "keras.optimizers.Optimizer": frozenset({"apply_gradients"}),
+    "keras.optimizers.legacy.Optimizer": frozenset({"apply_gradients"}),
+}
+_ASSIGNS: Final = frozenset({"assign", "assign_add", "assign_sub"})
+#: Classes whose objects are called with tensors.
+_CALLED: Final = frozenset({"keras.layers.Layer", "keras.losses.Loss", "keras.metrics.Metric"})
+#: Packages of functions on tensors, beside TensorFlow itself.
+_COMPUTING: Final = (
+    "tensorflow_probability.stats.",
+    "tensorflow_addons.losses.",
+    "tensorflow_addons.activations.",
+    "tensorflow_addons.image.",
+    "keras.layers.",
+)
+#: What only TensorFlow's own shapes and dtypes have.
+_ASKED: Final[Mapping[str, frozenset[str]]] = {
+    "shape": frozenset(
+        "as_list rank dims ndims with_rank with_rank_at_least is_fully_defined is_compatible_with merge_with "
+        "assert_has_rank assert_is_compatible_with num_elements concatenate".split()
+    ),
+    "dtype": frozenset(
+        "is_floating is_complex is_integer is_bool base_dtype as_numpy_dtype real_dtype is_compatible_with".split()
+    ),
+}
+#: What Keras gives its models when it builds them.
+_OF_MODELS: Final = frozenset("inputs outputs input_shape output_shape".split())
+#: What arrays have as well.
+_OF_ARRAYS: Final = frozenset("dtype shape name device ndim size rank".split())
+
+
+def asks_by_package(name: str, place: int | str) -> str | None:
+    """Whether a function asks for a tensor where TensorFlow's own do not tell; empty where for another thing."""
+    if name in _OF_OTHERS:
+        return ""
+    if name.startswith(_COMPUTING) and place == 0 and name.rpartition(".")[2][:1].islower():
+        return f"`{name}`"
+    return None
+
+
+def passes_on(name: str, places: Collection[int | str]) -> bool:
+    """Whether a function gives back what it gets at some places, in another structure or dtype."""
+    return name in _PASSED_ON and (not name.startswith(_OF_FIRST) or 0 in places)
+
+
+def takes_numbers(said: str) -> bool:
+    """Whether a use, in words, may be that of a number."""
+    return said.strip("`").rpartition(".")[2] in _OF_NUMBERS
+
+
+def is_called_with_tensors(chain: Collection[str]) -> bool:
+    """Whether objects of a class with these bases are called with tensors."""
+    return not _CALLED.isdisjoint(chain)
+
+
+def method_asks(chain: Collection[str], name: str) -> bool:
+    """Whether a method of a class with these bases takes tensors."""
+    return any(name in _METHODS.get(each, ()) for each in chain)
+
+
+def assigns(name: str) -> bool:
+    """Whether a method of a variable gives it a value."""
+    return name in _ASSIGNS
+
+
+def only_of_tensors(name: str) -> frozenset[str]:
+    """What an attribute (a shape, a dtype) has only where it is that of a tensor, no array."""
+    return _ASKED.get(name, frozenset())
+
+
+def is_of_model(name: str) -> bool:
+    """Whether an attribute is one of Keras' models, and none of an array: what has it is no structure of tensors."""
+    return name in _OF_MODELS or (name not in _OF_ARRAYS and is_member("keras.Model", name))
+
+
+def is_no_content(name: str) -> bool:
+    """Whether an attribute says something of a tensor or object, and is none of its parts."""
+    return name in _OF_ARRAYS
