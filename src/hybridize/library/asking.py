@@ -105,7 +105,9 @@ def only_of_tensors(name: str) -> frozenset[str]:
 
 def is_of_model(name: str) -> bool:
     """Whether an attribute is one of Keras' models, and none of an array: what has it is no structure of tensors."""
-    return name in _OF_MODELS or (name not in _OF_ARRAYS and is_member("keras.Model", name))
+    return name in _OF_MODELS or (
+        name not in _OF_ARRAYS and (is_member("keras.Model", name) or is_member("keras.layers.Layer", name))
+    )
 
 
 def is_no_content(name: str) -> bool:

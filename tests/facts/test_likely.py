@@ -1,0 +1,93 @@
+"""Functions that nobody is seen to call with tensors: by what the solved program does with their parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+from hybridize.decide.model import Confidence, FunctionReport, Report
+
+HEAD = "import dataclasses\nimport numpy as np\nimport tensorflow as tf\nfrom typing import *\n"
+
+#: Each defines `f` (or a method of that name), and takes a tensor.
+TAKES = {
+    "a model that is handed in": "def f(model, x):\n    return tf.reduce_mean(model(x))\n",
+    "elements": "def f(tensors):\n    return [tf.reshape(t, [-1]) for t in tensors]\n",
+    "parts of an object": "def f(graph):\n    return tf.gather(graph.nodes, graph.senders)\n",
+    "entries": "def f(features):\n    return tf.reshape(features['image'], [-1])\n",
+    "a shape as only tensors have it": "def f(x):\n    return x.shape.as_list()[0]\n",
+    "its dtype": "def f(x):\n    return tf.zeros([3], x.dtype)\n",
+    "arguments that are passed on": "def g(x, n):\n    return tf.reshape(x, [n])\ndef f(*args):\n    return g(*args)\n",
+    "a declared result": "def f(pair) -> tf.Tensor:\n    return pair[0]\n",
+    "what overrides it": (
+        "class A:\n    def f(self, x):\n        raise NotImplementedError\n"
+        "class B(A):\n    def f(self, x):\n        return tf.reshape(x, [-1])\n"
+    ),
+    "a loss of Keras, whatever tests pass": (
+        "class L(tf.keras.losses.Loss):\n    def call(self, y_true, f):\n        return y_true\n"
+        "    f = call\nprint(L().call([1], [2]))\n"
+    ),
+    "a bijector of TensorFlow Probability": (
+        "import tensorflow_probability as tfp\nclass B(tfp.bijectors.Bijector):\n"
+        "    def _forward(self, x):\n        return x\n    f = _forward\n"
+    ),
+    "the gradient of a custom gradient": (
+        "@tf.custom_gradient\ndef op(x):\n    def f(dy):\n        return dy\n    return x, f\n"
+    ),
+    "a docstring that begins with what it returns": (
+        'def f(x):\n    """Returns the norm.\n\n    Args:\n      x: A `tf.Tensor`.\n    """\n    return norm(x)\n'
+    ),
+    "a hint, whatever is passed": "def f(x: tf.Tensor):\n    return x\nprint(f(1.0))\n",
+}
+#: Each defines `f` that takes none.
+TAKES_NONE = {
+    "a number with a default": "def f(rate=0.5):\n    return tf.exp(rate)\n",
+    "a number by its hint": "def f(n: int):\n    return tf.reshape(tf.range(9), [n]) + tf.gather(n, 0)\n",
+    "settings": "def f(config):\n    return tf.exp(config.rate) + tf.zeros(config.size)\n",
+    "a number that a function keeps": (
+        "def f(rate):\n    def loss(y):\n        return tf.reduce_sum(rate * y)\n    return loss\n"
+    ),
+    "a model": "def f(model):\n    return [tf.reshape(v, [-1]) for v in model.trainable_variables]\n",
+    "a data set": "def f(data):\n    for x in data:\n        print(tf.reduce_sum(x))\n",
+    "a function": "def f(g, x: int):\n    return tf.reduce_sum(g(x))\n",
+    "a layer by its hint": "def f(layer: tf.keras.layers.Layer):\n    return tf.reshape(layer.kernel, [1])\n",
+    "arrays that no TensorFlow sees": "def f(x):\n    return np.sum(x) + 1\nprint(f(np.ones(3)))\n",
+    "a shape": "def f(shape):\n    return tf.zeros([shape[0], 3])\n",
+}
+
+
+def analyzed(tmp_path: Path, text: str, **options: bool) -> Report:
+    (tmp_path / "program.py").write_text(HEAD + text, encoding="utf-8")
+    return analyze([tmp_path], Config(all_safe=True, **options), repairs=False)
+
+
+def asked(report: Report, text: str) -> FunctionReport:
+    names = {"f"} if "def f(" in text else {"call", "_forward"}
+    return next(f for f in report.functions if f.facts.qualname.rpartition(".")[2] in names)
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_takes_tensors_by_assumption(tmp_path: Path, name: str) -> None:
+    function = asked(analyzed(tmp_path, TAKES[name]), TAKES[name])
+    assert function.facts.candidate
+    if function.decision.precondition is not None and "docstring" not in name:
+        assert function.decision.confidence is Confidence.ASSUMED
+
+
+@pytest.mark.parametrize("name", TAKES_NONE)
+def test_takes_no_tensor(tmp_path: Path, name: str) -> None:
+    assert not asked(analyzed(tmp_path, TAKES_NONE[name]), TAKES_NONE[name]).facts.candidate
+
+
+def test_nothing_is_guessed_beside_a_tensor_that_is_known(tmp_path: Path) -> None:
+    report = analyzed(tmp_path, "def f(x: tf.Tensor, y):\n    return x + tf.reshape(y, [-1])[0].shape.rank\n")
+    sources = [p.source.value if p.source else None for p in asked(report, "def f(").facts.parameters]
+    assert sources[0] == "type_hint"
+
+
+def test_without_speculation_nothing_is_guessed(tmp_path: Path) -> None:
+    text = TAKES["parts of an object"]
+    assert not asked(analyzed(tmp_path, text, speculate=False), text).facts.candidate
