@@ -21,6 +21,7 @@ TAKES = {
     "a shape as only tensors have it": "def f(x):\n    return x.shape.as_list()[0]\n",
     "its dtype": "def f(x):\n    return tf.zeros([3], x.dtype)\n",
     "arguments that are passed on": "def g(x, n):\n    return tf.reshape(x, [n])\ndef f(*args):\n    return g(*args)\n",
+    "asked whether it is one": "def f(x):\n    return x if isinstance(x, (list, tf.Tensor)) else [x]\n",
     "a declared result": "def f(pair) -> tf.Tensor:\n    return pair[0]\n",
     "what overrides it": (
         "class A:\n    def f(self, x):\n        raise NotImplementedError\n"
@@ -55,6 +56,9 @@ TAKES_NONE = {
     "a function": "def f(g, x: int):\n    return tf.reduce_sum(g(x))\n",
     "a layer by its hint": "def f(layer: tf.keras.layers.Layer):\n    return tf.reshape(layer.kernel, [1])\n",
     "arrays that no TensorFlow sees": "def f(x):\n    return np.sum(x) + 1\nprint(f(np.ones(3)))\n",
+    "arrays, and code that nobody knows": (
+        "import plots\ndef f(x):\n    return plots.show(np.sum(x))\nprint(f(np.ones(3)))\n"
+    ),
     "a shape": "def f(shape):\n    return tf.zeros([shape[0], 3])\n",
 }
 

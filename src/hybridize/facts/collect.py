@@ -81,8 +81,8 @@ class Collector:
         computation, guessed = self.computation.fact(
             frames, speculate=options.speculate and effects.value is Ternary.NO
         )
-        if tensor.value is Ternary.YES and computation.value is Ternary.NO and made_hybrid is None:
-            tensor = parameters.only_arrays() or tensor
+        if tensor.value is Ternary.YES and computation.value is not Ternary.YES and made_hybrid is None:
+            tensor = parameters.only_arrays(computation.value) or tensor
         updates = self.computation.updates(frames) if tensor.value is Ternary.NO else Fact(Ternary.NO)
         on_state = tensor.value is Ternary.NO and not (made_hybrid or updates.value is Ternary.YES)
         reads = self.computation.reads(frames) if on_state else Fact(Ternary.NO)

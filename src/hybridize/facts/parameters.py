@@ -232,13 +232,16 @@ class Parameters:
             return Fact(Ternary.NO, (Evidence("has no parameter", self.code.path, self.code.line),))
         return Fact(Ternary.NO, (Evidence("no call passes a tensor", self.code.path, self.code.line),))
 
-    def only_arrays(self) -> Fact | None:
-        """That all that counts for a tensor is a NumPy array: where nothing computes on tensors, it stays one."""
+    def only_arrays(self, computation: Ternary) -> Fact | None:
+        """That all that counts for a tensor is a NumPy array: where TensorFlow does not compute, it stays one."""
         hits = [p for p in self.facts if p.tensor is Ternary.YES]
         if not hits or not all(self._is_array(p) for p in hits):
             return None
-        said = f"`{hits[0].name}` takes NumPy arrays, with which nothing is computed by TensorFlow"
-        return Fact(Ternary.NO, (Evidence(said, self.code.path, self.code.line), *hits[0].evidence[:2]))
+        if self.speculate and any(self.likely.of(self.code, p.index) for p in self.facts[self.skip_first :]):
+            return None
+        known = "nothing is computed" if computation is Ternary.NO else "nothing is known to be computed"
+        said = f"`{hits[0].name}` takes NumPy arrays, with which {known} by TensorFlow"
+        return Fact(computation, (Evidence(said, self.code.path, self.code.line), *hits[0].evidence[:2]))
 
     def _is_array(self, facts: ParameterFacts) -> bool:
         """Whether a parameter takes NumPy arrays, and no other tensor, by what is seen, else by what is declared."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
-from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Unknown, Value, Wrapper
+from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Tup, Unknown, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.speculation import asked_by, readers
 from hybridize.library import registry
+from hybridize.library.annotations import TENSOR_TYPES
 from hybridize.library.asking import (
+    ASKS_KIND,
     asks_by_package,
     assigns,
     is_called_with_tensors,
@@ -155,6 +157,8 @@ class Trail:
             places += [i for i, (given, star) in enumerate(instr[3]) if given == slot and star]
         said: str | None = None
         for callee in self._values(code, instr[2]):
+            if isinstance(callee, Lib) and callee.name in ASKS_KIND and form >= _SAME and self._is_asked(code, instr):
+                return "a question whether it is a tensor"
             for place in places:
                 answer = self._asks(callee, place, form)
                 if answer == "" and form == _SELF:
@@ -172,6 +176,16 @@ class Trail:
             elif isinstance(callee, Unknown) and form >= _SAME and self._is_own(code, instr[2]):
                 self._add(code, instr[1], _MADE)
         return said
+
+    def _is_asked(self, code: Code, instr: Instr) -> bool:
+        """Whether a call asks if its first argument is a tensor: by itself, or among other types."""
+        if len(instr[3]) == 1:
+            return True
+        types = self._values(code, instr[3][1][0]) if len(instr[3]) == 2 else []
+        parts = [
+            part for obj in types for part in ((o for v in obj.items for o in v) if isinstance(obj, Tup) else (obj,))
+        ]
+        return any(isinstance(o, Lib) and TENSOR_TYPES.get(o.name, NDARRAY) != NDARRAY for o in parts)
 
     def _is_own(self, code: Code, slot: int) -> bool:
         """Whether what is called is a parameter or something of one: a model that was handed in, or is kept."""

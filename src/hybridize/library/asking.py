@@ -62,6 +62,8 @@ _ASKED: Final[Mapping[str, frozenset[str]]] = {
 _OF_MODELS: Final = frozenset("inputs outputs input_shape output_shape".split())
 #: What arrays have as well.
 _OF_ARRAYS: Final = frozenset("dtype shape name device ndim size rank".split())
+#: Functions that tell what something is.
+ASKS_KIND: Final = frozenset({"builtins.isinstance", "tf.is_tensor", "keras.backend.is_tensor", "keras.ops.is_tensor"})
 
 
 def asks_by_package(name: str, place: int | str) -> str | None:
