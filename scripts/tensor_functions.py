@@ -113,7 +113,7 @@ def entry(drawn: Drawn) -> str:
     data = drawn.data
     lines = [f"## {drawn.key} {drawn.place}", ""]
     text = _text(drawn.root / data["path"]).splitlines()
-    end = min(data["end_line"], data["line"] + LONGEST)
+    end = min(data["end_line"], data["line"] + LONGEST, len(text))
     lines += [f"{n:5} {text[n - 1]}".rstrip() for n in range(data["line"], end + 1)]
     return "\n".join([*lines, "", "takes:", "why:", ""])
 
