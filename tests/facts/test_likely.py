@@ -59,6 +59,12 @@ TAKES_NONE = {
     "arrays, and code that nobody knows": (
         "import plots\ndef f(x):\n    return plots.show(np.sum(x))\nprint(f(np.ones(3)))\n"
     ),
+    "a setting of another function": (
+        "def g(y, tau):\n    return tf.reduce_sum(y * tau)\ndef f(options):\n    return lambda y: g(y, options['tau'])\n"
+    ),
+    "the shape that a layer is built with": (
+        "class L(tf.keras.layers.Layer):\n    def build(self, shape):\n        self.size = tf.reshape(shape[0], [1])\n"
+    ),
     "a shape": "def f(shape):\n    return tf.zeros([shape[0], 3])\n",
 }
 
@@ -69,7 +75,7 @@ def analyzed(tmp_path: Path, text: str, **options: bool) -> Report:
 
 
 def asked(report: Report, text: str) -> FunctionReport:
-    names = {"f"} if "def f(" in text else {"call", "_forward"}
+    names = {"f"} if "def f(" in text else {"call", "_forward", "build"}
     return next(f for f in report.functions if f.facts.qualname.rpartition(".")[2] in names)
 
 

@@ -29,7 +29,7 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.library import registry
 from hybridize.library.annotations import TENSOR_TYPES
-from hybridize.library.contracts.given import gets_tensor
+from hybridize.library.contracts.given import gets_no_tensor, gets_tensor
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op, Param
 
@@ -67,7 +67,7 @@ class Likely:
         called = self.called_back(func, index)
         if called is not None:
             return called
-        if self._is_other(func, param):
+        if self._is_other(func, param) or (func.owner and gets_no_tensor(self._chain(func.owner), code.name)):
             return None
         return Trail(self, code, param, depth).follow() or self._family(func, index, depth)
 
@@ -88,10 +88,11 @@ class Likely:
     def _takes(self, func: Func, index: int, depth: int) -> bool:
         """Whether hints, docstring, calls or uses say that a parameter takes tensors."""
         param = func.code.params[index]
+        said = self.hints.docs.value(func.code, param.name)
         if param.annotation is not None:
-            return self.hints.is_tensor_hint(param.annotation, func)
-        if any(isinstance(obj, Tensor) for obj in self.hints.docs.value(func.code, param.name)):
-            return True
+            said = self.hints.value(param.annotation, func)
+        if said:
+            return any(isinstance(obj, Tensor) and obj.kind != NDARRAY for obj in said)
         return self.receives_tensor(func.code, index) or bool(
             self.hints.uses.of(func, index) or self.of(func.code, index, depth + 1)
         )
@@ -100,9 +101,12 @@ class Likely:
         """The library that calls a method with a tensor."""
         if func.owner is None or index == 0:
             return None
-        chain = [base for name in self.hints.engine.library_bases(func.owner) for base in registry.class_chain(name)]
-        name = gets_tensor(chain, func.code.name, index - 1)
+        name = gets_tensor(self._chain(func.owner), func.code.name, index - 1)
         return f"`{func.code.qualname}` by `{name}`" if name is not None else None
+
+    def _chain(self, cls: Class) -> list[str]:
+        """The library classes that a class derives from, the nearest first."""
+        return [base for name in self.hints.engine.library_bases(cls) for base in registry.class_chain(name)]
 
     def _is_other(self, func: Func, param: Param) -> bool:
         """Whether hint, docstring or default say that an argument is a number, a text, a flag or an object."""

@@ -163,11 +163,9 @@ class Trail:
                 answer = self._asks(callee, place, form)
                 if answer == "" and form == _SELF:
                     return ""
-                captured = code is not self.start[0]
-                # Numbers are computed with as well, and captured ones are often settings.
-                strong = (
-                    not captured and form >= _SAME if takes_numbers(answer or "") else form >= _SAME or not captured
-                )
+                # Numbers are computed with as well; what is captured, or comes from other functions, may be a setting.
+                own = code is self.start[0] and not self.depth
+                strong = form == _SELF and own if takes_numbers(answer or "") else form >= _SAME or own
                 if answer and strong:
                     said = said or answer
             if isinstance(callee, Lib):

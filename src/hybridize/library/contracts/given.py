@@ -35,6 +35,11 @@ _TABLES: Final = {
     "gpflow.mean_functions.": "0: __call__",
 }
 _ALL: Final = frozenset({-1})
+#: Methods that are given shapes, names or settings.
+_NEVER: Final = frozenset(
+    "build compute_output_shape compute_output_signature get_config from_config add_weight count_params "
+    "on_epoch_begin on_epoch_end on_batch_begin on_batch_end on_train_batch_begin on_train_batch_end set_params".split()
+)
 
 
 @cache
@@ -63,3 +68,8 @@ def gets_tensor(chain: Sequence[str], method: str, place: int) -> str | None:
         if places is _ALL or place in places:
             return name
     return None
+
+
+def gets_no_tensor(chain: Sequence[str], method: str) -> bool:
+    """Whether a library gives a method shapes, numbers or names only."""
+    return method in _NEVER and any(name.startswith("keras.") for name in chain)
