@@ -60,7 +60,8 @@ TAKES_NONE = {
         "import plots\ndef f(x):\n    return plots.show(np.sum(x))\nprint(f(np.ones(3)))\n"
     ),
     "a setting of another function": (
-        "def g(y, tau):\n    return tf.reduce_sum(y * tau)\ndef f(options):\n    return lambda y: g(y, options['tau'])\n"
+        "def g(y, tau):\n    return tf.reduce_sum(y * tau)\n"
+        "def f(options):\n    return lambda y: g(y, options['tau'])\n"
     ),
     "the shape that a layer is built with": (
         "class L(tf.keras.layers.Layer):\n    def build(self, shape):\n        self.size = tf.reshape(shape[0], [1])\n"
