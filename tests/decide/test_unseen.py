@@ -20,6 +20,7 @@ def step(x):
     optimizer.apply_gradients([(tape.gradient(loss, w), w)])
     return loss
 def train(epochs):
+    loss = tf.constant(0.0)
     for epoch in tf.range(1, epochs + 1):
         for x in data:
             loss = step(x)

@@ -14,10 +14,8 @@ from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import Gains
 from hybridize.decide.model import FunctionReport, Status
 from hybridize.facts.benefit import Work
-from hybridize.facts.model import Evidence
 from hybridize.program.ir import Code
-from hybridize.rules.debuggability.eager_switch import switches
-from hybridize.rules.processes import programs
+from hybridize.rules.debuggability.eager_switch import switched_off
 from hybridize.rules.views import ProjectView
 
 #: A share of calls that are part of graphs from which on eager ones are beside it.
@@ -26,31 +24,12 @@ _WHOLLY: Final = 0.999
 _FEW: Final = 3.0
 
 
-def runs_eagerly(project: ProjectView, code: Code) -> Evidence | None:
-    """Where a program that runs a function switches graphs off, for good."""
-    on, off = switches(project)
-    places = [
-        (frame, pos, name)
-        for path, found in on.items()
-        for frame, pos, name in found
-        if path not in off and not project.roles.is_test(path) and name.startswith("tf.config.")
-    ]
-    if not places:
-        return None
-    mine = project.extents.set_of(project.solution.frames.get(code, ()))
-    for frame, pos, name in places:
-        where = project.extents.set_of([frame])
-        if any(some & mine and some & where for some in programs(project)):
-            return Evidence(f"`{name}` runs every hybrid function eagerly", frame.code.path, pos >> 16)
-    return None
-
-
 def removes_for_nothing(
     project: ProjectView, gains: Gains, code: Code, report: FunctionReport, share: float, work: Work | None
 ) -> Status | None:
     """Why nobody would notice that a function has lost its decorator; None where somebody would."""
     facts = report.facts
-    switch = runs_eagerly(project, code)
+    switch = switched_off(project, code)
     if switch is not None:
         return status_of(facts, "graph-may-pay", f"{switch.message}: without a decorator it is the same", (switch,))
     if share >= _WHOLLY:

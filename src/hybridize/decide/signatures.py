@@ -9,7 +9,6 @@ from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
-from hybridize.decide.pointless import runs_eagerly
 from hybridize.domain.objects import Container, Lit, Prim, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
@@ -23,6 +22,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
 from hybridize.rules.awaited import awaited
+from hybridize.rules.debuggability.eager_switch import switched_off
 from hybridize.rules.moving import moving
 from hybridize.rules.replicas import is_run, replicated
 from hybridize.rules.resizing import resizing
@@ -129,7 +129,7 @@ class Signatures:
             return self._loosened(report, frames, loose)
         if converts:
             return self._relaxed(code, report, own, grown)
-        anyway = runs_eagerly(self.project, code) is not None or any(map(_has_new_number, own))
+        anyway = switched_off(self.project, code) is not None or any(map(_has_new_number, own))
         return report if anyway else self._let_in(report, frames, signature, grown)
 
     def _let_in(

@@ -41,7 +41,7 @@ _DEPTH: Final = 3
 def doubtful(function: FunctionView, places: Mapping[Place, Stale]) -> set[Place]:
     """Of the places that a hybrid function reads, and some code writes between its calls, those in doubt."""
     project, before = function.project, found_before(function, places)
-    if runs_eagerly(project):
+    if may_run_eagerly(project):
         return set(places)
     return {
         place
@@ -54,7 +54,7 @@ def doubtful(function: FunctionView, places: Mapping[Place, Stale]) -> set[Place
     }
 
 
-def runs_eagerly(project: ProjectView) -> bool:
+def may_run_eagerly(project: ProjectView) -> bool:
     """Whether the program itself switches graphs off: it may change state in functions that it then runs eagerly."""
     return any(not project.roles.is_test(path) for path in switches(project)[0])
 

@@ -12,7 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.records import dataclass
-from hybridize.rules.doubts import found_before, runs_eagerly
+from hybridize.rules.doubts import found_before, may_run_eagerly
 from hybridize.rules.model import Level
 from hybridize.rules.parts import Part, constants
 from hybridize.rules.staleness import extent_of
@@ -44,7 +44,7 @@ def left_behind(function: FunctionView, frame: Frame, position: int) -> Left:
     every = _written_at(function.project).get((frame, position), [])
     codes = {each.code for each in function.project.extents.frames(extent_of(function))}
     places = tuple(dict.fromkeys(_entry(function.project, p, frame, position) for p in every if _lasts(p, codes)))
-    if runs_eagerly(function.project) or not places:
+    if may_run_eagerly(function.project) or not places:
         return _UNSEEN
     known: dict[object, Left] = function.project.shared(("left behind", function.code), dict)
     key = (places, _takes(frame, position) or guarded(frame, position))

@@ -106,8 +106,13 @@ def _files(project: ProjectView, some: int) -> set[str]:
 
 def programs_of(function: FunctionView) -> Iterator[int]:
     """The programs that get to a function."""
-    goal = function.project.extents.set_of(function.frames)
-    yield from (some for some in programs(function.project) if some & goal)
+    yield from programs_with(function.project, function.frames)
+
+
+def programs_with(project: ProjectView, frames: Iterable[Frame]) -> Iterator[int]:
+    """The programs that get to some contexts of a function."""
+    goal = project.extents.set_of(frames)
+    yield from (some for some in programs(project) if some & goal)
 
 
 def _imports(code: Code) -> Iterable[str]:

@@ -15,7 +15,7 @@ from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
 from hybridize.rules.certain import is_called
-from hybridize.rules.debuggability.eager_switch import runs_eagerly
+from hybridize.rules.debuggability.eager_switch import switched_off
 from hybridize.rules.model import Level, Outcome, RuleHit
 from hybridize.rules.unreached import is_unreached
 from hybridize.rules.untried import is_never_made, is_never_run, is_shown_to_raise
@@ -48,8 +48,14 @@ def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
     if not function.is_hybrid:
         return hits
     test = function.project.roles.is_test(function.code.path)
-    idle = test or (bool(hits) and any(asked(function) for asked in (runs_eagerly, is_never_made, is_never_run)))
+    idle = test or (bool(hits) and _is_idle(function))
     return [replace(hit, level=Level.INFO) if idle or _is_doubtful(function, hit) else hit for hit in hits]
+
+
+def _is_idle(function: FunctionView) -> bool:
+    """Whether no run of the program traces a function."""
+    off = switched_off(function.project, function.code) is not None
+    return off or is_never_made(function) or is_never_run(function)
 
 
 def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from hybridize.domain.objects import Lib, Lit, Mod
+from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Op
+from hybridize.program.ir import Code, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.processes import programs_of
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.rules.processes import programs_with
+from hybridize.rules.views import ProjectView
 
 _SWITCHES: Final = frozenset(
     {
@@ -57,29 +58,32 @@ def _switches(project: ProjectView) -> tuple[dict[str, list[tuple[Frame, int, st
     return on, off
 
 
-def runs_eagerly(function: FunctionView) -> bool:
-    """Whether all programs that run a function have switched graphs off: what a graph would do never happens."""
-    on, off = switches(function.project)
-    left = [
-        frame
+def switched_off(project: ProjectView, code: Code) -> Evidence | None:
+    """Where all programs that run a function switch graphs off: what a graph would do never happens."""
+    on, off = switches(project)
+    left = {
+        frame: Evidence(f"`{name}` runs every hybrid function eagerly", path, pos >> 16)
         for path, places in on.items()
-        if path not in off and not function.project.roles.is_test(path)
+        if path not in off and not project.roles.is_test(path)
         for frame, pos, name in places
         if name not in _OF_DATA and not _is_asked_for(frame, pos)
-    ]
+    }
     if not left:
-        return False
-    loaded = _loaded(function)
-    if any(frame in loaded for frame in left):  # who imports the file has switched
-        return True
-    running = list(programs_of(function))
-    return bool(running) and all(any(function.project.extents.has(some, frame) for frame in left) for some in running)
+        return None
+    loaded = _loaded(project, code)
+    for frame, said in left.items():
+        if frame in loaded:  # who imports the file has switched
+            return said
+    running = list(programs_with(project, project.solution.frames.get(code, ())))
+    if running and all(any(project.extents.has(some, frame) for frame in left) for some in running):
+        return next(iter(left.values()))
+    return None
 
 
-def _loaded(function: FunctionView) -> set[Frame]:
+def _loaded(project: ProjectView, code: Code) -> set[Frame]:
     """The bodies of the modules that run when the file of a function is imported: its own, and all that it imports."""
-    bodies = function.project.solution.world.module_frames
-    own = [body for body in bodies.values() if body.code.path == function.code.path]
+    bodies = project.solution.world.module_frames
+    own = [body for body in bodies.values() if body.code.path == code.path]
 
     def find() -> set[Frame]:
         found, todo = set(own), list(own)
@@ -93,7 +97,7 @@ def _loaded(function: FunctionView) -> set[Frame]:
                 todo += new
         return found
 
-    return function.project.shared(("loaded", function.code.path), find)
+    return project.shared(("loaded", code.path), find)
 
 
 def _is_asked_for(frame: Frame, pos: int) -> bool:
