@@ -64,8 +64,9 @@ class Fixed:
 
 
 def fixed(source: str, folder: Path, *, unsafe: bool = True) -> Fixed:
-    """What `fix` makes of a program."""
+    """What `fix` makes of a program of a project that asks for a TensorFlow with the present names of arguments."""
     (folder / "program.py").write_text(source, encoding="utf-8")
+    (folder / "requirements.txt").write_text("tensorflow>=2.9\n", encoding="utf-8")
     config = Config()
     before = analyze([folder], config)
     repaired = repair(

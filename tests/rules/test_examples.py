@@ -24,8 +24,10 @@ def cases(kind: str) -> list[object]:
     ]
 
 
-def reported(source: str, tmp_path: Path) -> Report:
+def reported(source: str, tmp_path: Path, needs: str = "") -> Report:
     (tmp_path / "program.py").write_text(source)
+    if needs.startswith("tensorflow"):
+        (tmp_path / "requirements.txt").write_text(f"{needs}\n")
     return analyze([tmp_path], Config(all_safe=True))
 
 
@@ -54,11 +56,11 @@ def decorated(example: Example) -> str:
 
 @pytest.mark.parametrize(("rule", "example"), cases("bad"))
 def test_bad_examples_are_hit(rule: Rule, example: Example, tmp_path: Path) -> None:
-    report = reported(example.source, tmp_path)
+    report = reported(example.source, tmp_path, example.needs)
     hybrid = decorated(example)
     place = example.line if hybrid == example.source else (example.line or 0) + 1
     if rule.level is not None:
-        findings = {f.line for f in reported(hybrid, tmp_path).findings if f.code == rule.code}
+        findings = {f.line for f in reported(hybrid, tmp_path, example.needs).findings if f.code == rule.code}
         assert findings & {example.line, place}
     if rule.blocks:
         assert example.line in said(report, rule)

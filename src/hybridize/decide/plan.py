@@ -246,7 +246,7 @@ class _Chooser:
         reason = self._against(code, facts, share, work) or self._no_gain(code, facts, work)
         if reason is None and not vouched:
             reason = self._too_unsure(code, facts, decision)
-            if reason is not None and not self.all_safe:
+            if reason is not None and not self.all_safe and decision.precondition != "P7":  # whose parts may be P1
                 self.gains.withheld.add(code)
         return None if reason is None else even_so or reason
 

@@ -20,7 +20,7 @@ def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
         return
     call = file.parents[keyword]
     new, since = RENAMED[keyword.arg]
-    if not bench.versions.has(since) or not isinstance(call, ast.Call) or any(k.arg == new for k in call.keywords):
+    if bench.versions.oldest < since or not isinstance(call, ast.Call) or any(k.arg == new for k in call.keywords):
         return
     line, column = cause.place
     edit = TextEdit(file.path, (line, column), (line, column + len(keyword.arg)), new)

@@ -39,7 +39,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         end = (keyword.end_lineno or keyword.lineno) << 16 | (keyword.end_col_offset or 0)
         shown = ".".join(map(str, release))
         if new and release >= since:
-            if not function.project.versions.has(since):
+            if function.project.versions.oldest < since:
                 continue  # the project may run on a release that knows the old name alone
             yield Hit(position_of(keyword), f"`{name}` is called `{new}` since {since[0]}.{since[1]}", end=end)
         elif release < first or (last is not None and release > last):
@@ -71,6 +71,7 @@ def target(x):
 r1 = target(tf.constant(1))
 """,
             line=2,
+            needs="tensorflow>=2.9",
         ),
         Example(
             """\
@@ -83,6 +84,7 @@ def target(x):
 r1 = target(tf.constant(1))
 """,
             line=3,
+            needs="tensorflow>=2.5",
         ),
     ),
     good=(
