@@ -385,3 +385,27 @@ test_all()
 late()
 """
     assert lines(source, "HY602", tmp_path) == {13}
+
+
+def test_a_field_that_held_a_list_before_may_hold_the_iterator_of_a_data_set(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+class Trainer:
+    def __init__(self, loaders):
+        self.loader = loaders
+        if isinstance(self.loader, list):
+            self.loader = self.loader[0]
+    @tf.function
+    def step(self, batches):
+        return next(batches) * 2.0
+    def train(self):
+        batches = iter(self.loader)
+        for _ in range(3):
+            print(self.step(batches))
+Trainer([tf.data.Dataset.from_tensor_slices(tf.ones([9, 2]))]).train()
+"""
+    assert lines(source, "HY231", tmp_path) == set()
+    only = source.replace("            self.loader = self.loader[0]\n", "            pass\n").replace(
+        "[tf.data.Dataset.from_tensor_slices(tf.ones([9, 2]))]", "[tf.ones(2), tf.ones(2), tf.ones(2)]"
+    )
+    assert lines(only, "HY231", tmp_path) == {9}

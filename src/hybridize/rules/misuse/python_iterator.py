@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container, Obj, Unknown
+from hybridize.domain.objects import Container, Obj, Stream, Unknown
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.guards import parts
+from hybridize.facts.reasons import Reason
+from hybridize.program.index import index_of
+from hybridize.program.operands import operands
 from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -21,7 +24,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """
     for frame, reason in reasons(function):
         effect = reason.effect
-        if effect.kind != "iterator" or not _is_known(effect.target) or effect.detail in _ENDS:
+        if effect.kind != "iterator" or not _is_known(effect.target) or effect.detail in _ENDS or _may_be_data(reason):
             continue
         name = argument_name(frame, reason)
         if name is not None:
@@ -40,6 +43,13 @@ def _is_known(target: Obj | None) -> bool:
     if isinstance(target, Container) and target.kind == "iterator":
         return any(not isinstance(o, Unknown) for value in parts(target) for o in value)
     return not isinstance(target, Unknown)
+
+
+def _may_be_data(reason: Reason) -> bool:
+    """Whether what is advanced may as well be the iterator of a data set, as in a field that has held a list before."""
+    frame = reason.frame
+    slots = (slot for instr in index_of(frame.code).at(reason.effect.position) for slot in operands(instr))
+    return any(isinstance(o, Stream) and o.is_data for slot in slots if slot >= 0 for o in frame.vals[slot] or ())
 
 
 #: Calls that end a generator, or throw into it.
