@@ -1,0 +1,142 @@
+"""HY369: conditions on the rank of what may have any: a graph traces what was meant for other ranks, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Tensor, Unknown
+from hybridize.facts.symbolic import OPERATION
+from hybridize.library.tensorflow import elementwise
+from hybridize.program.index import index_of, instructions
+from hybridize.program.ir import Code, Instr, Op
+from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
+from hybridize.rules.values import argument, arguments
+from hybridize.rules.views import FrameView
+
+#: What gives a rank as a tensor.
+_RANK: Final = frozenset({"tf.rank", "keras.backend.rank"})
+#: Comparisons and their combinations, by the last part of the name.
+_COMPARE: Final = frozenset(
+    "equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not".split()
+)
+_DEPTH: Final = 4
+
+
+def scan(view: FrameView) -> Iterator[Hit]:
+    """Branches under a question for the rank of a tensor that hold operations on it which not any rank suits."""
+    for branch in index_of(view.code).of(Op.IF):
+        for asked in _asked(view, branch[2], _DEPTH):
+            if not _has_any_rank(view, asked):
+                continue
+            inside = instructions((*branch[3], *branch[4]))
+            used = next((name for instr in inside if (name := _suits_some(view, instr, asked))), None)
+            if used is not None:
+                said = (
+                    f"asks for a rank as a tensor: tracing runs both branches, and `{used}` with the rank that arrives"
+                )
+                yield Hit(branch[-1], said, OPERATION)
+                break
+
+
+def _asked(view: FrameView, slot: int, depth: int) -> Iterator[int]:
+    """The slots whose ranks a condition compares, as tensors."""
+    made = index_of(view.code).source(slot)
+    if made is None or not depth:
+        return
+    if made[0] == Op.COMPARE:
+        for operand in made[3:5]:
+            yield from _asked(view, operand, depth - 1)
+    elif made[0] == Op.UNARY:
+        yield from _asked(view, made[3], depth - 1)
+    elif made[0] == Op.CALL:
+        names = view.names(made[2])
+        if any(name in _RANK for name in names):
+            yield argument(made, 0)
+        elif any(name.rpartition(".")[2] in _COMPARE for name in names):
+            for operand in arguments(made):
+                yield from _asked(view, operand, depth - 1)
+
+
+def _has_any_rank(view: FrameView, slot: int) -> bool:
+    return any(isinstance(o, Unknown) or (isinstance(o, Tensor) and o.shape is None) for o in view.value(slot))
+
+
+def _suits_some(view: FrameView, instr: Instr, asked: int) -> str:
+    """The name of an operation on the tensor whose rank is asked for that not any rank suits; else nothing."""
+    index = index_of(view.code)
+    if instr[0] != Op.CALL or not any(index.original(s) == index.original(asked) for s in arguments(instr)):
+        return ""
+    names = (name for name in view.names(instr[2]) if name.startswith("tf.") and name not in elementwise.FUNCTIONS)
+    return next((name for name in names if name not in _RANK), "")
+
+
+def _asks(code: Code) -> bool:
+    return Op.IF in index_of(code).by_op
+
+
+RULE = Rule(
+    code="HY369",
+    name="asked-rank",
+    category=Category.INCOMPATIBILITY,
+    outcome=Outcome.RAISES,
+    summary="Asks for the rank of a tensor by `tf.rank`, of which nobody knows that it is always the same.",
+    details="""`tf.rank(x)` is a tensor, and so is what compares it: in a graph `if tf.rank(x) == 1:` is `tf.cond`,
+which traces both branches with the rank that has arrived, known or not. What is meant for vectors is then done to a
+matrix, and raises (`tf.linalg.lstsq`, `tf.transpose`, `tf.concat`) although that branch never runs. Eager code takes
+one branch. Ask Python: `x.shape.rank`. (HY357 is told where the ranks that arrive are known.)""",
+    level=None,
+    frame=scan,
+    codes=_asks,
+    bad=(
+        Example(
+            """\
+import tensorflow as tf
+def target(a, b):
+    if tf.rank(b) == 1:
+        x = tf.linalg.matmul(a, tf.expand_dims(b, -1))
+    else:
+        x = tf.linalg.matmul(a, b)
+    return x
+r1 = eval("target")(tf.ones([2, 2]), tf.ones([2]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if tf.equal(tf.rank(x), 3):
+        x = tf.transpose(x, [0, 2, 1])
+    return x * 2.0
+r1 = eval("target")(tf.ones([2, 3]))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+    ),
+    good=(
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if x.shape.rank == 3:
+        x = tf.transpose(x, [0, 2, 1])
+    return x * 2.0
+r1 = eval("target")(tf.ones([2, 3]))
+"""
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(x):
+    if tf.rank(x) == 3:
+        x = tf.exp(x)
+    return x * 2.0
+r1 = eval("target")(tf.ones([2, 3]))
+"""
+        ),
+    ),
+    reference="semantics.md R1",
+)
