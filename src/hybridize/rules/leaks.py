@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Container
+from hybridize.domain.objects import Container, Inst
 from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence
 from hybridize.facts.public import SETTING_UP
@@ -44,13 +44,20 @@ def left_behind(function: FunctionView, frame: Frame, position: int) -> Left:
     every = _written_at(function.project).get((frame, position), [])
     codes = {each.code for each in function.project.extents.frames(extent_of(function))}
     places = tuple(dict.fromkeys(_entry(function.project, p, frame, position) for p in every if _lasts(p, codes)))
-    if may_run_eagerly(function.project) or not places:
+    if may_run_eagerly(function.project) or not places or _is_own(frame, position, codes):
         return _UNSEEN
     known: dict[object, Left] = function.project.shared(("left behind", function.code), dict)
     key = (places, _takes(frame, position) or guarded(frame, position))
     if key not in known:
         known[key] = _left(function, places, asks=key[1])
     return known[key]
+
+
+def _is_own(frame: Frame, position: int, codes: set[Code]) -> bool:
+    """Whether what is written may be an object that the call itself has made: a copy of what it got, by a setting."""
+    written = (instr[2] for instr in index_of(frame.code).at(position) if instr[0] in (Op.SET_ATTR, Op.SET_ITEM))
+    objects = [o for slot in written for o in frame.vals[slot] or ()]
+    return any(isinstance(o, (Inst, Container)) and o.site[0] in codes for o in objects)
 
 
 def _entry(project: ProjectView, place: Place, frame: Frame, position: int) -> Place:

@@ -17,8 +17,9 @@ from hybridize.records import replace
 from hybridize.rules.certain import is_called
 from hybridize.rules.debuggability.eager_switch import switched_off
 from hybridize.rules.model import Level, Outcome, RuleHit
+from hybridize.rules.optional import is_optional
 from hybridize.rules.unreached import is_unreached
-from hybridize.rules.untried import is_never_made, is_never_run, is_shown_to_raise
+from hybridize.rules.untried import is_never_made, is_never_run, is_seen_called, is_shown_to_raise
 from hybridize.rules.views import FunctionView
 
 #: What a value is read from that other code has put there: what differs there differs by object or call, not by branch.
@@ -64,7 +65,9 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
     What raises whenever the function is traced has been seen by whoever called it once: that the analysis mistakes what
     a function far from there gets is more likely, but for the rules that ask for nothing that calls could mix up.
     """
-    if not hit.sure or is_unreached(function, hit):
+    if not hit.sure or is_unreached(function, hit) or is_optional(function, hit):
+        return True
+    if hit.outcome is not Outcome.RAISES and not is_seen_called(function):
         return True
     code = function.code
     if hit.outcome is Outcome.RAISES and is_shown_to_raise(function):

@@ -64,6 +64,12 @@ def _tested(project: ProjectView) -> int:
     return project.shared("run by tests", find)
 
 
+def is_seen_called(function: FunctionView) -> bool:
+    """Whether code that is no test calls a function, or a library that is given it."""
+    roles = function.project.roles
+    return any(how != "root" and not roles.is_test(caller.code.path) for caller, _, _, how in function.callers())
+
+
 def is_shown_to_raise(function: FunctionView) -> bool:
     """Whether a call of a function stands in a `with` statement that expects an exception."""
     todo = [(caller, pos) for caller, pos, _, how in function.callers() if how != "root"]

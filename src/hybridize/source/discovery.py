@@ -13,7 +13,7 @@ from hybridize.source.model import Discovery, FileRef, SourceError
 DEFAULT_EXCLUDES = frozenset(
     """ .bzr .direnv .eggs .git .git-rewrite .hg .hybridize_cache .hypothesis .ipynb_checkpoints .mypy_cache .nox
     .pants.d .pyenv .pytest_cache .pytype .ruff_cache .svn .tox .venv .vscode __pycache__ __pypackages__ _build
-    buck-out build dist node_modules site-packages venv
+    buck-out build dist node_modules site-packages venv wandb mlruns
     """.split()
 )
 

@@ -15,7 +15,7 @@ RULE = Rule(
     details="""`time.time()`, `datetime.now()` and the like give the moment of tracing, and a difference of two of them
 how long tracing took; `time.sleep` waits once. Measure around the call, not in it; `tf.timestamp()` is
 an operation of the graph.""",
-    level=Level.WARNING,
+    level=Level.INFO,
     blocks=frozenset(),
     root=of_kinds("clock"),
     bad=(

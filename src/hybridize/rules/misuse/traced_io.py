@@ -16,7 +16,7 @@ RULE = Rule(
 function does it while it is traced, and never again. What it read is a constant of the graph. Do it in
 the caller and pass tensors, or use TensorFlow's own input and output (`tf.io.read_file` of a path that is an
 argument, `tf.data`, `tf.summary`).""",
-    level=Level.WARNING,
+    level=Level.INFO,
     blocks=frozenset(),
     root=of_kinds("io"),
     bad=(

@@ -155,7 +155,7 @@ site is a new Python value each time, and each gets a trace of its own. So is a 
 is read, and a `TensorShape` (`x.shape[:2]`), which is kept by weak reference: pass `tuple(x.shape)`. Make it once,
 before the loop. An eager function, or a method of short-lived objects, is left eager where
 nearly each of its calls would be traced so.""",
-    level=Level.WARNING,
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

@@ -23,8 +23,8 @@ from hybridize.rules.witness import is_traced
 
 #: So many calls pay for a trace: then it is told, and no more.
 _PAYS: Final = 8.0
-#: So many turns of a loop whose length nobody knows don't: only of two such loops.
-_SOME: Final = _PAYS - 1
+#: So many turns of a loop whose length nobody knows do.
+_SOME: Final = _PAYS
 #: So many calls for each object don't either, as they are counted where one such loop makes them.
 _ENDURES: Final = ITERATIONS + 1.0
 #: How many arguments `setattr` has.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Cell, Container
+from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor
+from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -63,7 +64,7 @@ def _witnesses(
     questions: list[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]] = []
     where: list[int] = []
     for i, (doubt, places) in enumerate(zip(doubts, changed, strict=True)):
-        if not places or not doubt.function.is_hybrid:
+        if not places or not doubt.function.is_hybrid or _is_traced_anew(doubt.function):
             continue
         left = places.keys() - doubtful(doubt.function, places)
         found[i] = open_witnesses(doubt.function, [place for place in left if places[place].seen == OPEN])
@@ -74,6 +75,24 @@ def _witnesses(
     for i, witnesses in zip(where, stale_witnesses(project, questions), strict=True):
         found[i].update(witnesses)
     return list(found)
+
+
+def _is_traced_anew(function: FunctionView) -> bool:
+    """Whether what else a call passes may be of another size, or another number: that call reads the new value.
+
+    The first axis is that of batches, which are mostly alike.
+    """
+    given = [frozenset(o for frame in function.frames for o in frame.args[i]) for i in range(len(function.code.params))]
+    return any(_is_another(o) for value in given for o in value) or any(
+        len(value) > 1 and any(isinstance(o, Lit) and o is not NONE for o in value) for value in given
+    )
+
+
+def _is_another(obj: Obj) -> bool:
+    """Whether an argument may be of another size in each call, or another number."""
+    if isinstance(obj, Tensor):
+        return obj.kind != VARIABLE and (obj.shape is None or any(size < 0 for size in obj.shape[1:]))
+    return isinstance(obj, (Prim, Lit)) and obj.varies
 
 
 def _places(project: ProjectView, doubt: Doubt) -> dict[Place, list[Frame]]:

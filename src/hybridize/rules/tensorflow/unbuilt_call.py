@@ -46,9 +46,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             continue
         pos, layer = lazy or (function.code.position, f"`{own}`")
         message = f"traced while Keras 3 builds `{builder.code.qualname.rpartition('.')[0]}`: {layer} gets no gradients"
-        # Under Keras 2, which the project may have as well, the layer is built just the same.
-        level = Level.INFO if function.project.versions.may_have_keras(2) else None
-        yield Hit(pos if pos >> 16 else function.code.position, message, level=level)
+        yield Hit(pos if pos >> 16 else function.code.position, message)
         return
 
 
@@ -190,8 +188,9 @@ RULE = Rule(
 placeholders in a graph that is thrown away. A hybrid function in there is traced against the variables of that
 throw-away graph, and keeps them: every gradient through it is None, at the first call and ever after. With
 Keras 2 the same code trains. Hybridize the training step instead, which calls the model, or build every
-sublayer in `build`. It is information where the project
-may run under Keras 2 as well.""",
+sublayer in `build`. It is information: of the models that were read most were built by an eager call before, or were
+not trained through that graph.""",
+    level=Level.INFO,
     root=scan,
     bad=(
         Example(

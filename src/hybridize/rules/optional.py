@@ -1,0 +1,64 @@
+"""Code that a run may leave out: what a condition of Python decides of which nobody knows the answer.
+
+A condition on a tensor leaves nothing out, for both of its branches are traced. What stands under another one happens
+for some settings, kinds of arguments or backends, and whether a run ever has these is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hybridize.domain.objects import Lit, Tensor, Value
+from hybridize.program.index import index_of, instructions
+from hybridize.program.ir import Code, Op
+from hybridize.rules.model import RuleHit
+from hybridize.rules.views import FunctionView, ProjectView
+
+
+def is_optional(function: FunctionView, hit: RuleHit) -> bool:
+    """Whether a hit, or a call that leads to it, stands in a function where a run may not come to.
+
+    What the condition of a decorator says of branches of the function itself is asked elsewhere (`unreached`).
+    """
+    made, code = function.facts.hybridization, function.code
+    steps = [(hit.path, hit.line), *((step.path, step.line) for step in hit.evidence)]
+    known = _conditional(function.project)
+    own = range(code.line, code.end_line + 1) if made is not None and made.conditional else range(0)
+    return any(line in known.get(path, ()) and not (path == code.path and line in own) for path, line in steps)
+
+
+def _conditional(project: ProjectView) -> Mapping[str, set[int]]:
+    """The lines of functions that stand under such conditions, by file."""
+
+    def find() -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
+        for code in project.solution.frames:
+            if code.kind == "function":
+                found.setdefault(code.path, set()).update(_lines(project, code))
+        return found
+
+    return project.shared("conditional lines", find)
+
+
+def _lines(project: ProjectView, code: Code) -> set[int]:
+    lines: set[int] = set()
+    index = index_of(code)
+    for branch in index.of(Op.IF):
+        slot, inverse = branch[2], False
+        made = index.source(slot)
+        while made is not None and made[0] == Op.UNARY and made[2] == "not":
+            slot, inverse = made[3], not inverse
+            made = index.source(slot)
+        values = [frame.vals[slot] or frozenset() for frame in project.solution.frames[code]]
+        for block, answer in ((branch[3], not inverse), (branch[4], inverse)):
+            if block and not any(_may_be(value, answer) for value in values):
+                lines |= {instr[-1] >> 16 for instr in instructions(block)} - {branch[-1] >> 16}
+    for statement in index.of(Op.TRY):
+        for handler in statement[2].handlers:
+            lines |= {instr[-1] >> 16 for instr in instructions(handler.body)}
+    return lines
+
+
+def _may_be(value: Value, answer: bool) -> bool:
+    """Whether a condition is a tensor, or a constant that the program itself gives it decides so."""
+    return any(isinstance(o, Tensor) or (isinstance(o, Lit) and bool(o.const) is answer) for o in value)
