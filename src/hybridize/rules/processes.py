@@ -84,7 +84,10 @@ def may_have_keras_3(function: FunctionView) -> bool:
     def needs_2(path: str) -> bool:
         return project.shared(("needs Keras 2", path), lambda: needs_keras_2(project.text(path)))
 
-    return any(not any(map(needs_2, _files(project, some))) for some in programs_of(function))
+    def files(some: int) -> set[str]:
+        return project.shared(("files of a program", some), lambda: _files(project, some))
+
+    return any(not any(map(needs_2, files(some))) for some in programs_of(function))
 
 
 def _files(project: ProjectView, some: int) -> set[str]:

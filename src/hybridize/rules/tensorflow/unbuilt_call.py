@@ -12,6 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.processes import may_have_keras_3
 from hybridize.rules.views import FunctionView, ProjectView
 
 #: Layers that own no weights: nothing of theirs is built inside a trace.
@@ -34,7 +35,8 @@ _STEPS: Final = 400
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The function is (part of) the `call` of a layer without `build`, and uses weights that are built there."""
-    if not function.project.versions.may_have_keras(3):
+    versions = function.project.versions
+    if not versions.may_have_keras(3) and not versions.narrowed:
         return
     for frame in function.frames:
         builder = builder_around(function.project, frame)
@@ -44,6 +46,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         own = _own_weights(function.project, frame) if builder.code is not frame.code else None
         if lazy is None and own is None:
             continue
+        if not may_have_keras_3(function):
+            return
         pos, layer = lazy or (function.code.position, f"`{own}`")
         message = f"traced while Keras 3 builds `{builder.code.qualname.rpartition('.')[0]}`: {layer} gets no gradients"
         yield Hit(pos if pos >> 16 else function.code.position, message)
