@@ -36,11 +36,12 @@ class Project:
         False  # its metadata is asked for at run time: installed without dependencies, the tree comes first
     )
     folder: str = "."  # the part of the repository that is the project
+    seen: bool = False  # of the half `measure`, and looked into since
 
     @property
     def half(self) -> str:
-        """`develop` or `measure`: the lowest bit of the first byte of the SHA-256 of "owner/name"."""
-        return HALVES[hashlib.sha256(self.repository.encode()).digest()[0] & 1]
+        """`develop` or `measure`: the lowest bit of the first byte of the SHA-256 of "owner/name", but for `seen`."""
+        return HALVES[0 if self.seen else hashlib.sha256(self.repository.encode()).digest()[0] & 1]
 
 
 @dataclass(frozen=True, slots=True)
