@@ -72,3 +72,30 @@ def test_a_gradient_of_ones_own_that_reads_shapes_wants_them_known(tmp_path: Pat
     assert found(tmp_path, OWN_GRADIENT)["step"].decision.action is Action.KEEP
     fine = OWN_GRADIENT.replace("tf.ones(x.shape)", "tf.ones_like(x)")
     assert found(tmp_path, fine)["step"].decision.action is Action.CONVERT_TO_HYBRID
+
+
+RATE = """\
+import tensorflow as tf
+w = tf.Variable(tf.ones([8, 8]))
+optimizer = tf.keras.optimizers.SGD(0.1)
+def step(x):
+    with tf.GradientTape() as tape:
+        h = x
+        for _ in range(20):
+            h = tf.nn.relu(tf.matmul(h, w)) + tf.sin(h)
+        loss = tf.reduce_mean(h)
+    optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+    return loss
+for epoch in range(100):
+    {setting}
+    for _ in range(100):
+        step(tf.ones([4, 8]))
+"""
+
+
+def test_a_rate_that_an_optimizer_keeps_in_python_stays_what_it_was_when_traced(tmp_path: Path) -> None:
+    """Run with the SGD of Keras 2: 0.1, 0.098, 0.091 for the epochs eagerly, 0.1 for all in a graph."""
+    hyper = RATE.replace("{setting}", 'optimizer._set_hyper("learning_rate", tf.constant(0.1) / (epoch + 1))')
+    assert found(tmp_path, hyper)["step"].decision.action is Action.KEEP
+    assigned = RATE.replace("{setting}", "optimizer.learning_rate = 0.1 / (epoch + 1)")
+    assert found(tmp_path, assigned)["step"].decision.action is Action.CONVERT_TO_HYBRID

@@ -61,7 +61,7 @@ _FILE_WRITES: Final = frozenset(
     "touch mkdir makedirs unlink remove rmdir rmtree removedirs symlink_to symlink link to_csv to_json".split()
 )
 #: Methods of Keras' objects that change what these consist of, or what they look up.
-_REBUILDS: Final = frozenset({"add", "pop", "adapt", "set_vocabulary"})
+_REBUILDS: Final = frozenset({"_set_hyper", "add", "pop", "adapt", "set_vocabulary"})
 #: What an attribute is called that is set by a name which is not known.
 COMPUTED: Final = "a computed attribute"
 _CLASS: Final = "__class__"

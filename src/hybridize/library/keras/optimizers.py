@@ -100,6 +100,8 @@ _OPTIMIZER: Final = {
     "build": Spec(nothing),
     "get_weights": Spec(lambda call: call.list_of(tensor(NDARRAY).value, "list", "weights"), effects=("eager_only",)),
     "set_weights": Spec(nothing, effects=("eager_only",)),
+    # What is set so before there are variables, or is a tensor, Python keeps: a graph has it as a constant (Keras 2).
+    "_set_hyper": Spec(nothing, effects=("mutate",)),
     "__init__": Spec(nothing),
 }
 
