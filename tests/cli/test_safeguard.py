@@ -260,7 +260,12 @@ def process(project: Path) -> subprocess.Popen[str]:
     (project / "check").write_text(WAITS, encoding="utf-8")
     words = [sys.executable, "-m", "hybridize", "fix", "--isolated", "--verify-with", CHECK]
     environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
-    started = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell in the background ignores it, and so would the run
+    try:
+        started = subprocess.Popen(words, env=environment, text=True, **pipes)
+    finally:
+        signal.signal(signal.SIGINT, before)
     for _ in range(600):
         if (project / "started").exists() or started.poll() is not None:
             break
