@@ -11,7 +11,6 @@ for the second pass. `count` prints each rule's figures, all together, and of tw
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import random
 import re
@@ -19,9 +18,9 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from sheets import Entry, judged, shuffled
 
 VERDICTS = ("true", "overstated", "idle", "wrong")
 AROUND = 12  # lines of source shown on each side
@@ -30,26 +29,21 @@ _ENTRY = re.compile(r"^## (\w+) (HY\d+) ", re.MULTILINE)
 _VERDICT = re.compile(r"^verdict:[ \t]*(\w*)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A finding in a project: `root` is where its source is, `data` an entry of `findings` in the JSON report."""
+class Drawn(Entry):
+    """A finding: `data` is an entry of `findings` in the JSON report."""
 
-    project: str
-    root: Path
-    data: Mapping[str, Any]
+    __slots__ = ()
 
     @property
     def place(self) -> str:
-        """What the reader sees, and what the sample depends on: the same in each run over the same source."""
         data = self.data
         return (
             f"{data['code']} {data['severity']} {self.project}/{data['path']}:{data['line']} {data['function'] or ''}"
         )
 
     @property
-    def key(self) -> str:
-        """A short name that a sheet knows it by."""
-        return hashlib.sha256(f"{self.place} {self.data['column']} {self.data['message']}".encode()).hexdigest()[:10]
+    def identity(self) -> str:
+        return f"{self.place} {self.data['column']} {self.data['message']}"
 
 
 def main() -> int:
@@ -117,12 +111,10 @@ def findings(report: Path) -> Iterator[Drawn]:
 
 def sample(found: Sequence[Drawn], seed: int, *, per_rule: int, per_project: int, total: int) -> list[Drawn]:
     """A sample by seed, whatever the order of `found`; in the order in which it was drawn."""
-    pool = sorted({each.key: each for each in found}.values(), key=lambda each: each.key)
-    random.Random(seed).shuffle(pool)
     rules: Counter[str] = Counter()
     shares: Counter[tuple[str, str]] = Counter()
     chosen: list[Drawn] = []
-    for each in pool:
+    for each in shuffled(found, seed):
         code = each.data["code"]
         if len(chosen) == total or rules[code] == per_rule or shares[code, each.project] == per_project:
             continue
@@ -152,18 +144,7 @@ def _source(path: Path, line: int) -> list[str]:
 
 def read_sheet(text: str) -> dict[str, tuple[str, str]]:
     """Code and verdict of each finding of a sheet, by key; ones not yet judged are left out."""
-    heads = list(_ENTRY.finditer(text))
-    ends = [head.start() for head in heads[1:]] + [len(text)]
-    read: dict[str, tuple[str, str]] = {}
-    for head, end in zip(heads, ends, strict=True):
-        # The last one: source may hold such a line, too.
-        words = _VERDICT.findall(text, head.end(), end)
-        if not words or not words[-1]:
-            continue
-        if words[-1] not in VERDICTS:
-            raise ValueError(f"{head[1]}: {words[-1]} is none of {', '.join(VERDICTS)}")
-        read[head[1]] = (head[2], words[-1])
-    return read
+    return {head[1]: (head[2], verdict) for head, verdict in judged(text, _ENTRY, _VERDICT, VERDICTS)}
 
 
 def figures(sheets: Sequence[Mapping[str, tuple[str, str]]]) -> Iterator[str]:

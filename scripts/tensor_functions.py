@@ -13,17 +13,15 @@ functions with tensors, in the sheet's order.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
-import random
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from sheets import Entry, judged, shuffled
 
 from hybridize.source.roles import find_roles
 
@@ -35,23 +33,14 @@ _ENTRY = re.compile(r"^## (\w{10}) ", re.MULTILINE)
 _ANSWER = re.compile(r"^takes:[ \t]*(\w*)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A function of a project: `root` is where its source is, `data` an entry of `functions` in the JSON report."""
+class Drawn(Entry):
+    """A function: `data` is an entry of `functions` in the JSON report."""
 
-    project: str
-    root: Path
-    data: Mapping[str, Any]
+    __slots__ = ()
 
     @property
     def place(self) -> str:
-        """What the reader sees, and what the sample depends on: the same in each run over the same source."""
         return f"{self.project}/{self.data['path']}:{self.data['line']} {self.data['qualname']}"
-
-    @property
-    def key(self) -> str:
-        """A short name that a sheet knows it by."""
-        return hashlib.sha256(self.place.encode()).hexdigest()[:10]
 
 
 def main() -> int:
@@ -97,11 +86,9 @@ def functions(report: Path) -> Iterator[Drawn]:
 
 def sample(pool: Sequence[Drawn], seed: int, *, total: int, per_project: int) -> list[Drawn]:
     """A sample by seed, whatever the order of `pool`; in the order in which it was drawn."""
-    pool = sorted({each.key: each for each in pool}.values(), key=lambda each: each.key)
-    random.Random(seed).shuffle(pool)
     shares: Counter[str] = Counter()
     chosen: list[Drawn] = []
-    for each in pool:
+    for each in shuffled(pool, seed):
         if len(chosen) < total and shares[each.project] < per_project:
             shares[each.project] += 1
             chosen.append(each)
@@ -124,17 +111,7 @@ def _text(path: Path) -> str:
 
 def read_sheet(text: str) -> list[tuple[str, str]]:
     """Key and answer of each function of a sheet, in order; ones not yet judged are left out."""
-    heads = list(_ENTRY.finditer(text))
-    ends = [head.start() for head in heads[1:]] + [len(text)]
-    read: list[tuple[str, str]] = []
-    for head, end in zip(heads, ends, strict=True):
-        words = _ANSWER.findall(text, head.end(), end)
-        if not words or not words[-1]:
-            continue
-        if words[-1] not in ANSWERS:
-            raise ValueError(f"{head[1]}: {words[-1]} is none of {', '.join(ANSWERS)}")
-        read.append((head[1], words[-1]))
-    return read
+    return [(head[1], answer) for head, answer in judged(text, _ENTRY, _ANSWER, ANSWERS)]
 
 
 def figures(answers: Sequence[tuple[str, str]], found: Mapping[str, Drawn], first: int) -> Iterator[str]:

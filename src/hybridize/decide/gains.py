@@ -22,6 +22,8 @@ from hybridize.library.costs import BATCHES, ITERATIONS
 from hybridize.program.ir import Code
 from hybridize.source import Role, Roles
 
+#: A share of calls that are part of graphs from which on eager ones are beside it.
+WHOLLY: Final = 0.999
 #: What the estimate must promise of functions that train nothing: less may be no gain at all.
 MARGIN: Final = 1.5
 #: What a graph must save of the eager time of somebody who calls it: less is not noticed, whatever it is called for.
@@ -59,7 +61,6 @@ class Gains:
         self._graphs = graphs
         if code.kind == "module":
             self._often[code] = 0.0 if self.roles.is_test(code.path) else 1.0
-            self.savings.note(code, [])
             return
         count, elsewhere, called = 0.0, 0.0, False
         callers: list[Code] = []

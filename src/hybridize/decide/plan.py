@@ -14,7 +14,7 @@ from typing import Final, TypeGuard
 
 from hybridize.decide.confidence import Confidences, suffices
 from hybridize.decide.documentation import status_of
-from hybridize.decide.gains import Gains
+from hybridize.decide.gains import WHOLLY, Gains
 from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
 from hybridize.decide.pointless import removes_for_nothing
@@ -44,7 +44,6 @@ _IDLE: Final = 0.7
 _ONCE: Final = 1.5
 #: A program that calls something so often does more than to show it.
 _MANY: Final = 1000
-_WHOLLY: Final = 0.999
 #: Python runs what these calls reach even where the caller is a graph.
 _OUTSIDE: Final = frozenset({"host", "callback"})
 _SHOWN: Final = 3
@@ -109,12 +108,14 @@ def plan(
 
     With `all_safe` every conversion stays as it is, but what nobody vouches for.
     """
+    given = dict(zip(codes, reports, strict=True))
+    convertible = [code for code, report in given.items() if _converts(report)]
+    # What only the first phase came to has no frames any more, and no calls.
+    order = list(dict.fromkeys((*basis.frequency.codes, *codes)))
     small: dict[Code, str] = {}
     for _ in range(_ROUNDS):
-        chooser = _Chooser(basis, wanted, [c for c, r in zip(codes, reports, strict=True) if _converts(r)], small)
-        planned = dict(zip(codes, reports, strict=True))
-        # What only the first phase came to has no frames any more, and no calls.
-        for code in dict.fromkeys((*basis.frequency.codes, *codes)):
+        chooser, planned = _Chooser(basis, wanted, convertible, small), dict(given)
+        for code in order:
             report = planned.get(code)
             mistakes.spare(code, partial(chooser.gains.visit, code, chooser.graphs))
             if report is None:
@@ -404,10 +405,10 @@ class _Chooser:
         outer = code.parent
         if outer is None or outer.kind != "function":
             return None
-        if self.graphs.get(outer, 0.0) >= _WHOLLY:
+        if self.graphs.get(outer, 0.0) >= WHOLLY:
             message = f"made anew by each trace of `{outer.name}`, whose graph it is part of"
             return status_of(facts, "covered", message)
-        if share >= _WHOLLY:
+        if share >= WHOLLY:
             return self._covered(code, facts, share)
         return self._made_anew(code, facts)
 
@@ -494,7 +495,7 @@ class _Chooser:
             for c in callers[:_SHOWN]
         )
         names = ", ".join(f"`{name}`" for name in dict.fromkeys(c.caller.qualname for c in callers[:_SHOWN]))
-        if share >= _WHOLLY:
+        if share >= WHOLLY:
             return status_of(facts, "covered", f"runs as part of the graph of {names}", evidence)
         message = f"mostly runs as part of the graph of {names} (about {share:.0%} of its calls)"
         return status_of(facts, "covered", message, evidence)

@@ -11,15 +11,13 @@ from math import inf
 from typing import Final
 
 from hybridize.decide.documentation import status_of
-from hybridize.decide.gains import Gains
+from hybridize.decide.gains import WHOLLY, Gains
 from hybridize.decide.model import FunctionReport, Status
 from hybridize.facts.benefit import Work
 from hybridize.program.ir import Code
 from hybridize.rules.debuggability.eager_switch import switched_off
 from hybridize.rules.views import ProjectView
 
-#: A share of calls that are part of graphs from which on eager ones are beside it.
-_WHOLLY: Final = 0.999
 #: So many traces are no reason to take a graph away.
 _FEW: Final = 3.0
 
@@ -32,7 +30,7 @@ def removes_for_nothing(
     switch = switched_off(project, code)
     if switch is not None:
         return status_of(facts, "graph-may-pay", f"{switch.message}: without a decorator it is the same", (switch,))
-    if share >= _WHOLLY:
+    if share >= WHOLLY:
         return status_of(facts, "graph-may-pay", "every caller is a graph: without a decorator it is the same")
     often = gains.calls(code, work) if work is not None else 0.0
     times = f"seen to be called {often:.0f} times" if often > 1 else "not seen to be called more than once"

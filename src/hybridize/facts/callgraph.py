@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 
 from hybridize.domain.objects import Bound, Func, Obj, Stream, Wrapper
@@ -122,6 +123,11 @@ def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
             slots = [slot for slot, _ in call[3]] + [slot for _, slot in call[4]]
             given = given or any(denotes(obj, code) for slot in slots for obj in frame.vals[slot] or ())
     return given
+
+
+def has_own_gradient(code: Code) -> bool:
+    """Whether a function is under `tf.custom_gradient`: beside its result it returns the function that derives it."""
+    return any("custom_gradient" in ast.unparse(node) for node in code.decorators)
 
 
 def denotes(obj: Obj, code: Code) -> bool:

@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     Unknown,
 )
 from hybridize.domain.tensors import NDARRAY
+from hybridize.facts.callgraph import has_own_gradient
 from hybridize.facts.trails import DEPTH, Trail
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
@@ -87,10 +88,7 @@ class Likely:
 
     def _takes(self, func: Func, index: int, depth: int) -> bool:
         """Whether hints, docstring, calls or uses say that a parameter takes tensors."""
-        param = func.code.params[index]
-        said = self.hints.docs.value(func.code, param.name)
-        if param.annotation is not None:
-            said = self.hints.value(param.annotation, func)
+        said = self.hints.declared(func, func.code.params[index])
         if said:
             return any(isinstance(obj, Tensor) and obj.kind != NDARRAY for obj in said)
         return self.receives_tensor(func.code, index) or bool(
@@ -112,11 +110,9 @@ class Likely:
         """Whether hint, docstring or default say that an argument is a number, a text, a flag or an object."""
         if param.has_default and not (isinstance(param.default, ast.Constant) and param.default.value is None):
             return True
-        said = self.hints.docs.value(func.code, param.name)
-        if param.annotation is not None:
-            said = self.hints.value(param.annotation, func)
-            if not said and self._names_other(param.annotation, func):
-                return True
+        said = self.hints.declared(func, param)
+        if not said and param.annotation is not None and self._names_other(param.annotation, func):
+            return True
         return bool(said) and all(
             isinstance(obj, (Prim, Inst, LibInst)) or (not isinstance(obj, Tensor) and _is_plain(obj)) for obj in said
         )
@@ -159,7 +155,7 @@ def _is_gradient(code: Code) -> bool:
     if any("RegisterGradient" in ast.unparse(node) for node in code.decorators):
         return True
     parent = code.parent
-    if parent is None or not any("custom_gradient" in ast.unparse(node) for node in parent.decorators):
+    if parent is None or not has_own_gradient(parent):
         return False
     index = index_of(parent)
     made = {instr[1] for instr in index.of(Op.FUNC) if instr[2] is code}

@@ -253,11 +253,7 @@ class Parameters:
         """Whether hint or docstring speak of NumPy arrays, and of no other tensor."""
         if self.func is None:
             return False
-        if param.annotation is not None:
-            said = self.hints.value(param.annotation, self.func)
-        else:
-            said = self.hints.docs.value(self.code, param.name)
-        tensors = self.looker.seen(said).tensors
+        tensors = self.looker.seen(self.hints.declared(self.func, param)).tensors
         return bool(tensors) and all(each.kind == NDARRAY for each in tensors)
 
     def _is_iterator(self, index: int) -> bool:

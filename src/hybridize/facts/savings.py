@@ -29,15 +29,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of what may save something: where, how often in a call of the caller (0: others make it), and of what."""
+    """A call of what may save something: where, of what, and whether eager code makes it, and nobody else."""
 
     pos: int
-    times: float
     callee: Frame
+    is_own: bool
 
 
 class Savings:
-    """Answers for functions that were noted, after all of their callers; `is_open` tells code of libraries.
+    """Answers by the callers that were noted of each function; `is_open` tells code of libraries.
 
     Who uses a library begins with any of its functions: callers there are looked at, theirs are not.
     """
@@ -48,7 +48,7 @@ class Savings:
         self._callers: dict[Code, Sequence[Code]] = {}
 
     def note(self, code: Code, callers: Sequence[Code]) -> None:
-        """The functions, no tests, that call another one in eager code; callers are noted before."""
+        """The functions, no tests, that call another one in eager code; none of what nothing is noted of."""
         self._callers[code] = callers
 
     def shares(self, graphs: Iterable[Code], of: Iterable[Code]) -> dict[Code, Share]:
@@ -62,7 +62,7 @@ class Savings:
 
     def _share(self, code: Code, made: Benefits) -> Share | None:
         calls = self._calls(code)
-        if not calls or any(not call.times for found in calls.values() for call in found if call.callee.code is code):
+        if not calls or any(not c.is_own for found in calls.values() for c in found if c.callee.code is code):
             return None
         is_made = code in made.hybrid
         before = made.where(made.hybrid - {code}, calls) if is_made else made
@@ -86,15 +86,13 @@ class Savings:
         result: dict[Frame, list[_Call]] = {}
         for caller in above:
             for frame in self.benefits.frames.get(caller, ()):
-                edges = [
-                    (pos, how, callee)
+                found = [
+                    _Call(pos, callee, self.benefits.times(frame, pos, how) > 0)
                     for (pos, callee), how in frame.calls.items()
                     if callee.code in wanted and callee.code is not caller
                 ]
-                if edges:
-                    result[frame] = [
-                        _Call(pos, self.benefits.times(frame, pos, how), callee) for pos, how, callee in edges
-                    ]
+                if found:
+                    result[frame] = found
         return result
 
     def _above(self, code: Code) -> list[Code]:
@@ -114,9 +112,9 @@ class Savings:
 
         Of the last ones (True) only the loops are runs: what is done once within another is a part of that.
         """
-        called = {call.callee.code for found in calls.values() for call in found if call.times}
+        called = {call.callee.code for found in calls.values() for call in found if call.is_own}
         starts = {frame: False for frame in calls if frame.code not in called or self.is_open(frame.code)}
-        starts |= {c.callee: False for found in calls.values() for c in found if not c.times and c.callee in calls}
+        starts |= {c.callee: False for found in calls.values() for c in found if not c.is_own and c.callee in calls}
         todo = list(starts)
         while todo:
             frame = todo.pop()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Bound, Func, Lib, LibInst, Lit, Tensor, Tup, Unknown
 from hybridize.domain.tensors import UNRESOLVED, Dim, is_dynamic
-from hybridize.facts.callgraph import extent
+from hybridize.facts.callgraph import extent, has_own_gradient
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
 from hybridize.facts.symbolic import Symbolic
@@ -328,7 +327,7 @@ def _dims(frame: Frame, slot: int, axes: tuple[int, ...] | None, *, named: bool)
 
 def _of_gradients(frame: Frame) -> Iterator[tuple[Evidence, int]]:
     """The shapes that the gradient of a function reads, which TensorFlow calls where nobody follows it."""
-    if not any("custom_gradient" in ast.unparse(node) for node in frame.code.decorators):
+    if not has_own_gradient(frame.code):
         return
     for obj in held(frame.ret, 1, lambda o: list(o.items) if isinstance(o, Tup) else []):
         if isinstance(obj, Func):

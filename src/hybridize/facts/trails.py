@@ -66,14 +66,10 @@ class Trail:
         """The first use that asks for a tensor; None where there is none, or one asks for another thing."""
         code, param = self.start
         self._add(code, param.slot, _SELF)
-        for reader in readers(code, param.name)[1:]:
+        for reader in (*readers(code, param.name)[1:], *([code] if param.name in code.cells else [])):
             for instr in index_of(reader).of(Op.CELL):
                 if instr[2] == param.name:
                     self._add(reader, instr[1], _SELF)
-        if param.name in code.cells:
-            for instr in index_of(code).of(Op.CELL):
-                if instr[2] == param.name:
-                    self._add(code, instr[1], _SELF)
         said: str | None = None
         while self.todo and len(self.forms) < _LONGEST:
             where, slot = self.todo.pop()

@@ -144,15 +144,14 @@ class Counts:
             result *= min(_known_trips(frame, loop), unknown)
         return result
 
-    def between(self, frame: Frame, outer: int, pos: int, unknown: float = inf) -> float:
-        """How often a place runs at most for each run of another one around it, `unknown` where nobody knows."""
+    def between(self, frame: Frame, outer: int, pos: int) -> float:
+        """How often a place runs at most for each run of another one around it; inf where that is not known."""
         places = self.places(frame.code)
         known = places.around.get(outer, ())
         result = 1.0
         for loop in places.around.get(pos, ()):
             if loop not in known:
-                trips = _known_trips(frame, loop)
-                result *= unknown if trips == inf else trips
+                result *= _known_trips(frame, loop)
         return result
 
     def copies(self, frame: Frame, pos: int, unknown: float = ITERATIONS) -> float:

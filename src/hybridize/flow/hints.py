@@ -74,6 +74,12 @@ class HintReader:
         self.uses = Uses(engine)
         self.docs = Docstrings()
 
+    def declared(self, func: Func, param: Param) -> Value:
+        """What an annotation says an argument is, or the docstring where there is none; bottom for nothing."""
+        if param.annotation is None:
+            return self.docs.value(func.code, param.name)
+        return self.value(param.annotation, func)
+
     def value(self, node: ast.expr, func: Func) -> Value:
         """What an annotation says an argument is; bottom where it says nothing that helps."""
         try:

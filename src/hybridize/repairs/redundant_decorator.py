@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.facts.benefit import Benefits
-from hybridize.facts.public import Public
 from hybridize.facts.work import Counts
 from hybridize.library import costs
 from hybridize.program.ir import Code
@@ -45,7 +44,7 @@ def _doubt(bench: Bench, path: str, code: Code) -> str:
     There is always a doubt, for nothing is won: TensorFlow inlines the inner function before it runs the graph.
     """
     private = code.name.startswith("_") or bench.is_script(path)
-    if not private or Public(bench.project.roles).has(code):
+    if not private or bench.project.public.has(code):
         return f"who else calls `{code.name}` runs it eagerly then"
     counts = Counts()
     benefits = Benefits(set(bench.project.solution.world.hybrids), counts)

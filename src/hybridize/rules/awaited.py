@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Class, Func, Inst
-from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
@@ -29,7 +28,6 @@ class Awaited:
     def __init__(self, project: ProjectView) -> None:
         self._project = project
         self._lines: dict[str, list[range]] = {}
-        self._public = Public(project.roles)
         self._own: dict[str, list[range]] = {}
         #: A manager of the program's own stands where it is entered; most programs have none.
         if any(_is_awaiting(code) for code in project.solution.frames):
@@ -65,7 +63,7 @@ class Awaited:
         while todo:
             code = todo.pop()
             sites = {site for frame in frames.get(code, ()) for site in frame.incoming}
-            if code in found or code.kind in ("module", "class") or self._public.has(code) or not sites:
+            if code in found or code.kind in ("module", "class") or self._project.public.has(code) or not sites:
                 continue
             if all(c is not None and (c.code in found or self._has(c.code, at)) for c, at in sites):
                 found.add(code)

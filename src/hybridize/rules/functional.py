@@ -8,7 +8,6 @@ from hybridize.domain.nesting import held
 from hybridize.domain.objects import Container, Inst, Lib, LibInst, Tensor, Tup, Value
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
-from hybridize.facts.public import Public
 from hybridize.facts.symbolic import CLOSURE, OPERATION, parameter_bit
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -122,7 +121,7 @@ def may_build(function: FunctionView) -> tuple[FrameView, int] | None:
     symbolic tensor. Methods of layers and models are asked elsewhere: Keras gives those tensors of a graph.
     """
     project = function.project
-    if function.is_hybrid or not Public(project.roles).has(function.code):
+    if function.is_hybrid or not project.public.has(function.code):
         return None
     for view in function.views():
         found = fed(view)

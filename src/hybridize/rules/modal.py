@@ -28,7 +28,6 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
-from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
@@ -218,10 +217,9 @@ def _unbuilt(project: ProjectView, frame: Frame, modes: Modes) -> None:
 def _around(project: ProjectView, frame: Frame, modes: Modes) -> Iterator[Frame]:
     """The frames whose mode a frame runs in, too; what else tells its mode goes into `modes`."""
     layer = runs_layer(project, frame)
-    public: Public = project.shared("public", lambda: Public(project.roles))
     callers = [(c, pos) for c in frame.callers if not c.gone for pos, _ in project.sites(c).get(frame, ())]
     callers = [(c, pos) for c, pos in callers if not frame.started_by(c, pos)]
-    if layer and (not callers or public.has(frame.code)):
+    if layer and (not callers or project.public.has(frame.code)):
         said = "Keras calls it in the mode of whatever is around, which callers elsewhere decide"
         modes.open = modes.open or Evidence(said, frame.code.path, frame.code.line)
     for caller, pos in callers:

@@ -13,7 +13,6 @@ from typing import Final
 from hybridize.domain.objects import Bound, Container, Lib, Lit, Stream, Wrapper
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at, starts_program
-from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr, Loop, Op
@@ -190,7 +189,7 @@ def moving(project: ProjectView) -> Moving:
 
 def from_elsewhere(project: ProjectView) -> Moving:
     """The same where callers elsewhere count, who call what a library exports as often as they like."""
-    return project.shared("moving from elsewhere", lambda: Moving(writes_of(project), Public(project.roles).has))
+    return project.shared("moving from elsewhere", lambda: Moving(writes_of(project), project.public.has))
 
 
 def _is_hybrid_method(obj: object) -> bool:

@@ -75,6 +75,11 @@ def programs(project: ProjectView) -> list[int]:
     return project.shared("programs", lambda: [extents.of(body) | extents.set_of([body]) for body in bodies])
 
 
+def some_may_have_keras_3(project: ProjectView) -> bool:
+    """Whether some program may run on Keras 3: asked before it is looked for."""
+    return project.versions.may_have_keras(3) or project.versions.narrowed
+
+
 def may_have_keras_3(function: FunctionView) -> bool:
     """Whether a program that gets to a function may run on Keras 3: other programs beside it may be what needs 2."""
     project = function.project

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
@@ -28,7 +27,7 @@ from hybridize.domain.objects import (
     Wrapper,
 )
 from hybridize.domain.tensors import NDARRAY, VARIABLE
-from hybridize.facts.callgraph import denotes
+from hybridize.facts.callgraph import denotes, has_own_gradient
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
@@ -245,7 +244,7 @@ def _thing(obj: Obj) -> tuple[str, str, str] | None:
 def _is_gradient(obj: Func) -> bool:
     """Whether a function is the gradient that one under `tf.custom_gradient` returns beside its result."""
     parent = obj.code.parent
-    return parent is not None and any("custom_gradient" in ast.unparse(node) for node in parent.decorators)
+    return parent is not None and has_own_gradient(parent)
 
 
 def _container(obj: Container, path: tuple[object, ...], depth: int, seen: Counter[Obj], found: _Found) -> None:

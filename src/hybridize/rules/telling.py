@@ -46,11 +46,17 @@ _OPERANDS: Final = {
 
 def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
     """The hits on a function; where it is hybrid, as information what is in doubt, and what a test does on purpose."""
-    if not function.is_hybrid:
+    if not function.is_hybrid or not hits:
         return hits
-    test = function.project.roles.is_test(function.code.path)
-    idle = test or (bool(hits) and _is_idle(function))
-    return [replace(hit, level=Level.INFO) if idle or _is_doubtful(function, hit) else hit for hit in hits]
+    idle = function.project.roles.is_test(function.code.path) or _is_idle(function)
+    called = not idle and is_seen_called(function)
+
+    def is_loud(hit: RuleHit) -> bool:
+        # What raises does so at whatever call there will be.
+        happens = called or (not idle and hit.outcome is Outcome.RAISES)
+        return happens and not _is_doubtful(function, hit)
+
+    return [hit if is_loud(hit) else replace(hit, level=Level.INFO) for hit in hits]
 
 
 def _is_idle(function: FunctionView) -> bool:
@@ -66,8 +72,6 @@ def _is_doubtful(function: FunctionView, hit: RuleHit) -> bool:
     a function far from there gets is more likely, but for the rules that ask for nothing that calls could mix up.
     """
     if not hit.sure or is_unreached(function, hit) or is_optional(function, hit):
-        return True
-    if hit.outcome is not Outcome.RAISES and not is_seen_called(function):
         return True
     code = function.code
     if hit.outcome is Outcome.RAISES and is_shown_to_raise(function):

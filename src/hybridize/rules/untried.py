@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
@@ -41,8 +40,7 @@ def is_never_run(function: FunctionView) -> bool:
     project = function.project
     if function.facts.reached or _runs_nothing(project):
         return False
-    public: Public = project.shared("public", lambda: Public(project.roles))
-    return not public.has(function.code)
+    return not project.public.has(function.code)
 
 
 def _runs_nothing(project: ProjectView) -> bool:

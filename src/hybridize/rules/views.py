@@ -27,6 +27,7 @@ from hybridize.facts.effects import SideEffects
 from hybridize.facts.extents import Extents
 from hybridize.facts.model import FunctionFacts, Source
 from hybridize.facts.origins import callees_at
+from hybridize.facts.public import Public
 from hybridize.facts.symbolic import Symbolic, holds_tensor, parameter_bit, parameters_of
 from hybridize.flow.cells import registry_class
 from hybridize.flow.frames import Frame
@@ -81,6 +82,11 @@ class ProjectView:
     def contracts(self) -> Contracts:
         """The contracts of libraries and files that functions are under."""
         return self.shared("contracts", lambda: Contracts(self.solution, *self.versions.majors))
+
+    @property
+    def public(self) -> Public:
+        """What the packages of the program offer to others."""
+        return self.shared("public", lambda: Public(self.roles))
 
     def shared(self, key: object, make: Callable[[], _T]) -> _T:
         """What several rules compute of the same thing (a frame, a file): made when first asked for."""

@@ -19,7 +19,7 @@ from typing import Final
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Obj
 from hybridize.facts.model import Evidence
-from hybridize.facts.public import SETTING_UP, Public
+from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr, Op
@@ -88,7 +88,7 @@ def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Plac
     makers = project.solution.world.hybrids.get(function.code, ())
     if not makers or any(code.kind == "function" and code.name not in SETTING_UP for code, _ in makers):
         return {}
-    public = project.shared("public", lambda: Public(project.roles))
+    public = project.public
     extent, known = extent_of(function), writes_of(project)
     found: dict[Place, Witness] = {}
     for place in places:
@@ -138,7 +138,7 @@ def left_witness(function: FunctionView, places: Sequence[Place], found: set[Pla
 def left_for_others(function: FunctionView, places: Sequence[Place], found: set[Place]) -> Witness | None:
     """The same where callers whom nobody sees do it: a public function is called again, or shows what is left."""
     project = function.project
-    public = project.shared("public", lambda: Public(project.roles))
+    public = project.public
     if any(how != "root" for _, _, _, how in function.callers()):
         return None
     if found:  # somebody decorates what is called more than once

@@ -13,7 +13,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.processes import may_have_keras_3
+from hybridize.rules.processes import may_have_keras_3, some_may_have_keras_3
 from hybridize.rules.views import FunctionView, ProjectView
 
 #: Attributes of layers, models and optimizers that give their variables.
@@ -27,8 +27,7 @@ _STEPS: Final = 8
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """Calls that pass variables of a Keras object, where the function assigns to them or a graph calls it."""
-    versions = function.project.versions
-    if not versions.may_have_keras(3) and not versions.narrowed:
+    if not some_may_have_keras_3(function.project):
         return
     changes = any(_assigns(frame) for frame in function.frames)
     hybrid = function.project.solution.world.hybrids

@@ -9,7 +9,6 @@ from hybridize.domain.nesting import taken_apart
 from hybridize.domain.objects import Bound, Container, Func, Inst, LibInst, Wrapper
 from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import call_at, definitions
-from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Instr, Op
@@ -97,7 +96,7 @@ def _is_one_of_many(function: FunctionView, caller: Frame, made: Instr, pos: int
     """Whether a loop that runs once goes through objects that a loop has made, and calls the function with each."""
     if made[0] != Op.ITER or _loops_around(caller, pos) != 1:
         return False
-    if Public(function.project.roles).has(caller.code):
+    if function.project.public.has(caller.code):
         return False  # who calls it elsewhere may do so again, and then each object has its graph
     sites = {(c, at) for c in caller.callers for at, callee in c.calls if callee is caller}
     if caller.code.kind != "module" and (len(sites) != 1 or any(runs_often(c, at) for c, at in sites)):

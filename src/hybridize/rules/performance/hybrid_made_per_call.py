@@ -23,9 +23,7 @@ from hybridize.rules.witness import is_traced
 
 #: So many calls pay for a trace: then it is told, and no more.
 _PAYS: Final = 8.0
-#: So many turns of a loop whose length nobody knows do.
-_SOME: Final = _PAYS
-#: So many calls for each object don't either, as they are counted where one such loop makes them.
+#: So many calls for each object don't, as they are counted where one loop of unknown length makes them.
 _ENDURES: Final = ITERATIONS + 1.0
 #: How many arguments `setattr` has.
 _SET: Final = 3
@@ -95,7 +93,7 @@ def _pays(function: FunctionView, where: Code, pos: int) -> bool:
     """Whether loops call the function many times for each time that it is made."""
     calls = [(caller, at) for caller, at, _, how in function.callers() if how != "root"]
     counts = function.project.shared("counts of made functions", Counts)
-    return bool(calls) and all(c.code is where and counts.between(c, pos, at, _SOME) >= _PAYS for c, at in calls)
+    return bool(calls) and all(c.code is where and counts.between(c, pos, at) >= _PAYS for c, at in calls)
 
 
 def _is_exported(project: ProjectView, frames: list[Frame], code: Code) -> bool:
@@ -213,8 +211,8 @@ RULE = Rule(
     details="""The graphs of a hybrid function live in the object that `tf.function` makes. One that is made
 inside a loop or inside a function that is called again starts without any: each call pays for a trace. Make it
 once: at module level, in `__init__`, or keep it where it was made. It is a warning where loops are seen to make
-more than a few of them for a few calls each (a loop of unknown length is a few calls), and information where nobody
-sees how often that is, or where one call loops in the graph itself.""",
+more than a few of them for a few calls each, and information where nobody sees how often that is (a loop of unknown
+length, beside the place where it is made), or where one call loops in the graph itself.""",
     level=Level.WARNING,
     root=scan,
     bad=(

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.facts.model import FunctionKind, Ternary
-from hybridize.facts.public import Public
 from hybridize.rules.hybridized import decorator_position, places
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
@@ -20,7 +19,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     """Every known caller is a graph, and `tf.function` says nothing more than that, or what it is to accept."""
     covered = function.facts.covered_by_hybrid_callers
     made = function.facts.hybridization
-    if made is None or covered.value is not Ternary.YES or Public(function.project.roles).has(function.code):
+    if made is None or covered.value is not Ternary.YES or function.project.public.has(function.code):
         return
     found = places(function)
     said = {name for name, _ in made.arguments}.union(made.given)

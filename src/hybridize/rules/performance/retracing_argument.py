@@ -9,7 +9,6 @@ from typing import Final
 from hybridize.domain.objects import NONE, Container, Inst, Lit, Prim, Tup, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary
-from hybridize.facts.public import Public
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
@@ -155,7 +154,7 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
 def _declared(function: FunctionView) -> Iterator[Hit]:
     """What a library exports takes numbers as well as tensors, by its hints: its callers are elsewhere."""
     made = function.facts.hybridization
-    if made is None or made.says("input_signature") or not Public(function.project.roles).has(function.code):
+    if made is None or made.says("input_signature") or not function.project.public.has(function.code):
         return
     for param, facts in zip(function.code.params, function.facts.parameters, strict=False):
         kinds = _numbers(param.annotation) if facts.tensor is Ternary.YES and param.annotation is not None else set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor
+from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Value
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
@@ -82,13 +82,17 @@ def _is_traced_anew(function: FunctionView) -> bool:
 
     The first axis is that of batches, which are mostly alike.
     """
-    given = [frozenset(o for frame in function.frames for o in frame.args[i]) for i in range(len(function.code.params))]
-    return any(_is_another(o) for value in given for o in value) or any(
-        len(value) > 1 and any(isinstance(o, Lit) and o is not NONE for o in value) for value in given
-    )
+    places = range(len(function.code.params))
+    return any(_is_another(frozenset(o for frame in function.frames for o in frame.args[i])) for i in places)
 
 
-def _is_another(obj: Obj) -> bool:
+def _is_another(value: Value) -> bool:
+    """Whether calls may pass arguments of several sizes for one parameter, or several numbers."""
+    constants = len(value) > 1 and any(isinstance(o, Lit) and o is not NONE for o in value)
+    return constants or any(map(_varies, value))
+
+
+def _varies(obj: Obj) -> bool:
     """Whether an argument may be of another size in each call, or another number."""
     if isinstance(obj, Tensor):
         return obj.kind != VARIABLE and (obj.shape is None or any(size < 0 for size in obj.shape[1:]))

@@ -12,7 +12,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.processes import may_have_keras_3
+from hybridize.rules.processes import may_have_keras_3, some_may_have_keras_3
 from hybridize.rules.views import FunctionView, ProjectView
 
 #: Layers that own no weights: nothing of theirs is built inside a trace.
@@ -35,8 +35,7 @@ _STEPS: Final = 400
 
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The function is (part of) the `call` of a layer without `build`, and uses weights that are built there."""
-    versions = function.project.versions
-    if not versions.may_have_keras(3) and not versions.narrowed:
+    if not some_may_have_keras_3(function.project):
         return
     for frame in function.frames:
         builder = builder_around(function.project, frame)
