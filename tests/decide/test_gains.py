@@ -185,3 +185,26 @@ def test_what_is_left_out_because_of_its_sizes_covers_nothing(tmp_path: Path) ->
     assert found["outer"].statuses[-1].code == "HY021"
     assert "sizes" in found["outer"].statuses[-1].message
     assert "inner" in chosen(found)
+
+
+RECEIVERS = """
+class Truth:
+    def __init__(self, rows):
+        self.rows = rows
+    def spread(self, z):
+        for _ in range(8):
+            z = tf.tanh(z) * 0.5 + tf.sin(z)
+        return z
+    def all(self):
+        for i in {loop}:
+            print(self.spread(self.rows[i % len(self.rows)]))
+def train(batches):
+    for i in range(len(batches)):
+        Truth(batches[i]).all()
+train([tf.random.normal([len(sys.argv), 16]) for _ in sys.argv])
+"""
+
+
+@pytest.mark.parametrize(("loop", "expected"), [("range(len(self.rows))", set()), ("range(5000)", {"Truth.spread"})])
+def test_a_batch_is_too_short_for_a_trace_by_each_new_receiver(loop: str, expected: set[str], tmp_path: Path) -> None:
+    assert chosen(functions(tmp_path, RECEIVERS.format(loop=loop))) & {"Truth.spread"} == expected

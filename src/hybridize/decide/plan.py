@@ -47,6 +47,8 @@ _MANY: Final = 1000
 #: Python runs what these calls reach even where the caller is a graph.
 _OUTSIDE: Final = frozenset({"host", "callback"})
 _SHOWN: Final = 3
+#: What is won back so many times over pays even where the estimate, and the guess how long a loop is, are off.
+_SURELY: Final = 3.0
 #: What stands before the reason where something else keeps a function eager.
 _EVEN_SO: Final = "even without that a graph would not pay"
 #: What a program calls that leaves training to Keras.
@@ -442,7 +444,7 @@ class _Chooser:
         if unseen is not None:
             return status_of(facts, "no-gain-seen", unseen)
         each = calls_for_each(self.basis.scanner.view(code, self.basis.frames.get(code, []), facts))
-        if math.isinf(each) or each * (work.eager - work.graph) >= work.trace:
+        if math.isinf(each) or each * (work.eager - work.graph) >= _SURELY * work.trace:
             return None
         message = f"about {each:.0f} calls for each object that it is traced for: tracing takes longer than they save"
         return status_of(facts, "no-gain-seen", message)

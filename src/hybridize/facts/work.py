@@ -24,7 +24,8 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import arrived
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
-from hybridize.library.costs import BATCHES, HELD, ITERATIONS
+from hybridize.library.convert import SHAPE_KIND
+from hybridize.library.costs import BATCH, BATCHES, HELD, ITERATIONS
 from hybridize.program.index import index_of
 from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
 
@@ -141,8 +142,11 @@ class Counts:
         """How often a place runs at most where a loop of unknown length takes so many turns."""
         result = 1.0
         for loop in self.places(frame.code).around.get(pos, ()):
-            result *= min(_known_trips(frame, loop), unknown)
-        return result
+            known = _known_trips(frame, loop)
+            if known == inf:
+                known = BATCH if loop.is_for and _is_over_elements(frame, loop.iterable, _STEPS) else unknown
+            result *= known
+        return min(result, _MOST)
 
     def between(self, frame: Frame, outer: int, pos: int) -> float:
         """How often a place runs at most for each run of another one around it; inf where that is not known."""
@@ -209,6 +213,30 @@ def _holds(frame: Frame, slot: int, steps: int) -> bool:
         return False
     around = any(isinstance(o, Lib) and o.name in _AROUND for o in frame.vals[made[2]] or ())
     return around and _holds(frame, made[3][0][0], steps - 1)
+
+
+def _is_over_elements(frame: Frame, slot: int, steps: int) -> bool:
+    """Whether a loop goes over the elements of a tensor or array, or over as many numbers as `len` says."""
+    if slot >= 0 and any(isinstance(o, Tensor) for o in frame.vals[slot] or ()):
+        return True
+    made = index_of(frame.code).source(slot) if slot >= 0 and steps else None
+    if made is None or made[0] != Op.CALL or not made[3]:
+        return False
+    names = {o.name for o in frame.vals[made[2]] or () if isinstance(o, Lib)}
+    if any(name.endswith("range") for name in names):
+        return any(_is_length(frame, part) for part, _ in made[3])
+    return not names.isdisjoint(_AROUND) and any(_is_over_elements(frame, part, steps - 1) for part, _ in made[3])
+
+
+def _is_length(frame: Frame, slot: int) -> bool:
+    """Whether a number is what `len` says, or a dim."""
+    made = index_of(frame.code).source(slot)
+    if made is None or made[0] not in (Op.CALL, Op.ITEM):
+        return False
+    asked = frame.vals[made[2]] or ()
+    if made[0] == Op.CALL:
+        return any(isinstance(o, Lib) and o.name == "builtins.len" for o in asked)
+    return any(isinstance(o, (Tup, Stream)) and o.kind == SHAPE_KIND for o in asked)
 
 
 def _is_picked(frame: Frame, slot: int) -> bool:

@@ -51,10 +51,12 @@ BACKWARD: Final = 3.3
 #: Dispatches of the call of a model of the library, besides its layers; with the operations, where they are not known.
 MODEL_CALL: Final = 15.0
 UNKNOWN_MODEL: Final = (60.0, 30.0)
-#: How often a loop runs whose length is not known; one over a list (of layers, mostly); one over a dataset.
+#: How often a loop runs whose length is not known; one over a list (of layers, mostly); one over a dataset; and at most
+#: one over the elements of a tensor, or of what `len` is asked of: a batch, mostly.
 ITERATIONS: Final = 10
 HELD: Final = 4
 BATCHES: Final = 100
+BATCH: Final = 32
 #: The steps of a sequence of unknown length, and the operations of a recurrent cell.
 STEPS: Final = 20
 
