@@ -280,3 +280,21 @@ def test_shapes_that_vary_by_object_or_inside_of_graphs_need_no_signature(tmp_pa
     assert signature(source, tmp_path, asked=False) is None
     source = "@tf.function\ndef outer(x):\n    return target(x) + target(x[:1])\ndef target(x):\n    return x * 2.0\n"
     assert signature(source + "r = outer(tf.ones([3]))\n", tmp_path, asked=False) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("tf.stack(part)", {}),
+        ("tf.boolean_mask(rows, rows[:, 0] > i / 1000)", {"input_signature": SPEC.replace("3]", "2]")}),
+    ],
+)
+def test_a_decorator_stays_where_sizes_may_differ_or_not(rows: str, expected: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        HEAD
+        + "import sys\n@tf.function\ndef target(x):\n    return tf.reduce_sum(tf.tanh(x))\n"
+        + "def main(n):\n    rows = tf.random.normal([500, 2])\n"
+        + "    for i in range(1000):\n        part = []\n        for j in range(i, i + n):\n"
+        + f"            part.append(rows[j])\n        target({rows})\nmain(int(sys.argv[1]))\n"
+    )
+    assert dict(analyze([tmp_path], Config()).functions[0].decision.arguments) == expected

@@ -97,9 +97,10 @@ class Signatures:
         traces = self._traces(code, facts, frames, own) if signature.traces > 1 else 1.0
         ask = math.isfinite(traces) or not converts
         grown = self._grown(code, facts, own) if ask else None
-        resized = self._resized(code, own) if ask and grown is None else None
         # Sizes that only a run knows may be the same at each call, as those of batches are: a decorator of the
         # project's own is changed where they are seen to differ.
+        guesses = converts or self.asked or self.all_safe
+        resized = self._resized(code, own, surely=not guesses) if ask and grown is None else None
         seen = math.isfinite(traces) or converts or grown is not None or resized is not None
         traces = math.inf if grown is not None or resized is not None else traces
         retraced = seen and traces > _FEW_TRACES
@@ -187,9 +188,10 @@ class Signatures:
         new = self.project.versions.oldest >= _RELAXES
         return "reduce_retracing" if new else "experimental_relax_shapes"
 
-    def _resized(self, code: Code, sites: list[Site]) -> Evidence | None:
+    def _resized(self, code: Code, sites: list[Site], *, surely: bool = False) -> Evidence | None:
         """A call that passes tensors of another size each time."""
-        return self._anew(code, sites, resizing(self.project).resizes)
+        answers = resizing(self.project)
+        return self._anew(code, sites, answers.chooses if surely else answers.resizes)
 
     def _anew(self, code: Code, sites: list[Site], asked: Callable[[Frame, int, int], bool]) -> Evidence | None:
         """A call of which a question about what it passes holds for tensors whose size is not known."""

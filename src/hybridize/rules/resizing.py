@@ -46,6 +46,12 @@ class Resizing:
         """Whether a slot holds tensors of another size at each execution of a place, as far as that is seen."""
         return self.answers.is_repeated(frame, pos) and self._slot(frame, pos, slot, _CALLS, set())
 
+    def chooses(self, frame: Frame, pos: int, slot: int) -> bool:
+        """The same where rows are chosen right there: what else differs in length may well not, in a run."""
+        made = index_of(frame.code).source(slot)
+        chosen = made is not None and made[0] == Op.CALL and not _CHOOSE.isdisjoint(_names(frame, made))
+        return chosen and self.resizes(frame, pos, slot)
+
     def _slot(self, frame: Frame, pos: int, slot: int, depth: int, seen: _Seen) -> bool:
         index = index_of(frame.code)
         slot = index.original(slot)
