@@ -188,6 +188,32 @@ def test_a_process_without_eager_execution(main: str, kept: bool, tmp_path: Path
     assert ("HY028" in step_of(tmp_path)) == kept
 
 
+@pytest.mark.parametrize(
+    ("main", "kept"),
+    [
+        ("import tensorflow as tf\ntf.enable_eager_execution()\nimport program\n", True),
+        ("import tensorflow.contrib.eager as tfe\nimport program\n", True),
+        ("from tensorflow import contrib\nimport program\n", True),
+        ("import tensorflow as tf\nimport program\nx = tf.placeholder(tf.float32)\n", True),
+        ("import tensorflow as tf\nimport program\ndef old(x):\n    return tf.to_float(x)\n", False),
+        ("try:\n    import tensorflow.contrib.eager\nexcept ImportError:\n    pass\nimport program\n", False),
+        ("import tensorflow.compat.v1 as tf\nimport program\ntf.set_random_seed(1)\n", False),
+        ("import tensorflow as tf\ntf.enable_eager_execution()\n", False),  # another program
+    ],
+)
+def test_what_only_tensorflow_1_has_needs_it(main: str, kept: bool, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(STEP)
+    (tmp_path / "main.py").write_text(main)
+    assert ("HY028" in step_of(tmp_path)) == kept
+
+
+def test_a_module_of_another_program_stays_one_of_tensorflow_2(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(STEP)
+    (tmp_path / "old.py").write_text("import tensorflow as tf\ntf.enable_eager_execution()\nimport program\n")
+    (tmp_path / "new.py").write_text("import program\n")
+    assert "HY028" not in step_of(tmp_path)
+
+
 def test_a_process_that_imports_what_cannot_be_parsed(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(STEP)
     (tmp_path / "broken.py").write_text("def (:\n")

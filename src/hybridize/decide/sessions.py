@@ -3,7 +3,7 @@
 A release before 2.0 that the project may run on holds for all of it; a folder with requirements of its own may ask for
 one. Eager execution that some module switches off is off for every module of the same process: for those that it
 imports, and those that import it, with all that they import. A session's graph is built by its file and what that
-imports.
+imports. A module that needs at once what only TensorFlow 1 has runs on no other, and so do its programs.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from hybridize.domain.objects import Bound, LibInst
+from hybridize.domain.objects import Bound, Lib, LibInst
 from hybridize.facts.model import Evidence
+from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.library.tensorflow.first_release import FIRST_ONLY
 from hybridize.program.build import ModuleSource, Program
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
@@ -51,7 +53,8 @@ class Sessions:
         """Those of a solved program."""
         decided = versions.oldest < EAGER or versions.origin == "tensorflow-version"
         files = {} if decided else _asked_for(solution.program, root)
-        files.update((path, said) for path, said in _static(solution, roles).items() if path not in files)
+        for more in (_static(solution, roles), _first(solution)):
+            files.update((path, said) for path, said in more.items() if path not in files)
         return cls(_release(versions), files, versions.newest < EAGER)
 
 
@@ -101,6 +104,48 @@ def _static(solution: Solution, roles: Roles) -> dict[str, Evidence]:
     if switched or running:
         _spread(solution.program, switched, running, files)
     return files
+
+
+def _first(solution: Solution) -> dict[str, Evidence]:
+    """The files of programs that need what only TensorFlow 1 has, but for those that another program has, too."""
+    program = solution.program
+    path_of = {id_: module.code.path for id_, module in program.modules.items()}
+    needs: dict[str, Evidence] = {}
+    for code, frame in solution.world.module_frames.items():
+        said = _needs_first(frame)
+        if said is not None and code.path in path_of.values():
+            needs[code.path] = Evidence(said[0], code.path, said[1] >> 16)
+    if not needs:
+        return {}
+    imported = {id_: set(_imported(program, id_, module)) for id_, module in program.modules.items()}
+    inner = {each for id_, others in imported.items() for each in others if each != id_}
+    files: dict[str, Evidence] = {}
+    others: set[str] = set()
+    for start in sorted(path_of.keys() - inner):
+        reached = {path_of[each] for each in _closure(start, imported) & path_of.keys()}
+        said_of = next((needs[path] for path in sorted(reached) if path in needs), None)
+        if said_of is None:
+            others |= reached
+        else:
+            files.update((path, said_of) for path in reached if path not in files)
+    return {path: said for path, said in files.items() if path not in others or path in needs}
+
+
+def _needs_first(frame: Frame) -> tuple[str, int] | None:
+    """What a module uses under no condition that TensorFlow 2 has not, and where."""
+    for instr in frame.code.body:
+        if instr[0] == Op.IMPORT and f"{instr[2]}.".startswith("tensorflow.contrib."):
+            return f"its program imports `{instr[2]}`, which only TensorFlow 1 has", instr[-1]
+        if instr[0] == Op.IMPORT_FROM and f"{instr[2]}.{instr[4]}.".startswith("tensorflow.contrib."):
+            return "its program imports `tensorflow.contrib`, which only TensorFlow 1 has", instr[-1]
+        if instr[0] == Op.ATTR and instr[3] in FIRST_ONLY and _is_tensorflow(frame, instr[2]):
+            return f"its program uses `tf.{instr[3]}`, which only TensorFlow 1 has", instr[-1]
+    return None
+
+
+def _is_tensorflow(frame: Frame, slot: int) -> bool:
+    value = frame.vals[slot] or ()
+    return bool(value) and all(isinstance(o, Lib) and o.name == "tf" for o in value)
 
 
 def _runs_session(obj: object) -> bool:
