@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import textwrap
 from pathlib import Path
 
@@ -170,3 +171,57 @@ SIZES = """
 
 def test_a_function_of_a_library_that_may_give_a_static_shape_stays_as_it_is(tmp_path: Path) -> None:
     assert not is_converted(functions(tmp_path, SIZES, package=True)["sizes"])
+
+
+KEEPS = """
+    import tensorflow as tf
+
+    @tf.function
+    def scaled(x, v):
+        {body}
+
+    class Scale(tf.Module):
+        def __init__(self):
+            self.v = tf.Variable(2.0)
+        def forward(self, x):
+            return scaled(tf.abs(x) + 1.0, self.v) * 2.0
+
+    SCALE = Scale()
+
+    def example():
+        return SCALE.forward(tf.ones([3]))
+"""
+BRANCH = "return x * v if tf.reduce_sum(x) > 0.0 else x - v"
+
+
+@pytest.mark.parametrize(("body", "package", "expected"), [(BRANCH, True, False), ("return x * v", True, True)])
+def test_a_graph_that_keeps_a_variable_is_called_by_eager_code(
+    body: str, package: bool, expected: bool, tmp_path: Path
+) -> None:
+    """The next object's graph would find the branch of a variable that is gone by then: TensorFlow raises."""
+    found = functions(tmp_path, KEEPS.format(body=body), package=package)
+    assert is_converted(found["Scale.forward"]) == expected
+
+
+@pytest.mark.tensorflow
+def test_tensorflow_loses_a_variable_that_an_inner_graph_keeps(tmp_path: Path) -> None:
+    tf = pytest.importorskip("tensorflow")
+
+    @tf.function
+    def scaled(x, v):  # type: ignore[no-untyped-def]
+        return x * v if tf.reduce_sum(x) > 0.0 else x - v
+
+    class Scale(tf.Module):  # type: ignore[misc]
+        def __init__(self, value: float) -> None:
+            self.v = tf.Variable(value)
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            return scaled(x, self.v)
+
+    first, second = Scale(2.0), Scale(4.0)
+    assert float(first.forward(tf.constant(3.0))) == 6.0
+    del first
+    gc.collect()
+    with pytest.raises(AssertionError, match="variables which have been deleted"):
+        second.forward(tf.constant(3.0))

@@ -298,3 +298,15 @@ def test_a_decorator_stays_where_sizes_may_differ_or_not(rows: str, expected: di
         + f"            part.append(rows[j])\n        target({rows})\nmain(int(sys.argv[1]))\n"
     )
     assert dict(analyze([tmp_path], Config()).functions[0].decision.arguments) == expected
+
+
+@pytest.mark.parametrize(("release", "expected"), [("2.0", ()), ("2.1", (("experimental_relax_shapes", "True"),))])
+def test_the_first_release_lets_in_no_other_sizes(
+    release: str, expected: tuple[tuple[str, str], ...], tmp_path: Path
+) -> None:
+    """Its previews do not know the argument, and for methods it has no effect."""
+    source = "import collections\nP = collections.namedtuple('P', ['a'])\n@tf.function\ndef target(d):\n    return d.a * 2.0\n"
+    source += "for n in (tf.ones([2]), tf.ones([3]), tf.ones([4]), tf.ones([5])):\n    r = target(P(n))\n"
+    (tmp_path / "program.py").write_text(HEAD + source)
+    report = analyze([tmp_path], Config(all_safe=True, tensorflow_version=release))
+    assert report.functions[0].decision.arguments == expected

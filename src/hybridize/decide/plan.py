@@ -17,6 +17,7 @@ from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY, Gains
 from hybridize.decide.mistakes import Mistakes
 from hybridize.decide.model import Action, Confidence, Decision, FunctionReport, Status
+from hybridize.decide.passed_variables import kept_variable, stages
 from hybridize.decide.pointless import removes_for_nothing
 from hybridize.decide.removals import Removals
 from hybridize.decide.sessions import Sessions
@@ -420,10 +421,15 @@ class _Chooser:
         Measured with TensorFlow 2.15 and 2.21: under a tape the inner graph holds on to the variable that the outer one
         was traced with, and raises when that is gone.
         """
-        variables = _variables(facts)
+        variables, frames = _variables(facts), self.basis.frames.get(code, [])
+        project, opened = self.basis.scanner.project, self.basis.roles.of(code.path) is Role.LIBRARY
+        kept = kept_variable(project, frames, project.solution.world.hybrids) if opened else None
+        if kept is not None:
+            return status_of(facts, "covered", kept.message, (kept,))
         calls = sorted(self.basis.frequency.calls.get(code, {}).values(), key=lambda c: (c.caller.path, c.position))
         graphs = [c for c in calls if c.how not in _OUTSIDE and self.graphs.get(c.caller, 0.0) > 0]
-        caller = next((c for c in graphs if c.caller in self.given), None)
+        keeps = opened and bool(variables) and any(stages(project, frame) for frame in frames)
+        caller = next((c for c in graphs if keeps or c.caller in self.given), None)
         if not variables or caller is None:
             return None
         said = f"`{caller.caller.qualname}` is a graph that may pass on a variable as `{variables[0].name}`"

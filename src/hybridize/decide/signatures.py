@@ -26,13 +26,14 @@ from hybridize.rules.debuggability.eager_switch import switched_off
 from hybridize.rules.moving import moving
 from hybridize.rules.replicas import is_run, replicated
 from hybridize.rules.resizing import resizing
-from hybridize.rules.sizes import is_open
+from hybridize.rules.sizes import has_computed_sides, is_open
 from hybridize.rules.views import ProjectView
 from hybridize.source import Role
 from hybridize.source.syntax import walk
 
 #: The first release that takes `reduce_retracing`.
 _RELAXES: Final = (2, 9)
+_RELAXES_METHODS: Final = (2, 1)
 #: Arguments that speak of shapes already.
 _CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
 _COMPILED: Final = frozenset({"jit_compile", "experimental_compile"})
@@ -127,7 +128,7 @@ class Signatures:
             statuses.append(status_of(facts, "no-input-signature", said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
         if not retraced:
-            return self._loosened(report, frames, loose)
+            return self._loosened(report, frames, own, loose)
         if converts:
             return self._relaxed(code, report, own, grown)
         anyway = switched_off(self.project, code) is not None or any(map(_has_new_number, own))
@@ -142,9 +143,10 @@ class Signatures:
         if self._is_elsewhere(report) or compiled or any(map(opaque_call, extent(frames, NOT_TRACED))):
             return report
         listed = grown is not None and grown.message == APPENDED
-        if listed or self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) is not None:
+        if listed or self._relaxes is None:
             return report
-        return _with(report, self._relaxes, "True")
+        conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True)
+        return report if conflict is not None else _with(report, self._relaxes, "True")
 
     def _is_elsewhere(self, report: FunctionReport) -> bool:
         """Whether callers that nobody sees may need a function as it is."""
@@ -157,7 +159,7 @@ class Signatures:
         signature = self._signature(code, report.facts, frames, sites)
         listed = grown is not None and grown.message == APPENDED  # a longer list is another structure
         conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) if not listed else None
-        if not listed and conflict is None:
+        if not listed and conflict is None and self._relaxes is not None:
             return _with(report, self._relaxes, "True")
         if self.all_safe:
             return report
@@ -167,26 +169,40 @@ class Signatures:
                 status_of(facts, "not-worth-it", f"every call is traced anew: {grown.message}", (grown,))
             )
         sizes = self._resized(code, sites)
-        if sizes is None or conflict is None:
+        if sizes is None or (conflict is None and self._relaxes is not None):
             return report
-        said = f"{sizes.message}: every call may be traced anew, for tracing needs the size ({conflict.message})"
-        return report.kept(status_of(facts, "not-worth-it", said, (sizes, conflict)))
+        said = f"{sizes.message}: every call may be traced anew, for {_needs(conflict)}"
+        evidence = (sizes, conflict) if conflict is not None else (sizes,)
+        return report.kept(status_of(facts, "not-worth-it", said, evidence))
 
-    def _loosened(self, report: FunctionReport, frames: list[Frame], loose: Evidence | None) -> FunctionReport:
+    def _loosened(
+        self, report: FunctionReport, frames: list[Frame], sites: list[Site], loose: Evidence | None
+    ) -> FunctionReport:
         """Lets in other sizes where they may come, and nothing that the function does asks for them.
 
-        A graph for one size costs the same with it; only what nobody can look into might miss a size.
+        A graph for one size costs the same with it; only what nobody can look into might miss a size. Where sizes are
+        computed that no batch has, a graph for each is not made by default.
         """
-        if loose is None or any(map(opaque_call, extent(frames, NOT_TRACED))):
+        if loose is None:
             return report
         conflict = self.reads.conflict(frames, any_rank=False, relaxed=True)
-        return report if conflict is not None else _with(report, self._relaxes, "True")
+        if conflict is None and self._relaxes is not None and not any(map(opaque_call, extent(frames, NOT_TRACED))):
+            return _with(report, self._relaxes, "True")
+        if self.all_safe or not any(has_computed_sides(value) for site in sites for value in site.arguments):
+            return report
+        said = f"{loose.message}: every call may be traced anew, for {_needs(conflict)}"
+        return report.kept(status_of(report.facts, "not-worth-it", said, (loose,)))
 
     @property
-    def _relaxes(self) -> str:
-        """The argument that lets in other sizes, under a name that every release in question takes."""
-        new = self.project.versions.oldest >= _RELAXES
-        return "reduce_retracing" if new else "experimental_relax_shapes"
+    def _relaxes(self) -> str | None:
+        """The argument that lets in other sizes, under a name that every release in question takes.
+
+        TensorFlow 2.0 ignores it for methods, and its first previews have none.
+        """
+        versions = self.project.versions
+        if versions.newest < _RELAXES_METHODS:
+            return None
+        return "reduce_retracing" if versions.oldest >= _RELAXES else "experimental_relax_shapes"
 
     def _resized(self, code: Code, sites: list[Site], *, surely: bool = False) -> Evidence | None:
         """A call that passes tensors of another size each time."""
@@ -334,6 +350,13 @@ def _has_new_number(site: Site) -> bool:
 
 def _in_class(code: Code) -> bool:
     return code.parent is not None and code.parent.kind == "class"
+
+
+def _needs(conflict: Evidence | None) -> str:
+    """Why other sizes cannot be let in."""
+    if conflict is None:
+        return "in this release nothing lets in other sizes"
+    return f"tracing needs the size ({conflict.message})"
 
 
 def _may_get_signature(report: FunctionReport) -> bool:

@@ -16,6 +16,11 @@ def is_open(value: Value) -> bool:
     return any(isinstance(o, Unknown) for o in value) or any(map(_is_open, _tensors(value, _DEPTH)))
 
 
+def has_computed_sides(value: Value) -> bool:
+    """Whether a value holds tensors of known rank of which a size besides the first only a run knows: padded rows."""
+    return any(tensor.shape is not None and DYNAMIC in tensor.shape[1:] for tensor in _tensors(value, _DEPTH))
+
+
 def _is_open(tensor: Tensor) -> bool:
     """A batch has the sizes of the one before, but for the number of its examples."""
     shape = tensor.shape

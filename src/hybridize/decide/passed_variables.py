@@ -1,0 +1,46 @@
+"""Variables that one graph passes to another, which keeps them inside: in a branch, a loop or a graph of its own.
+
+Measured with TensorFlow 2.15 and 2.21: such a part holds the variable of the trace weakly. The next object's variable
+finds that trace again, and where the first object is gone by then it raises ("variables which have been deleted").
+Called by eager code, or without such parts, the inner graph is right for every variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from hybridize.domain.objects import Tensor
+from hybridize.domain.tensors import VARIABLE
+from hybridize.facts.callgraph import extent
+from hybridize.facts.model import Evidence
+from hybridize.facts.static_reads import NOT_TRACED
+from hybridize.flow.frames import Frame
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Op
+from hybridize.rules.views import ProjectView
+
+_CALLS: Final = frozenset({"call", "hybrid"})
+
+
+def kept_variable(project: ProjectView, frames: Iterable[Frame], hybrids: Collection[Code]) -> Evidence | None:
+    """A call in the graph of a function that would pass a variable to another that keeps it; None for none."""
+    for frame in extent(frames, NOT_TRACED | {"hybrid"}):
+        for (pos, callee), how in sorted(frame.calls.items(), key=lambda each: (each[0][0], each[0][1].uid)):
+            if how in _CALLS and callee.code in hybrids and stages(project, callee):
+                args = callee.incoming.get((frame, pos), callee.args)
+                if any(isinstance(o, Tensor) and o.kind == VARIABLE for value in args for o in value):
+                    said = f"passes a variable to `{callee.code.qualname}`, whose graph keeps that of its first trace"
+                    return Evidence(said, frame.code.path, pos >> 16)
+    return None
+
+
+def stages(project: ProjectView, frame: Frame) -> bool:
+    """Whether the graph of a function has branches, loops or graphs inside."""
+    index, hybrids = index_of(frame.code), project.solution.world.hybrids
+    symbolic = project.symbolic
+    branches = (instr[2] for instr in index.of(Op.IF))
+    loops = (loop[2].iterable if loop[2].is_for else loop[2].condition for loop in index.of(Op.LOOP))
+    if any(slot >= 0 and symbolic.symbolic(frame, slot) for slot in (*branches, *loops)):
+        return True
+    return any(callee.code in hybrids for _, callee in frame.calls)
