@@ -305,8 +305,8 @@ def test_the_first_release_lets_in_no_other_sizes(
     release: str, expected: tuple[tuple[str, str], ...], tmp_path: Path
 ) -> None:
     """Its previews do not know the argument, and for methods it has no effect."""
-    source = "import collections\nP = collections.namedtuple('P', ['a'])\n@tf.function\ndef target(d):\n    return d.a * 2.0\n"
-    source += "for n in (tf.ones([2]), tf.ones([3]), tf.ones([4]), tf.ones([5])):\n    r = target(P(n))\n"
+    source = "import collections\nP = collections.namedtuple('P', ['a'])\n@tf.function\n"
+    source += "def target(d):\n    return d.a * 2.0\nfor n in range(2, 6):\n    r = target(P(tf.ones([n])))\n"
     (tmp_path / "program.py").write_text(HEAD + source)
     report = analyze([tmp_path], Config(all_safe=True, tensorflow_version=release))
     assert report.functions[0].decision.arguments == expected
