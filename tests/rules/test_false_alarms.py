@@ -409,3 +409,135 @@ Trainer([tf.data.Dataset.from_tensor_slices(tf.ones([9, 2]))]).train()
         "[tf.data.Dataset.from_tensor_slices(tf.ones([9, 2]))]", "[tf.ones(2), tf.ones(2), tf.ones(2)]"
     )
     assert lines(only, "HY231", tmp_path) == {9}
+
+
+def loud(source: str, code: str, folder: Path) -> set[int]:
+    """The lines at which a rule reports more than information."""
+    (folder / "main.py").write_text(source, "utf-8")
+    found = analyze([folder], Config()).findings
+    return {each.line for each in found if each.code == code and each.severity.value != "info"}
+
+
+def test_random_labels_for_a_batch_are_an_array(tmp_path: Path) -> None:
+    source = """\
+import numpy as np
+import tensorflow as tf
+@tf.function
+def move(x, y):
+    return x * tf.cast(y, tf.float32)[:, None]
+@tf.function
+def shift(x, y):
+    return x + tf.cast(y, tf.float32)
+for x in tf.data.Dataset.from_tensor_slices(tf.ones([10, 4])).batch(4):
+    move(x, np.random.randint(0, 9, size=x.shape[0]))
+    shift(x, np.random.randint(0, 9))
+"""
+    assert loud(source, "HY101", tmp_path) == {11}
+
+
+def test_a_number_out_of_settings_that_is_changed_in_place_leaves_the_settings(tmp_path: Path) -> None:
+    source = """\
+import json
+import tensorflow as tf
+class Encoder:
+    def __init__(self, filters):
+        self.layers = []
+        for _ in range(3):
+            self.layers.append(tf.keras.layers.Conv2D(filters, 3))
+            filters *= 2
+@tf.function
+def step(x, settings):
+    return x * settings["weight"]
+with open("settings.json") as stream:
+    settings = json.load(stream)
+for x in tf.data.Dataset.from_tensor_slices(tf.ones([10, 4])).batch(5):
+    step(x, settings)
+    encoder = Encoder(settings["filters"])
+"""
+    assert lines(source, "HY101", tmp_path) == set()
+
+
+def test_a_size_that_only_some_settings_leave_open_is_no_alarm(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+class Trainer:
+    def __init__(self, length=None):
+        self.length = length
+    def make(self):
+        signature = [tf.TensorSpec([self.length, 3], tf.float32)]
+        def step(x):
+            return tf.add_n([x[i] for i in range(x.shape[0] - 1)])
+        return step if self.length is None else tf.function(step, input_signature=signature)
+@tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])
+def total(x):
+    return tf.add_n([x[i] for i in range(x.shape[0] - 1)])
+for length in (None, 3):
+    Trainer(length).make()(tf.ones([3, 3]))
+total(tf.ones([3, 3]))
+"""
+    assert loud(source, "HY274", tmp_path) == {12}
+
+
+def test_an_iterator_that_the_call_makes_itself_is_no_alarm(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+v = [tf.Variable(1.0), tf.Variable(2.0)]
+@tf.function
+def update(pairs):
+    return [b - a for a, b in pairs]
+class First:
+    @tf.function
+    def step(self, x):
+        return update(zip([x, x], v))
+class Second:
+    @tf.function
+    def step(self, x):
+        return update(zip([x * 2, x], v))
+x = tf.constant(1.0)
+First().step(x); Second().step(x)
+"""
+    assert loud(source, "HY231", tmp_path) == set()
+
+
+def test_a_field_that_gets_the_same_setting_again_is_no_alarm(tmp_path: Path) -> None:
+    source = """\
+import argparse
+import tensorflow as tf
+class Trainer:
+    def fit(self, steps, turn):
+        self.steps = steps
+        self.turn = turn
+        for _ in range(3):
+            self.step(tf.ones(3))
+    @tf.function
+    def step(self, x):
+        return x / self.steps + self.turn
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int)
+    args = parser.parse_args()
+    trainer = Trainer()
+    for turn in range(5):
+        trainer.fit(args.steps, turn)
+if __name__ == "__main__":
+    main()
+"""
+    (tmp_path / "main.py").write_text(source, "utf-8")
+    found = [each for each in analyze([tmp_path], Config()).findings if each.code == "HY602"]
+    assert {each.message.split("`")[1] for each in found if each.severity.value != "info"} == {"turn"}
+
+
+def test_a_layer_that_nothing_calls_makes_no_weights(tmp_path: Path) -> None:
+    source = """\
+import tensorflow as tf
+@tf.function
+def parts(x):
+    layers = [tf.keras.layers.Dense(3)]
+    return x
+@tf.function
+def whole(x):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(3)])
+    return model(x)
+parts(tf.ones([2, 3])); whole(tf.ones([2, 3]))
+"""
+    assert loud(source, "HY250", tmp_path) == {8}

@@ -102,6 +102,8 @@ _NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
 #: Operators are computed for so many pairs of alternatives.
 MAX_PAIRS: Final = 64
 _LIMIT: Final = 2**63
+#: By container the operators that change it in place; those that are not named have any.
+_IN_PLACE: Final = {"list": "+*", "dict": "|", "set": "|&-^"}
 
 
 def binary(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
@@ -276,6 +278,8 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
     """`a op= b`: mutates lists, sets, dicts, arrays and objects that say so; else as `a op b`."""
     result = BOTTOM
     for x in a:
+        if isinstance(x, Container) and len(a) > 1 and not _can_change(x, op, b):
+            continue
         if isinstance(x, Container) and x.kind != "frozenset":
             frame.effect("mutate", x, x.kind, pos)
             if x.kind == "dict":
@@ -298,6 +302,17 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
         for y in b:
             result = join(result, _binary(engine, frame, op, x, y, pos))
     return result
+
+
+def _can_change(container: Container, op: str, b: Value) -> bool:
+    """Whether `op=` is defined for a container: what may be a number as well is one where it is not.
+
+    A dict that stands for parsed data stands for its lists, too.
+    """
+    operators = _IN_PLACE.get(container.kind)
+    if operators is None or op in operators:
+        return True
+    return container.kind == "dict" and op == "+" and any(isinstance(o, (Container, Tup)) for o in b)
 
 
 def _listed(engine: Any, frame: Any, value: Value) -> list[Value]:

@@ -102,7 +102,7 @@ def once_kept(view: FrameView, made: Instr) -> int | None:
 
     That is enough where an object makes its variables when it is first called: those that are dropped make none.
     """
-    if not _is_built_late(view, made[2]):
+    if not is_built_late(view, made[2]):
         return None
     flat = index_of(view.code)
     users = [i for i in flat.flat if made[1] in operands(i)]
@@ -114,7 +114,8 @@ def once_kept(view: FrameView, made: Instr) -> int | None:
     return int(users[0][3][0][0]) if _holds_dicts(view, called[2]) else None
 
 
-def _is_built_late(view: FrameView, slot: int) -> bool:
+def is_built_late(view: FrameView, slot: int) -> bool:
+    """Whether what a call makes is a layer that makes its variables when it is first called."""
     names = view.names(slot)
     return bool(names) and all(_WEIGHTED.fullmatch(name) and not _EARLY.search(name) for name in names)
 

@@ -21,10 +21,11 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Op
 from hybridize.program.operands import operands
 from hybridize.rules.debuggability.eager_switch import switches
+from hybridize.rules.moving import from_elsewhere
 from hybridize.rules.order import Sites
 from hybridize.rules.parts import Part
 from hybridize.rules.reads import scan
-from hybridize.rules.staleness import OPEN, TESTS, Stale, counts, extent_of
+from hybridize.rules.staleness import OPEN, TESTS, Stale, counts, extent_of, starts_empty
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 from hybridize.rules.within import Within
 from hybridize.rules.writes import ENVIRONMENT, FILES, Place, name_of, writes_of
@@ -80,7 +81,26 @@ def _is_doubtful(project: ProjectView, function: FunctionView, place: Place) -> 
     known = [f for f in writers if not project.roles.is_test(f.code.path) and _names(f, place, owner)]
     if not known or is_settled(project, place) or is_outlived(function, known):
         return True
+    if _is_same_again(project, place):
+        return True
     return _made_anew(project, function, known) or all(_sets_up(project, frame.code) for frame in known)
+
+
+def _is_same_again(project: ProjectView, place: Place) -> bool:
+    """Whether the only code that gives a field a value gives the same one whenever it runs: a setting of the run."""
+    known = writes_of(project)
+    if (
+        not isinstance(place, Cell)
+        or not starts_empty(known, place)
+        or len({(f.code, p) for f, p in known.at(place)}) > 1
+    ):
+        return False
+    answers = from_elsewhere(project)
+    for frame, pos in known.at(place):
+        written = [i[4] for i in index_of(frame.code).at(pos) if i[0] == Op.SET_ATTR]
+        if len(written) != 1 or answers.moves(frame, pos, written[0]):
+            return False
+    return True
 
 
 def puts_into(frame: Frame, position: int, place: Place) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import NONE_V, Lit, Prim, Value, prim, tensor, unknown
+from hybridize.domain.objects import INT_V, NONE, NONE_V, Lit, Prim, Value, prim, tensor, unknown
 from hybridize.domain.tensors import NDARRAY, UNRESOLVED, Shape
 from hybridize.library.operands import INFER, Args, Impossible, Unsure, expand
 from hybridize.library.shapes import broadcast_all
@@ -71,7 +71,25 @@ def _drawn(dtype: str, parameters: str, typed: bool = False) -> Rule:
             return prim("float" if dtype.startswith("float") else "int", True).value
         return tensor(NDARRAY, found, shape).value
 
-    return lambda call: expand(call, one)
+    return lambda call: _with_sizes(call, one, names)
+
+
+def _with_sizes(call: Call, one: Rule, names: tuple[str, ...]) -> Value:
+    """Runs a rule for each choice of arguments; a size that is passed as None is `x.shape[0]` of a batch: a number.
+
+    NumPy draws on the host, where every size is known; that None itself is passed on is much rarer.
+    """
+    place = names.index("size")
+    args, kwargs = list(call.args), dict(call.kwargs)
+    if place < len(args):
+        args[place] = _known(args[place])
+    elif "size" in kwargs:
+        kwargs["size"] = _known(kwargs["size"])
+    return expand(Call(call.engine, call.frame, call.pos, call.name, args, kwargs, call.receiver, call.rest), one)
+
+
+def _known(size: Value) -> Value:
+    return size - NONE_V | INT_V if NONE in size else size
 
 
 def sized(args: Args) -> Shape:
@@ -97,8 +115,10 @@ def _by_dims(call: Call) -> Value:
 
 
 def _integers(scalar: bool) -> Rule:
+    names = ("low", "high", "size", "dtype")
+
     def one(call: Call) -> Value:
-        args = Args(call, "np.random", ("low", "high", "size", "dtype"))
+        args = Args(call, "np.random", names)
         dtype = args.dtype("dtype", default="int64")
         try:
             if args.given("size"):
@@ -110,7 +130,7 @@ def _integers(scalar: bool) -> Rule:
             return prim("int", True).value
         return tensor(NDARRAY, dtype, shape).value
 
-    return lambda call: expand(call, one)
+    return lambda call: _with_sizes(call, one, names)
 
 
 def _choice(call: Call) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.domain.objects import NONE_V, LibInst
+from hybridize.domain.objects import NONE_V, LibInst, Lit, Value
 from hybridize.facts.static_reads import StaticReads
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_shape
 from hybridize.program.index import Index, index_of
@@ -41,19 +41,49 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if (read.path, position) not in told:
             told.add((read.path, position))
             # What is read of another tensor, or only handed on, works in most programs: their authors ran them.
-            level = Level.WARNING if _is_number_needed(function, read.path, position) else Level.INFO
+            level = Level.WARNING if _is_number_needed(function, read.path, position, relaxed) else Level.INFO
             yield Hit(position, f"{read.message}, which {what}: it is None here", path=read.path, level=level)
 
 
-def _is_number_needed(function: FunctionView, path: str, position: int) -> bool:
-    """Whether a size of a parameter itself is read to be counted to or computed with, which None cannot be."""
+def _is_number_needed(function: FunctionView, path: str, position: int, relaxed: bool) -> bool:
+    """Whether a size of a parameter itself is read to be counted to or computed with, which None cannot be.
+
+    With a signature a size that it surely leaves open: one that only some calls or settings leave open is none.
+    """
     index = index_of(function.code)
-    params = {param.slot for param in function.code.params}
+    specs = {} if relaxed else _specs(function)
+    params = {param.slot for param in function.code.params} if relaxed else specs.keys()
     for read in index.at(position) if path == function.code.path else ():
         if read[0] == Op.ATTR and read[3] == "shape" and index.original(read[2]) in params:
             items = [use for use in index.uses.get(read[1], ()) if use[0] == Op.ITEM and use[2] == read[1]]
+            spec = specs.get(index.original(read[2]))
+            items = [item for item in items if spec is None or _is_open(function, spec, item[3])]
             return any(_counts(index, use) for item in items for use in index.uses.get(item[1], ()))
     return False
+
+
+def _is_open(function: FunctionView, spec: Value, slot: int) -> bool:
+    """Whether a spec gives None, and nothing else, for the size that an index names."""
+    shapes = [cell.value for o in spec if isinstance(o, LibInst) and (cell := o.fields.get("shape")) is not None]
+    dims = [signature_items(shape) for shape in shapes]
+    if not dims:
+        return True  # a spec of any rank
+    places = [o.const for view in function.views() for o in view.value(slot) if isinstance(o, Lit)]
+    if not places or not all(isinstance(place, int) for place in places):
+        return False
+    return all(
+        items is not None and all(-len(items) <= at < len(items) and items[at] == NONE_V for at in places)
+        for items in dims
+    )
+
+
+def _specs(function: FunctionView) -> dict[int, Value]:
+    """By the slot of a parameter the spec that the signature has for it."""
+    items = signature_items(option(function, "input_signature")) or []
+    params = [p for p in function.code.params if p.kind in ("positional", "normal")]
+    if function.facts.kind.value == "method":
+        params = params[1:]
+    return {param.slot: item for param, item in zip(params, items, strict=False) if is_spec(item)}
 
 
 def _counts(index: Index, use: Instr) -> bool:
@@ -66,13 +96,9 @@ def _counts(index: Index, use: Instr) -> bool:
 
 def _built(function: FunctionView) -> Iterator[Hit]:
     """Layers that are to make their weights for a last axis that the signature leaves open."""
-    items = signature_items(option(function, "input_signature")) or []
-    params = [p for p in function.code.params if p.kind in ("positional", "normal")]
-    if function.facts.kind.value == "method":
-        params = params[1:]
-    shapes = [[spec_shape(o) for o in item if isinstance(o, LibInst)] if is_spec(item) else [] for item in items]
-    named = zip(params, shapes, strict=False)
-    slots = {param.slot for param, found in named if any(shape and shape[-1] < 0 for shape in found)}
+    specs = _specs(function).items()
+    shapes = {slot: [spec_shape(o) for o in item if isinstance(o, LibInst)] for slot, item in specs}
+    slots = {slot for slot, found in shapes.items() if any(shape and shape[-1] < 0 for shape in found)}
     for view in function.views() if slots else ():
         index = index_of(view.code)
         for instr in index.of(Op.CALL):

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container, Obj, Stream, Unknown
+from hybridize.domain.objects import Container, Obj, Stream, Unknown, Value
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.guards import parts
+from hybridize.facts.model import Ternary
 from hybridize.facts.reasons import Reason
+from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
+from hybridize.program.ir import Op
 from hybridize.program.operands import operands
 from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.rules.staleness import extent_of
 from hybridize.rules.views import FunctionView
 
 
@@ -30,12 +34,15 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         if name is not None:
             # An argument that is new at each call traces again, and is then used up as in Python.
             said = f"`{name}` is a Python iterator: each new one is traced anew, and an old one is used up. Pass a list"
-            yield hit(reason, Level.WARNING, said)
+            # A graph around makes one for each of its traces, and uses it once.
+            covered = function.facts.covered_by_hybrid_callers.value is Ternary.YES
+            yield hit(reason, Level.INFO if covered else Level.WARNING, said)
         else:
             said = (
                 "is advanced while tracing only: every call of the graph gets the same elements. Pass them as arguments"
             )
-            yield hit(reason, Level.ERROR, f"a Python iterator (`{effect.detail}`) {said}")
+            own = _may_be_own(function, reason)
+            yield hit(reason, Level.INFO if own else Level.ERROR, f"a Python iterator (`{effect.detail}`) {said}")
 
 
 def _is_known(target: Obj | None) -> bool:
@@ -50,6 +57,25 @@ def _may_be_data(reason: Reason) -> bool:
     frame = reason.frame
     slots = (slot for instr in index_of(frame.code).at(reason.effect.position) for slot in operands(instr))
     return any(isinstance(o, Stream) and o.is_data for slot in slots if slot >= 0 for o in frame.vals[slot] or ())
+
+
+def _may_be_own(function: FunctionView, reason: Reason) -> bool:
+    """Whether what is advanced may as well be an iterator that the call has made: calls were taken together."""
+    frame, target = reason.frame, reason.effect.target
+    if frame in function.frames:
+        return False
+    used = {slot for instr in index_of(frame.code).at(reason.effect.position) for slot in operands(instr) if slot >= 0}
+    if any(isinstance(o, Unknown) for slot in used for o in _held(frame, slot, target)):
+        return True
+    # Iterators of the same elements are one value: whether the call makes such a one is all that can be said.
+    within = function.project.extents.frames(extent_of(function))
+    return any(target in (each.vals[made[1]] or ()) for each in within for made in index_of(each.code).of(Op.CALL))
+
+
+def _held(frame: Frame, slot: int, target: Obj | None) -> Value:
+    """What a slot holds beside the iterator; nothing if that is not there."""
+    value = frame.vals[slot] or frozenset()
+    return value if target in value else frozenset()
 
 
 #: Calls that end a generator, or throw into it.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from hybridize.domain.objects import Inst, Lit
+from hybridize.domain.nesting import held
+from hybridize.domain.objects import Container, Inst, LibInst, Lit, Obj, Value
 from hybridize.facts.guards import guarded, is_cached
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -12,7 +14,14 @@ from hybridize.flow.truth import truth
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
-from hybridize.rules.creation import builds_weights, makes_queue, makes_variables, may_own_variables, once_kept
+from hybridize.rules.creation import (
+    builds_weights,
+    is_built_late,
+    makes_queue,
+    makes_variables,
+    may_own_variables,
+    once_kept,
+)
 from hybridize.rules.keyed import comes_late, keys, varies
 from hybridize.rules.late import made_late
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
@@ -36,7 +45,24 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     if key is not None:
         _keyed(view.project)[view.frame, pos] = _Guarded(name, [key])
         return
-    yield Hit(pos, f"makes a `{name}` at every call")
+    # A layer makes its weights when it is called: one that nothing is seen to call may never do so.
+    yield Hit(pos, f"makes a `{name}` at every call", sure=not is_built_late(view, slot) or _is_called(view, instr))
+
+
+def _is_called(view: FrameView, made: Instr) -> bool:
+    """Whether some code calls what a call makes."""
+    called: set[Obj] = view.project.shared("called layers", lambda: _called(view.project))
+    return not called.isdisjoint(view.value(made[1]))
+
+
+def _called(project: ProjectView) -> set[Obj]:
+    """The objects of libraries that some code calls, by themselves or as what a model runs."""
+    found: set[Obj] = set()
+    for code, frames in project.solution.frames.items():
+        slots = [instr[2] for instr in index_of(code).of(Op.CALL)]
+        for frame in frames:
+            found.update(o for slot in slots for o in frame.vals[slot] or () if isinstance(o, (Inst, LibInst)))
+    return set(held(found, _DEEP, _inside))
 
 
 def _is_free(view: FrameView, instr: Instr, name: str) -> bool:
@@ -44,6 +70,14 @@ def _is_free(view: FrameView, instr: Instr, name: str) -> bool:
     if "Dropout" not in name or not instr[3]:
         return False
     return any(isinstance(o, Lit) and o.const == 0 for o in view.value(instr[3][0][0]))
+
+
+def _inside(obj: Obj) -> list[Value]:
+    return [cell.value for cell in obj.fields.values()] if isinstance(obj, (Container, Inst, LibInst)) else []
+
+
+#: So deep layers are looked for in models that are called.
+_DEEP: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
