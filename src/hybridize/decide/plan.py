@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, TypeGuard
 
 from hybridize.decide.confidence import Confidences, suffices
+from hybridize.decide.coverage import Coverage
 from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY, Gains
 from hybridize.decide.mistakes import Mistakes
@@ -23,7 +24,7 @@ from hybridize.decide.removals import Removals
 from hybridize.decide.sessions import Sessions
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
 from hybridize.facts.benefit import Benefits, Work
-from hybridize.facts.frequency import GRAPH, SYMBOLIC, Call, Frequency
+from hybridize.facts.frequency import BY_OTHERS, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
@@ -45,9 +46,6 @@ _IDLE: Final = 0.7
 _ONCE: Final = 1.5
 #: A program that calls something so often does more than to show it.
 _MANY: Final = 1000
-#: Python runs what these calls reach even where the caller is a graph.
-_OUTSIDE: Final = frozenset({"host", "callback"})
-_SHOWN: Final = 3
 #: What is won back so many times over pays even where the estimate, and the guess how long a loop is, are off.
 _SURELY: Final = 3.0
 #: What stands before the reason where something else keeps a function eager.
@@ -122,7 +120,7 @@ def plan(
             report = planned.get(code)
             mistakes.spare(code, partial(chooser.gains.visit, code, chooser.graphs))
             if report is None:
-                chooser.graphs[code] = mistakes.spare(code, partial(chooser.share, code)) or 0.0
+                chooser.graphs[code] = mistakes.spare(code, partial(chooser.coverage.share, code)) or 0.0
             else:
                 planned[code] = mistakes.changed(code, report, partial(chooser.visit, code, report))
                 chooser.graphs.setdefault(code, 0.0)
@@ -164,13 +162,14 @@ class _Chooser:
         self.gains = Gains(basis.frequency, basis.confidences.contracts, basis.benefits, basis.roles, opened=opened)
         self.confidences = basis.confidences
         self.graphs: dict[Code, float] = {}
+        self.coverage = Coverage(basis.frequency, basis.roles, self.graphs)
         self.given: set[Code] = set()  # the functions that get variables as arguments
         #: Whether something that can be converted is called in loops of unknown length.
         self.busy = any(bound.looped and math.isinf(bound.count) for bound in map(basis.frequency.bound, convertible))
 
     def visit(self, code: Code, report: FunctionReport) -> FunctionReport:
         """Decides about a function after all its callers."""
-        share = self.share(code)
+        share = self.coverage.share(code)
         if _variables(report.facts):
             self.given.add(code)
         if report.decision.action is Action.CONVERT_TO_HYBRID:
@@ -202,7 +201,7 @@ class _Chooser:
             report = self._noticed(code, report, share)
         elif report.facts.mode is Mode.EAGER and report.facts.candidate and share >= _MOSTLY:
             # What keeps it eager matters less: it is part of a graph, or of what is to be one.
-            report = replace(report, statuses=(*report.statuses, self._covered(code, report.facts, share)))
+            report = replace(report, statuses=(*report.statuses, self.coverage.status(code, report.facts, share)))
         elif not self.all_safe and report.facts.mode is Mode.EAGER and report.facts.candidate:
             report = replace(report, statuses=(*report.statuses, *self._no_loss(code, report.facts, share)))
         elif report.facts.mode is Mode.HYBRID and report.facts.candidate:
@@ -294,27 +293,6 @@ class _Chooser:
         message = f"its graph gains nothing: about {_counted(work)} per call, and calling it costs more"
         return (status_of(facts, "not-worth-it", message),)
 
-    def share(self, code: Code) -> float:
-        """For which share of its calls a function runs inside of a graph; tests count where nothing else calls it."""
-        total = inside = 0.0
-        calls = list(self.basis.frequency.calls.get(code, {}).values())
-        others = [call for call in calls if not self.basis.roles.is_test(call.caller.path)]
-        for call in others or calls:
-            if call.how == SYMBOLIC:
-                continue  # Keras notes what is computed, and computes nothing
-            if call.how not in _OUTSIDE and call.how != GRAPH and call.caller not in self.graphs:
-                continue  # a recursion: its caller is decided later
-            total += call.weight
-            inside += call.weight * self._inside(call)
-        if code in self.basis.frequency.escaped:
-            total *= 2
-        return inside / total if total else 0.0
-
-    def _inside(self, call: Call) -> float:
-        if call.how in _OUTSIDE:
-            return 0.0
-        return 1.0 if call.how == GRAPH else self.graphs.get(call.caller, 0.0)
-
     def _against(self, code: Code, facts: FunctionFacts, share: float, work: Work | None) -> Status | None:
         """Why a function that is safe to convert is left as it is."""
         session = self._session(code, facts)
@@ -327,7 +305,7 @@ class _Chooser:
         if covered.value is Ternary.YES and share >= _MOSTLY:
             return status_of(facts, "covered", "every caller is a graph already", covered.evidence)
         if share >= _MOSTLY:
-            return self._covered(code, facts, share)
+            return self.coverage.status(code, facts, share)
         if work is None:
             return None
         if work.nodes > costs.LARGEST_GRAPH:
@@ -384,7 +362,7 @@ class _Chooser:
             return status_of(facts, "unsure", f"returns something that is not known: {unknown.reason}")
         callers = {call.caller for call in self.basis.frequency.calls.get(code, {}).values()}
         if code.decorators and callers and callers <= self.basis.benefits.hybrid:
-            return self._covered(code, facts, share)  # what decorates it makes a graph already
+            return self.coverage.status(code, facts, share)  # what decorates it makes a graph already
         relays = self._relays(code, facts)
         return relays or self._made_within(code, facts, share) or self._variable_of_graph(code, facts)
 
@@ -412,7 +390,7 @@ class _Chooser:
             message = f"made anew by each trace of `{outer.name}`, whose graph it is part of"
             return status_of(facts, "covered", message)
         if share >= WHOLLY:
-            return self._covered(code, facts, share)
+            return self.coverage.status(code, facts, share)
         return self._made_anew(code, facts)
 
     def _variable_of_graph(self, code: Code, facts: FunctionFacts) -> Status | None:
@@ -427,7 +405,7 @@ class _Chooser:
         if kept is not None:
             return status_of(facts, "covered", kept.message, (kept,))
         calls = sorted(self.basis.frequency.calls.get(code, {}).values(), key=lambda c: (c.caller.path, c.position))
-        graphs = [c for c in calls if c.how not in _OUTSIDE and self.graphs.get(c.caller, 0.0) > 0]
+        graphs = [c for c in calls if c.how not in BY_OTHERS and self.graphs.get(c.caller, 0.0) > 0]
         keeps = opened and bool(variables) and any(stages(project, frame) for frame in frames)
         caller = next((c for c in graphs if keeps or c.caller in self.given), None)
         if not variables or caller is None:
@@ -492,18 +470,3 @@ class _Chooser:
         return (
             bound.count if all(f"{home}/".startswith(f"{folder}/") or not folder for folder in bound.folders) else None
         )
-
-    def _covered(self, code: Code, facts: FunctionFacts, share: float) -> Status:
-        callers = sorted(
-            (c for c in self.basis.frequency.calls[code].values() if self._inside(c) > 0),
-            key=lambda c: (-c.weight, c.caller.path, c.position),
-        )
-        evidence = tuple(
-            Evidence(f"`{c.caller.qualname}` calls it as part of a graph", c.caller.path, c.position >> 16)
-            for c in callers[:_SHOWN]
-        )
-        names = ", ".join(f"`{name}`" for name in dict.fromkeys(c.caller.qualname for c in callers[:_SHOWN]))
-        if share >= WHOLLY:
-            return status_of(facts, "covered", f"runs as part of the graph of {names}", evidence)
-        message = f"mostly runs as part of the graph of {names} (about {share:.0%} of its calls)"
-        return status_of(facts, "covered", message, evidence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybridize.domain.lattice import TOO_MANY
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Tensor
+from hybridize.domain.objects import Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.facts.extents import Extents
 from hybridize.facts.guards import parts
@@ -13,7 +13,7 @@ from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code
+from hybridize.program.ir import Code, Op
 from hybridize.program.operands import operands
 from hybridize.records import replace
 
@@ -31,6 +31,7 @@ _OPAQUE = ("unknown_call", "foreign_call", "unfollowed")
 _UNKNOWN = "calls something unknown"
 #: The callee is one of the project's own, of which a wrapper serves too many to tell them apart.
 _SUMMARIZED = f"{_UNKNOWN}: {TOO_MANY.reason}"
+_ARITHMETIC = (Op.BINARY, Op.INPLACE, Op.UNARY)
 #: So many frames are looked through for a variable.
 _FOLLOWED = 60
 _SKIPPED = frozenset({"build", "class", "callback"})
@@ -81,7 +82,8 @@ class Computation:
             return Fact(Ternary.YES, (assumed,)), [assumed]
         if doubt or not frames:
             return Fact(Ternary.UNKNOWN, tuple(doubt[:1])), []
-        return Fact(Ternary.NO), []
+        unknown = next((said for frame in frames if (said := _unknown_operand(frame)) is not None), None)
+        return (Fact(Ternary.NO) if unknown is None else Fact(Ternary.UNKNOWN, (unknown,))), []
 
     def updates(self, frames: list[Frame]) -> Fact:
         """Whether a call assigns to variables, or applies gradients to them."""
@@ -128,6 +130,16 @@ def opaque_call(frame: Frame) -> Evidence | None:
 def _own_op(frame: Frame) -> Evidence | None:
     found = min((op for op in frame.ops.items() if not op[1].startswith(_NOT_COMPUTATION)), default=None)
     return Evidence(f"computes with `{found[1]}`", frame.code.path, found[0] >> 16) if found is not None else None
+
+
+def _unknown_operand(frame: Frame) -> Evidence | None:
+    """The first arithmetic of a frame on something unknown: a tensor's, where that is one."""
+    index = index_of(frame.code)
+    for instr in sorted((i for op in _ARITHMETIC for i in index.of(op)), key=lambda i: i[-1]):
+        values = [frame.vals[slot] or () for slot in operands(instr) if slot >= 0]
+        if all(values) and any(isinstance(o, Unknown) for value in values for o in value):
+            return Evidence("computes with something unknown", frame.code.path, instr[-1] >> 16)
+    return None
 
 
 def _variable_operand(frame: Frame) -> Evidence | None:

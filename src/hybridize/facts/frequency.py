@@ -14,7 +14,7 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution, given_position
 from hybridize.program.ir import Code
-from hybridize.records import dataclass
+from hybridize.records import dataclass, field
 
 #: A function that only other programs call is called so often.
 _UNKNOWN_CALLS: Final = 100.0
@@ -37,7 +37,8 @@ class Call:
     """All calls of a function by another: how often, at which first position, and how often in one call of the other.
 
     `most` is a bound of that (inf where a loop's length is not known), `expected` counts such loops as a few turns,
-    `likely` only those over layers and other objects: each of these has graphs of its own.
+    `likely` only those over layers and other objects: each of these has graphs of its own. `programs` are the weights
+    by the modules (as bits) whose top level begins the runs that make these calls; 0: one that nobody begins.
     """
 
     caller: Code
@@ -47,6 +48,7 @@ class Call:
     most: float = 0.0
     expected: float = 0.0
     likely: float = 0.0
+    programs: dict[int, float] = field(default_factory=dict)
 
 
 #: The calls by one frame, by what they call and how, with the places that they stand at.
@@ -84,6 +86,7 @@ class Frequency:
         self.outside: set[Code] = set()
         self.often: dict[Frame, float] = {}
         self.codes: list[Code] = []
+        self._starts = {body: 1 << i for i, body in enumerate(solution.world.module_frames.values())}
         for obj in solution.world.escaped:
             func = obj.func if isinstance(obj, BoundMethod) else obj
             if isinstance(func, Func):
@@ -104,6 +107,8 @@ class Frequency:
             weight = _UNKNOWN_CALLS if is_root else min(mine * self.counts.runs(frame, pos), _MOST)
             if callee not in members:
                 self.often[callee] = min(self.often.get(callee, 0.0) + weight, _MOST)
+                if not is_root and callee.code.kind != "module":
+                    self._starts[callee] = self._starts.get(callee, 0) | self._starts.get(frame, 0)
             if is_root:
                 self.outside.add(callee.code)
             elif callee.code is not frame.code:
@@ -113,6 +118,8 @@ class Frequency:
         for (code, how), (call, _) in here.items():
             known = self.calls.setdefault(code, {}).setdefault((frame.code, how), Call(frame.code, how, call.position))
             known.weight += call.weight
+            starts = self._starts.get(frame, 0)
+            known.programs[starts] = known.programs.get(starts, 0.0) + call.weight
             known.most = max(known.most, call.most)
             known.expected = max(known.expected, call.expected)
             known.likely = max(known.likely, call.likely)
