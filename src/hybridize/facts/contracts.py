@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import Final
 
 from hybridize.domain.nesting import held
-from hybridize.domain.objects import Bound, Class, Func, Lib, LibInst, Obj, Unknown, Wrapper
+from hybridize.domain.objects import Bound, Class, Func, LibInst, Obj, Wrapper
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
+from hybridize.flow.classes import bases_after
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
-from hybridize.library import registry
 from hybridize.library.contracts.lookup import UNKNOWN, Found, contract_of
 from hybridize.library.contracts.model import MODES, Answer
 from hybridize.program.ir import Code
@@ -113,7 +113,7 @@ class Contracts:
         for cls in self.solution.world.classes.get(code.parent, ()):
             names = list(_names(cls, code))
             for each in (cls, *cls.subclasses):
-                chain, foreign = _after(each, cls)
+                chain, foreign = bases_after(each, cls)
                 for name in names:
                     found = contract_of(chain, name)
                     if foreign and not (name.startswith("__") and (found is not None or not name.endswith("__"))):
@@ -160,13 +160,6 @@ def _names(cls: Class, code: Code) -> Iterator[str]:
     for name, cell in list(cls.fields.items()):
         if isinstance(name, str) and name not in own and any(f.code is code for f in _functions(cell.value)):
             yield name
-
-
-def _after(cls: Class, owner: Class) -> tuple[tuple[str, ...], bool]:
-    """The library classes after one of the project in the order of a class, and whether an unknown one is there."""
-    order = cls.mro[cls.mro.index(owner) + 1 :] if owner in cls.mro else ()
-    chain = [name for base in order if isinstance(base, Lib) for name in registry.class_chain(base.name)]
-    return tuple(dict.fromkeys(chain)), any(isinstance(base, Unknown) for base in order)
 
 
 def _functions(value: Iterable[Obj]) -> Iterator[Func]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybridize.domain.objects import Class, Lib, Obj, lib
+from hybridize.domain.objects import Class, Lib, Obj, Unknown, lib
 from hybridize.library import registry
 
 OBJECT = "builtins.object"
@@ -46,3 +46,10 @@ def _merge(sequences: list[list[Obj]]) -> list[Obj] | None:
         sequences = [[obj for obj in s if obj is not head] for s in sequences]
         sequences = [s for s in sequences if s]
     return result
+
+
+def bases_after(cls: Class, owner: Class) -> tuple[tuple[str, ...], bool]:
+    """The library classes after one of the project in the order of a class, and whether an unknown one is there."""
+    order = cls.mro[cls.mro.index(owner) + 1 :] if owner in cls.mro else ()
+    chain = [name for base in order if isinstance(base, Lib) for name in registry.class_chain(base.name)]
+    return tuple(dict.fromkeys(chain)), any(isinstance(base, Unknown) for base in order)

@@ -22,12 +22,14 @@ from hybridize.domain.objects import (
     reset_interning,
     unknown,
 )
+from hybridize.flow.classes import bases_after
 from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT, SMALL_PROGRAM, reset_kinds
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.testing import SETUP, Tests
 from hybridize.flow.world import World
+from hybridize.library.contracts.lookup import contract_of
 from hybridize.program.build import Program
 from hybridize.program.ir import Code, Param
 from hybridize.program.lowering import walk_codes
@@ -100,9 +102,11 @@ class Solver:
         for turn in range(4):
             for code in pending:
                 if code in todo and code in funcs:
+                    if not turn and all(map(_is_private, funcs[code])):
+                        continue  # who calls it is in the project, and shows what it is given
                     todo.discard(code)
                     if turn and self._is_called(code):
-                        continue  # inside a function that just ran, and called by it
+                        continue  # by a function that just ran, inside of it or not
                     for func in funcs[code]:
                         self.call_unknown(func)
             engine.solve()
@@ -114,6 +118,7 @@ class Solver:
         return second
 
     def _is_called(self, code: Code) -> bool:
+        """Whether some code of the project calls a function."""
         contexts = self.engine.world.by_code.get(code)
         return contexts is not None and any(frame.uses for frame in contexts.frames.values())
 
@@ -257,6 +262,16 @@ def _is_root(frame: Frame) -> bool:
         if pos in starts and caller is not None and caller.code.path == code.path:
             return True
     return False
+
+
+def _is_private(func: Func) -> bool:
+    """Whether only the project calls a function: private by its name, and nothing that a library's class calls."""
+    name = func.code.name
+    if not name.startswith("_") or name.endswith("__"):
+        return False
+    owner = func.owner
+    bases = [bases_after(each, owner) for each in (owner, *owner.subclasses)] if owner is not None else []
+    return not any(foreign or contract_of(chain, name) is not None for chain, foreign in bases)
 
 
 def given_position(code: Code) -> int:

@@ -122,7 +122,7 @@ def call_layer(call: Call, how: str = "keras") -> Value:
 
 def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
     """Runs a project's `call`. On symbolic inputs Keras traces it with graph tensors and makes the result symbolic."""
-    symbolic = any(is_symbolic(call, value) for value in args)
+    symbolic = any(is_symbolic(call, value) for value in (*args, *call.kwargs.values()))
     if symbolic:
         call.effect("symbolic_call", "a functional model")
     mode = implied_training(call, method, args, symbolic=symbolic)
@@ -147,10 +147,12 @@ def call_inside(
 ) -> Value:
     """Calls what a layer runs: where the layer is given symbolic tensors, that is given graph tensors."""
     engine, frame, pos = call.engine, call.frame, call.pos
-    if not any(is_symbolic(call, value) for value in args):
-        return engine.call_value(frame, pos, func, args, kwargs or {}, "keras", rest)
+    named = kwargs or {}
+    if not any(is_symbolic(call, value) for value in (*args, *named.values())):
+        return engine.call_value(frame, pos, func, args, named, "keras", rest)
     traced = [as_kind(call, value, DENSE) for value in args]
-    return as_kind(call, engine.call_value(frame, pos, func, traced, kwargs or {}, "keras", rest), SYMBOLIC)
+    named = {name: as_kind(call, value, DENSE) for name, value in named.items()}
+    return as_kind(call, engine.call_value(frame, pos, func, traced, named, "keras", rest), SYMBOLIC)
 
 
 def concrete(call: Call, value: Value) -> Value:

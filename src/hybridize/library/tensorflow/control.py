@@ -121,6 +121,8 @@ def _slice_of(call: Call, value: Value, depth: int = 0) -> Value:
             else:
                 element = _slice_of(call, call.elements(obj.value), depth + 1)
                 result = join(result, call.list_of(element, "list", "slices"))
+        elif isinstance(obj, Unknown):
+            result = join(result, tensor(DENSE).value)  # what is no structure is made a tensor first
         else:
             result = join(result, obj.value)
     return result
