@@ -169,7 +169,7 @@ _LENGTHS: Final = "split"
 
 def arrays(function: FunctionView) -> Iterator[Hit]:
     """A `tf.TensorArray` from outside, read or written at a place that is a tensor: an eager one is a Python list."""
-    extents = function.project.extents
+    extents, hybrids = function.project.extents, function.project.solution.world.hybrids
     for frame in function.frames:
         extent, given = extents.of(frame), {o for value in frame.args for o in value}
         for inner in sorted({frame, *extents.frames(extent & _users(function.project))}, key=lambda f: f.uid):
@@ -178,8 +178,8 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
                 objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o.cls == _ARRAY]
                 # By code, for contexts that are merged share the objects of one of them; hints make theirs here, too.
                 outside = [o for o in objects if o in given or not extents.with_code(o.site[0]) & extent]
-                if not outside or len(outside) != len(objects):
-                    continue
+                if not outside or len(outside) != len(objects) or any(o.site[0] in hybrids for o in outside):
+                    continue  # what a graph makes is a list of tensors in it, also for the graphs that it calls
                 made = view.definition(instr[2])
                 name = made[3] if made is not None else ""
                 said = "takes a tensor as the place in a `tf.TensorArray` from outside, which is a Python list"
