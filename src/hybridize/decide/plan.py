@@ -32,6 +32,7 @@ from hybridize.flow.solve import given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
+from hybridize.rules.debuggability.eager_switch import switched_off
 from hybridize.rules.lifetimes import calls_for_each
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role, Roles
@@ -298,6 +299,9 @@ class _Chooser:
         session = self._session(code, facts)
         if session is not None:
             return session
+        off = switched_off(self.basis.scanner.project, code)
+        if off is not None:
+            return status_of(facts, "not-worth-it", f"{off.message}: no graph is made where it runs", (off,))
         relays = self._relays(code, facts)
         if relays is not None:
             return relays
