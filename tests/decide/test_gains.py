@@ -208,3 +208,31 @@ train([tf.random.normal([len(sys.argv), 16]) for _ in sys.argv])
 @pytest.mark.parametrize(("loop", "expected"), [("range(len(self.rows))", set()), ("range(5000)", {"Truth.spread"})])
 def test_a_batch_is_too_short_for_a_trace_by_each_new_receiver(loop: str, expected: set[str], tmp_path: Path) -> None:
     assert chosen(functions(tmp_path, RECEIVERS.format(loop=loop))) & {"Truth.spread"} == expected
+
+
+@pytest.mark.parametrize(("condition", "expected"), [("step % N == 0", {"train"}), ("step != N", {"train", "test"})])
+def test_what_every_nth_step_does_is_not_noticed(condition: str, expected: set[str], tmp_path: Path) -> None:
+    source = f"""
+    import tensorflow as tf
+    N = 1000
+    model = tf.keras.Sequential([tf.keras.layers.Dense(64), tf.keras.layers.Dense(64), tf.keras.layers.Dense(1)])
+    optimizer = tf.keras.optimizers.Adam()
+    def test(x, y):
+        return tf.reduce_mean(tf.square(model(x) - y))
+    def train(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x) - y))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+    step = 0
+    for epoch in range(100):
+        for x, y in tf.data.Dataset.from_tensor_slices((tf.ones([1024, 8]), tf.ones([1024, 1]))).batch(16):
+            train(x, y)
+            step += 1
+            if {condition}:
+                print(test(x, y))
+    """
+    (tmp_path / "main.py").write_text(textwrap.dedent(source), "utf-8")
+    found = analyze([tmp_path], Config()).functions
+    assert {f.facts.qualname for f in found if f.decision.action is Action.CONVERT_TO_HYBRID} == expected

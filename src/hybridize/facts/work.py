@@ -33,6 +33,8 @@ from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
 #: mostly "now and then").
 _HALF: Final = 0.5
 _NOW_AND_THEN: Final = 0.2
+#: Of `if step % n == 0` where the program does not say how many: it is there so that it is rare.
+_EVERY_NTH: Final = 0.02
 _MOST: Final = 1e6
 _STEPS: Final = 6
 #: What goes over something else, element by element.
@@ -44,12 +46,13 @@ _CALCULATES: Final = frozenset({Op.CALL, Op.BINARY, Op.INPLACE, Op.UNARY, Op.COM
 class Places:
     """Of one function's body: the instructions that may compute, by position, with the loops and branches around."""
 
-    __slots__ = ("around", "instructions", "share")
+    __slots__ = ("_code", "around", "instructions", "share")
 
     def __init__(self, code: Code) -> None:
         self.instructions: dict[int, list[Instr]] = {}
         self.around: dict[int, tuple[Loop, ...]] = {}
         self.share: dict[int, float] = {}
+        self._code = code
         self._block(code.body, (), 1.0)
 
     def _block(self, block: Block, loops: tuple[Loop, ...], share: float) -> None:
@@ -60,8 +63,9 @@ class Places:
             elif op == Op.IF:
                 both = bool(instr[3]) and bool(instr[4])
                 inner = share * (_HALF if both or not loops else _NOW_AND_THEN)
-                self._block(instr[3], loops, inner)
-                self._block(instr[4], loops, inner)
+                nth = _nth(self._code, instr[2])
+                self._block(instr[3], loops, inner if nth is None else share * nth)
+                self._block(instr[4], loops, inner if nth is None else share * (1 - nth))
             elif op == Op.LOOP:
                 loop: Loop = instr[2]
                 inside = (*loops, loop)
@@ -93,6 +97,25 @@ class Places:
             self.around[pos] = loops
         if share != 1.0:
             self.share[pos] = share
+
+
+def _nth(code: Code, condition: int) -> float | None:
+    """In which share of the turns `step % n == 0` holds; None for another condition."""
+    asked = index_of(code).source(condition)
+    if asked is None or asked[0] != Op.COMPARE or asked[2] != "==":
+        return None
+    counted = index_of(code).source(asked[3])
+    if counted is None or counted[0] != Op.BINARY or counted[2] != "%" or _number(code, asked[4]) is None:
+        return None
+    every = _number(code, counted[4])
+    return _EVERY_NTH if every is None else 1 / max(every, 1)
+
+
+def _number(code: Code, slot: int) -> float | None:
+    """The constant that stands in the source, if it is a number."""
+    value = code.template[slot] if 0 <= slot < len(code.template) else None
+    found = next((o.const for o in value or () if isinstance(o, Lit)), None)
+    return found if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
 
 class Counts:
