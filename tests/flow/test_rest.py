@@ -227,3 +227,17 @@ def test_another_run_changes_nothing(name: str, tmp_path: Path) -> None:
         engine.enqueue(frame)
     engine.solve()
     assert [state(frame) for frame in frames] == before
+
+
+def test_what_the_program_runs_is_still_there_where_callers_elsewhere_merge_too_much(tmp_path: Path) -> None:
+    lines = ["class Transform:", "    def inverse(self, x):", "        return self._inverse(x)"]
+    for i in range(300):
+        lines += [f"class T{i}(Transform):", "    def _inverse(self, x):", f"        return x * {i}"]
+        lines += [f"def make{i}(x):", f"    return T{i}().inverse(x)"]
+    lines += ["def kind(name):", "    return globals()[name]()", "T7().inverse(2)"]
+    (tmp_path / "main.py").write_text("\n".join(lines), "utf-8")
+    found = discover([tmp_path])
+    solver = Solver(build_program(found.files, ImportTable(found.files, find_src_roots(found.root))), FlowOptions())
+    first = solver.solve_entries()
+    assert {code.qualname for code in first.reached} >= {"Transform.inverse", "T7._inverse"}
+    assert first.reached <= solver.solve_rest(first).frames.keys()

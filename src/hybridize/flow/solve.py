@@ -37,6 +37,8 @@ from hybridize.records import dataclass, field
 from hybridize.regex import regex
 
 _GIVEN = 2
+#: What calls bring to light (nested functions, classes made in functions) is called in turns, so many at most.
+_TURNS = 6
 _SPECIAL = regex(r"__\w+")
 
 
@@ -96,31 +98,26 @@ class Solver:
         """The second phase: functions that nothing reached, each called with unknown arguments."""
         engine = self.engine
         engine.phase = 1
-        pending = [code for _, code in self.program.functions() if code not in first.reached]
-        funcs = self._function_objects()
-        todo = set(pending)
-        for turn in range(4):
-            for code in pending:
-                if code in todo and code in funcs:
-                    if not turn and all(map(_is_private, funcs[code])):
-                        continue  # who calls it is in the project, and shows what it is given
-                    todo.discard(code)
-                    if turn and self._is_called(code):
-                        continue  # by a function that just ran, inside of it or not
+        every = [code for _, code in self.program.functions()]
+        called: set[Code] = set()
+        for turn in range(_TURNS):
+            # Who calls a private function is in the project, and shows what it is given; so does who makes a nested
+            # one. What nobody turns out to call comes in a later turn, and what is not seen any more, because what
+            # others may pass has merged too much: the plan looks at all functions as they are here.
+            live = self._solution().reached if turn else first.reached
+            funcs = self._function_objects()
+            new = [code for code in every if code in funcs and code not in called and code not in live]
+            if turn and not new:
+                break
+            for code in new:
+                if turn or not all(map(_is_private, funcs[code])):
+                    called.add(code)
                     for func in funcs[code]:
                         self.call_unknown(func)
             engine.solve()
-            funcs = self._function_objects()
-            if not todo & set(funcs):
-                break
         second = self._solution()
         second.reached = first.reached
         return second
-
-    def _is_called(self, code: Code) -> bool:
-        """Whether some code of the project calls a function."""
-        contexts = self.engine.world.by_code.get(code)
-        return contexts is not None and any(frame.uses for frame in contexts.frames.values())
 
     # Roots -----------------------------------------------------------------------------------------------------------
 
