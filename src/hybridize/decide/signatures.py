@@ -35,6 +35,8 @@ from hybridize.source.syntax import walk
 _RELAXES: Final = (2, 9)
 _RELAXES_METHODS: Final = (2, 1)
 #: Arguments that speak of shapes already.
+#: Parameters that take any number of arguments.
+_OPEN_PARAMETERS: Final = frozenset({"varargs", "kwargs"})
 _CONFIGURED: Final = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes", "**"})
 _COMPILED: Final = frozenset({"jit_compile", "experimental_compile"})
 #: Shapes are generalized at the second trace: only from the third on is anything won.
@@ -128,25 +130,26 @@ class Signatures:
             statuses.append(status_of(facts, "no-input-signature", said, (conflict,)))
         report = replace(report, statuses=(*report.statuses, *statuses)) if self.asked else report
         if not retraced:
-            return self._loosened(report, frames, own, loose)
+            return self._loosened(code, report, own, loose)
         if converts:
             return self._relaxed(code, report, own, grown)
         anyway = switched_off(self.project, code) is not None or any(map(_has_new_number, own))
-        return report if anyway else self._let_in(report, frames, signature, grown)
+        return report if anyway else self._let_in(code, report, signature, grown)
 
     def _let_in(
-        self, report: FunctionReport, frames: list[Frame], signature: Signature, grown: Evidence | None
+        self, code: Code, report: FunctionReport, signature: Signature, grown: Evidence | None
     ) -> FunctionReport:
         """A function that is hybrid already lets in other sizes, too, where nothing that it does asks for them."""
-        made = report.facts.hybridization
+        made, frames = report.facts.hybridization, self.project.solution.frames.get(code, [])
         compiled = made is not None and any(name in _COMPILED for name, _ in made.arguments)  # once for each size
         if self._is_elsewhere(report) or compiled or any(map(opaque_call, extent(frames, NOT_TRACED))):
             return report
         listed = grown is not None and grown.message == APPENDED
-        if listed or self._relaxes is None:
+        relaxes = self._relaxes(code)
+        if listed or relaxes is None:
             return report
         conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True)
-        return report if conflict is not None else _with(report, self._relaxes, "True")
+        return report if conflict is not None else _with(report, relaxes, "True")
 
     def _is_elsewhere(self, report: FunctionReport) -> bool:
         """Whether callers that nobody sees may need a function as it is."""
@@ -159,8 +162,9 @@ class Signatures:
         signature = self._signature(code, report.facts, frames, sites)
         listed = grown is not None and grown.message == APPENDED  # a longer list is another structure
         conflict = self.reads.conflict(frames, any_rank=signature.ranks_differ, relaxed=True) if not listed else None
-        if not listed and conflict is None and self._relaxes is not None:
-            return _with(report, self._relaxes, "True")
+        relaxes = self._relaxes(code)
+        if not listed and conflict is None and relaxes is not None:
+            return _with(report, relaxes, "True")
         if self.all_safe:
             return report
         facts = report.facts
@@ -169,14 +173,14 @@ class Signatures:
                 status_of(facts, "not-worth-it", f"every call is traced anew: {grown.message}", (grown,))
             )
         sizes = self._resized(code, sites)
-        if sizes is None or (conflict is None and self._relaxes is not None):
+        if sizes is None or (conflict is None and relaxes is not None):
             return report
         said = f"{sizes.message}: every call may be traced anew, for {_needs(conflict)}"
         evidence = (sizes, conflict) if conflict is not None else (sizes,)
         return report.kept(status_of(facts, "not-worth-it", said, evidence))
 
     def _loosened(
-        self, report: FunctionReport, frames: list[Frame], sites: list[Site], loose: Evidence | None
+        self, code: Code, report: FunctionReport, sites: list[Site], loose: Evidence | None
     ) -> FunctionReport:
         """Lets in other sizes where they may come, and nothing that the function does asks for them.
 
@@ -185,22 +189,23 @@ class Signatures:
         """
         if loose is None:
             return report
+        frames, relaxes = self.project.solution.frames.get(code, []), self._relaxes(code)
         conflict = self.reads.conflict(frames, any_rank=False, relaxed=True)
-        if conflict is None and self._relaxes is not None and not any(map(opaque_call, extent(frames, NOT_TRACED))):
-            return _with(report, self._relaxes, "True")
+        if conflict is None and relaxes is not None and not any(map(opaque_call, extent(frames, NOT_TRACED))):
+            return _with(report, relaxes, "True")
         if self.all_safe or not any(has_computed_sides(value) for site in sites for value in site.arguments):
             return report
         said = f"{loose.message}: every call may be traced anew, for {_needs(conflict)}"
         return report.kept(status_of(report.facts, "not-worth-it", said, (loose,)))
 
-    @property
-    def _relaxes(self) -> str | None:
-        """The argument that lets in other sizes, under a name that every release in question takes.
+    def _relaxes(self, code: Code) -> str | None:
+        """The argument that lets in other sizes of a function, under a name that every release in question takes.
 
-        TensorFlow 2.0 ignores it for methods, and its first previews have none.
+        TensorFlow 2.0 ignores it for methods, and its first previews have none. All releases raise an `IndexError`
+        where another call passed fewer `*args` or `**kwargs` (measured with 2.15 and 2.21).
         """
         versions = self.project.versions
-        if versions.newest < _RELAXES_METHODS:
+        if versions.newest < _RELAXES_METHODS or any(param.kind in _OPEN_PARAMETERS for param in code.params):
             return None
         return "reduce_retracing" if versions.oldest >= _RELAXES else "experimental_relax_shapes"
 

@@ -352,6 +352,8 @@ class _Casting:
 
     def _object(self, obj: Obj) -> Value:
         if isinstance(obj, Tensor):
+            if obj.kind == NDARRAY and not self.first:
+                return obj.value  # Keras 2 leaves further arrays as they are
             found = obj.dtype
             if is_float(found) and found != self.dtype:
                 found = self.dtype if self.first else None
