@@ -369,3 +369,10 @@ def test_what_files_ask_for_stands_against_private_modules(tmp_path: Path) -> No
 def test_sources_of_which_nothing_says_the_release_run_on_those_that_have_what_they_use(tmp_path: Path) -> None:
     found = project_versions(tmp_path, None, ["@tf.function(reduce_retracing=True)\ndef f(x):\n    return x\n"])
     assert (found.oldest, found.newest, found.origin) == ((2, 9), NEWEST, "newest")
+
+
+def test_every_environment_that_a_folder_offers_counts(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.11.1\n", "utf-8")
+    (tmp_path / "conda-cpu.yml").write_text("dependencies:\n  - pip:\n    - tensorflow==2.1.0\n", "utf-8")
+    found = project_versions(tmp_path, None)
+    assert (found.tensorflow, found.oldest, found.newest) == ((2, 11), (2, 1), (2, 11))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Final
 
 from hybridize.records import dataclass, replace
 from hybridize.regex import regex
+from hybridize.source.declared import FILES, declared, matching, oldest_beside, origin_of, up_to_repository
 from hybridize.source.private_modules import bounds
 from hybridize.source.requirements import (
     KNOWN,
@@ -29,34 +29,6 @@ EAGER: Final[Release] = OLDEST
 #: The first release that brings Keras 3.
 _KERAS_3: Final[Release] = (2, 16)
 _LAST_KERAS_2: Final[Release] = (2, 15)
-#: Where versions are looked for, most binding first.
-_FILES: Final = (
-    "uv.lock",
-    "poetry.lock",
-    "pdm.lock",
-    "Pipfile.lock",
-    "requirements*.txt",
-    "requirements/*.txt",
-    "requirements/*/*.txt",
-    "constraints*.txt",
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
-    "environment*.y*ml",
-    "conda*.y*ml",
-    "Pipfile",
-    "Dockerfile*",
-    "*/requirements*.txt",
-)
-#: Folders of environments, one for each kind of machine or user: a project that has nothing else runs in any of them.
-_ENVIRONMENTS: Final = (
-    "*env*/*.y*ml",
-    "*env*/*requirements*.txt",
-    "*/*env*/*.y*ml",
-    "*/*env*/*requirements*.txt",
-    "*/environment*.y*ml",
-    "conda*/*.y*ml",
-)
 #: Where releases are installed to try the project: what it runs on, though it may run on others.
 _TRIED: Final = (
     "Dockerfile*",
@@ -80,8 +52,6 @@ _TRIED: Final = (
     "pyproject.toml",
     "*.ipynb",
 )
-#: Folders whose requirements are those of something else: the documentation, the tests.
-_BESIDE: Final = frozenset({"doc", "docs", "test", "tests"})
 #: Where people write it for people, if no other file says it.
 _TEXTS: Final = "[Rr][Ee][Aa][Dd][Mm][Ee]*"
 _NAME: Final = NAME
@@ -256,8 +226,9 @@ def project_versions(root: Path, chosen: str | None, texts: Iterable[str] = ()) 
 def _found(root: Path, sources: list[str]) -> Versions:
     """What files say, else what sources assert, else what a text for people names, else any release."""
     folder = root if root.is_dir() else root.parent
-    places = _up_to_repository(folder)
-    for said in _declared(folder, places):
+    places = up_to_repository(folder)
+    for said in declared(folder, places):
+        said = replace(said, oldest=oldest_beside(folder, places, said))
         found = Versions(said.newest, 2, said.origin, said.oldest or min(OLDEST, said.newest), said.newest, said.line)
         if said.newest != NEWEST or said.oldest == NEWEST:
             return found
@@ -324,8 +295,8 @@ def _tried(folder: Path, places: list[Path]) -> list[tuple[Release, str, int]]:
     for place in places:
         for pattern in _TRIED:
             if place == folder or "/" not in pattern or pattern.startswith("."):
-                found.update((file, installs(file)) for file in _matching(place, pattern) if file not in found)
-    return [(release, _from(folder, file), line) for file, each in found.items() for release, line in each]
+                found.update((file, installs(file)) for file in matching(place, pattern) if file not in found)
+    return [(release, origin_of(folder, file), line) for file, each in found.items() for release, line in each]
 
 
 def _eager(found: Versions, sources: list[str]) -> Versions:
@@ -412,23 +383,6 @@ def _asks_for_keras_2(text: str) -> bool:
     return False
 
 
-def _declared(folder: Path, places: list[Path]) -> Iterator[Said]:
-    """What the files say that declare it, most binding first."""
-    for place in places:
-        # Beside the project's folder there are other projects: of a parent only its own files count.
-        for pattern in _FILES if place == folder else _FILES[:-1]:
-            for file in _matching(place, pattern):
-                said = None if file.parent.name in _BESIDE and file.parent != folder else read(file)
-                if said is not None:
-                    yield replace(said, origin=_from(folder, file))
-    every = {file: None for pattern in _ENVIRONMENTS for file in _matching(folder, pattern)}
-    files = [file for file in every if not file.relative_to(folder).parts[0].startswith(".")]
-    found = [replace(said, origin=_from(folder, file)) for file in files for said in (read(file),) if said is not None]
-    if found:
-        oldest = None if any(said.oldest is None for said in found) else min(said.oldest or OLDEST for said in found)
-        yield replace(max(found, key=lambda said: said.newest), oldest=oldest)
-
-
 def old_folders(root: Path, paths: Iterable[str]) -> dict[str, Versions]:
     """What the own requirements of folders below a project's say, where that is a release before 2.0.
 
@@ -447,7 +401,7 @@ def old_folders(root: Path, paths: Iterable[str]) -> dict[str, Versions]:
 def _closest(root: Path, folder: str, known: dict[str, Versions | None]) -> Versions | None:
     if folder not in known:
         place = root / folder
-        said = next((_read_from(root, f) for p in _FILES[:-1] for f in _matching(place, p) if read(f)), None)
+        said = next((_read_from(root, f) for p in FILES[:-1] for f in matching(place, p) if read(f)), None)
         known[folder] = said or _closest(root, folder.rpartition("/")[0], known)
     return known[folder]
 
@@ -457,11 +411,7 @@ def _read_from(root: Path, file: Path) -> Versions | None:
     if said is None:
         return None
     oldest = said.oldest or min(OLDEST, said.newest)
-    return Versions(said.newest, 2, _from(root, file), oldest, said.newest, said.line)
-
-
-def _from(folder: Path, file: Path) -> str:
-    return os.path.relpath(file, folder).replace(os.sep, "/")
+    return Versions(said.newest, 2, origin_of(root, file), oldest, said.newest, said.line)
 
 
 def _told(folder: Path, places: list[Path]) -> Iterator[Said]:
@@ -469,7 +419,7 @@ def _told(folder: Path, places: list[Path]) -> Iterator[Said]:
 
     Nothing where they say "or newer" of any.
     """
-    for file in sorted(f for place in places for f in _matching(place, _TEXTS)):
+    for file in sorted(f for place in places for f in matching(place, _TEXTS)):
         text = text_of(file) or ""
         named = [(_last_of(each, text), each) for each in _WRITTEN.finditer(text)]
         if any(release < EAGER for release, _ in named) and _SECOND.search(text):
@@ -479,13 +429,13 @@ def _told(folder: Path, places: list[Path]) -> Iterator[Said]:
             since = None if _SECOND.search(text) else _SINCE_FIRST.search(text)
             if since is not None:
                 line = text.count("\n", 0, since.start()) + 1
-                yield Said(release_of(since["version"]), NEWEST, line, _from(folder, file), marked=True)
+                yield Said(release_of(since["version"]), NEWEST, line, origin_of(folder, file), marked=True)
             continue
         if not named:
             continue
         release, at = max(pinned or named, key=lambda pair: pair[0])
         line = text.count("\n", 0, at.start()) + 1
-        yield Said(release, release if pinned else max(NEWEST, release), line, _from(folder, file))
+        yield Said(release, release if pinned else max(NEWEST, release), line, origin_of(folder, file))
 
 
 def _last_of(found: re.Match[str], text: str) -> Release:
@@ -496,20 +446,3 @@ def _last_of(found: re.Match[str], text: str) -> Release:
         release = max(release, release_of(more["version"]))
         more = _MORE.match(text, more.end())
     return min(release, NEWEST) if release[0] > 1 else release
-
-
-def _up_to_repository(folder: Path) -> list[Path]:
-    """A folder and those above it up to the root of its repository; the folder alone where it is in none."""
-    places = [folder, *folder.parents]
-    for i, place in enumerate(places):
-        if (place / ".git").exists():
-            return places[: i + 1]
-    return [folder]
-
-
-def _matching(place: Path, pattern: str) -> list[Path]:
-    """The files of a folder that match; none where it cannot be listed (folders beside it may come and go)."""
-    try:
-        return sorted(place.glob(pattern))
-    except OSError:
-        return []
