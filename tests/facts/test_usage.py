@@ -132,3 +132,46 @@ def test_what_makes_a_model_reads_none(tmp_path: Path) -> None:
         "    return tf.keras.Model(given, tf.keras.layers.Dense(2)(given) * tf.Variable(2.0))\ntarget()\n"
     )
     assert report(tmp_path, text).facts.reads_variables.value is not Ternary.YES
+
+
+DERIVED = """\
+class Trainer:
+    def __init__(self, energy, weights, log):
+        self.energy, self.weights, self.log = energy, weights, log
+    def target(self, x: tf.Tensor):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            parts = self.energy.per_row(x), self.log.keep(x)
+            loss = tf.reduce_mean(parts[0]) {more}
+        return tape.gradient({taken}, x)
+"""
+
+
+@pytest.mark.parametrize(("more", "taken"), [("+ parts[1]", "loss"), ("* 2.0 + parts[1]", "[loss, x]")])
+def test_what_a_tape_derives_was_computed_with_tensorflow(more: str, taken: str, tmp_path: Path) -> None:
+    made = report(tmp_path, DERIVED.format(more=more, taken=taken))
+    assert made.decision.action is Action.CONVERT_TO_HYBRID
+    assert any("by its use to be a function of TensorFlow" in each.message for each in made.facts.assumptions)
+
+
+def test_what_no_tape_derives_is_unknown(tmp_path: Path) -> None:
+    text = DERIVED.format(more="", taken="tf.exp(x)").replace("parts[0]", "x")
+    assert not converts(tmp_path, text)
+    text = DERIVED.format(more="", taken="loss").replace("self.energy.per_row(x), self.log.keep(x)", "x, x")
+    assert converts(tmp_path, text)
+    assert not converts(tmp_path, text.replace("return", "kept = self.log.keep(x)\n        return kept,"))
+
+
+METHODS = """\
+class Trainer:
+    def __init__(self, policy, log):
+        self.policy, self.log = policy, log
+    def target(self, x: tf.Tensor):
+        y = tf.exp({called}.actions(x)) * 2.0
+        return tf.reduce_sum(y) + sum(tf.reduce_sum(v) for v in self.policy.trainable_variables)
+"""
+
+
+def test_methods_of_a_trained_model_are_a_models(tmp_path: Path) -> None:
+    assert converts(tmp_path, METHODS.format(called="self.policy"))
+    assert not converts(tmp_path, METHODS.format(called="self.log"))
