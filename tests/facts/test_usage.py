@@ -175,3 +175,61 @@ class Trainer:
 def test_methods_of_a_trained_model_are_a_models(tmp_path: Path) -> None:
     assert converts(tmp_path, METHODS.format(called="self.policy"))
     assert not converts(tmp_path, METHODS.format(called="self.log"))
+
+
+HINTED = """\
+from typing import Callable, Optional
+class Wrapper:
+    def __init__(self, inner: {hint}):
+        self.inner = inner
+    def target(self, x: tf.Tensor):
+        return tf.exp({called}(x)) * 2.0
+"""
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "tf.keras.Model",
+        "'tf.keras.losses.Loss'",
+        "Optional['tf.keras.layers.Layer']",
+        "tf.keras.Model | None",
+        "Callable[[tf.Tensor], tf.Tensor]",
+    ],
+)
+def test_what_an_annotation_calls_a_model_computes(hint: str, tmp_path: Path) -> None:
+    made = report(tmp_path, HINTED.format(hint=hint, called="self.inner"))
+    assert made.decision.action is Action.CONVERT_TO_HYBRID
+    assert any("by its use to be a `" in each.message for each in made.facts.assumptions)
+
+
+@pytest.mark.parametrize("hint", ["Callable", "Callable[[tf.Tensor], float]", "object", "Optional[models.Thing]"])
+def test_any_other_callable_is_unknown(hint: str, tmp_path: Path) -> None:
+    assert not converts(tmp_path, HINTED.format(hint=hint, called="self.inner"))
+
+
+def test_methods_of_an_annotated_model_are_unknown(tmp_path: Path) -> None:
+    assert not converts(tmp_path, HINTED.format(hint="tf.keras.Model", called="self.inner.predict"))
+
+
+RETURNED = """\
+class Agent:
+    def __init__(self):
+        self.rate = tf.Variable(0.1)
+    def target(self, x):
+        loss = tf.reduce_sum(tf.exp(x) * 2.0)
+        return {{"loss": loss, "rate": self.rate}}
+def run(agent, kept):
+    logs = agent.target(tf.ones([3]))
+    {use}
+    return kept
+run(Agent(), {{}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "converted"),
+    [("logs['seen'] = 3", True), ("kept['logs'] = logs", False), ("kept['rate'] = logs['rate']", False)],
+)
+def test_what_a_caller_puts_beside_a_result_leaves_it_alone(use: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, RETURNED.format(use=use)) is converted

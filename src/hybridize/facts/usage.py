@@ -12,6 +12,7 @@ from typing import Final
 from hybridize.domain.objects import Lib, Unknown
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Frame
+from hybridize.flow.hints import DECLARED
 from hybridize.library import costs
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr, Op
@@ -41,12 +42,19 @@ class Used:
             return ""
         key = frame, effect.position, effect.target
         if key not in self._known:
-            what = "a model" if _is_trained(frame, effect.target) else ""
+            what = _declared(effect.target)
+            what = what or ("a model" if _is_trained(frame, effect.target) else "")
             what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
             what = what or ("a model" if _is_method_of_trained(frame, effect.position) else "")
             what = what or ("a function of TensorFlow" if _is_derived(frame, effect.position) else "")
             self._known[key] = f"{BY_USE}{what}: {effect.detail}" if what else ""
         return self._known[key]
+
+
+def _declared(target: Unknown) -> str:
+    """What an annotation says of an argument that is itself called."""
+    called = target.reason.rpartition(DECLARED)[2] if target.reason.startswith("parameter `") else ""
+    return f"a `{called}`" if called and called != target.reason else ""
 
 
 def _is_trained(frame: Frame, target: Unknown) -> bool:
