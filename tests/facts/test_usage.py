@@ -233,3 +233,30 @@ run(Agent(), {{}})
 )
 def test_what_a_caller_puts_beside_a_result_leaves_it_alone(use: str, converted: bool, tmp_path: Path) -> None:
     assert converts(tmp_path, RETURNED.format(use=use)) is converted
+
+
+DISTRIBUTED = """\
+def main(strategy: tf.distribute.Strategy):
+    data = models.load(strategy)
+    def target(iterator):
+        def step(given):
+            x, y = given
+            return tf.reduce_sum(tf.exp(x) * y)
+        {body}
+    iterator = iter(data)
+    for _ in range(1000):
+        target(iterator)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "converted"),
+    [
+        ("return strategy.run(step, args=(next(iterator),))", True),
+        ("return strategy.run(step, (next(iterator),))", True),
+        ("return step(next(iterator))", False),
+        ("return strategy.run(step, args=((tf.ones([2]), next(iterator)),))", False),
+    ],
+)
+def test_what_replicas_get_comes_of_a_data_set(body: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, DISTRIBUTED.format(body=body)) is converted

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Lib, Unknown
+from hybridize.domain.objects import Bound, Lib, LibInst, Unknown
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import DECLARED
 from hybridize.library import costs
+from hybridize.library.asking import method_asks
+from hybridize.library.registry import class_chain
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr, Op
 from hybridize.program.operands import operands
@@ -38,10 +40,14 @@ class Used:
     def says(self, reason: Reason) -> str:
         """What is assumed of a call of something unknown; empty where its function does not show what it is."""
         effect, frame = reason.effect, reason.frame
-        if effect.kind != "unknown_call" or not isinstance(effect.target, Unknown):
+        if not isinstance(effect.target, Unknown) or effect.kind not in ("unknown_call", "iterator"):
             return ""
         key = frame, effect.position, effect.target
         if key not in self._known:
+            if effect.kind == "iterator":
+                what = "the iterator of a distributed data set" if is_distributed(frame, effect.position) else ""
+                self._known[key] = f"{BY_USE}{what}: {effect.detail}" if what else ""
+                return self._known[key]
             what = _declared(effect.target)
             what = what or ("a model" if _is_trained(frame, effect.target) else "")
             what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
@@ -49,6 +55,26 @@ class Used:
             what = what or ("a function of TensorFlow" if _is_derived(frame, effect.position) else "")
             self._known[key] = f"{BY_USE}{what}: {effect.detail}" if what else ""
         return self._known[key]
+
+
+def is_distributed(frame: Frame, position: int) -> bool:
+    """Whether a strategy gives its replicas what an iterator gives: only a data set's knows of replicas."""
+    index = index_of(frame.code)
+    return any(_is_run(frame, use, made) for made in index.calls.get(position, ()) for use in index.of(Op.CALL))
+
+
+def _is_run(frame: Frame, call: Instr, made: Instr) -> bool:
+    """Whether a call is that of a strategy's `run` with nothing but what another call gave."""
+    names = [o for o in frame.vals[call[2]] or () if isinstance(o, Bound) and isinstance(o.receiver, LibInst)]
+    if not any(method_asks(class_chain(o.receiver.cls), str(o.func), "args") for o in names):
+        return False
+    index = index_of(frame.code)
+    given = [slot for slot, _ in call[3][1:2]] + [slot for name, slot in call[4] if name == "args"]
+    parts = [index.source(slot) for slot in given]
+    return any(
+        part is not None and part[0] in (Op.TUPLE, Op.LIST) and [index.source(s) for s, _ in part[2]] == [made]
+        for part in parts
+    )
 
 
 def _declared(target: Unknown) -> str:

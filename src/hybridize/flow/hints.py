@@ -46,7 +46,7 @@ _PRIMITIVES: Final = {
     "builtins.bytes": "bytes",
 }
 #: Library classes whose objects say more as such than as something unknown.
-_OBJECTS: Final = frozenset({"tf.TensorArray"})
+_OBJECTS: Final = frozenset({"tf.TensorArray", "tf.distribute.Strategy"})
 _SEQUENCES: Final = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set"})
 
 #: Generics whose first argument is the type, and the rest remarks.
