@@ -260,3 +260,30 @@ def main(strategy: tf.distribute.Strategy):
 )
 def test_what_replicas_get_comes_of_a_data_set(body: str, converted: bool, tmp_path: Path) -> None:
     assert converts(tmp_path, DISTRIBUTED.format(body=body)) is converted
+
+
+HINTED_DATA = """\
+from typing import Optional
+class Trainer:
+    def __init__(self, data: {hint}):
+        self.data = data
+    def target(self, x: tf.Tensor):
+        given = iter(self.data)
+        for _ in range(3):
+            x = x + tf.reduce_sum(next(given)[0] * 2.0)
+        return tf.exp(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("hint", "converted"),
+    [
+        ("tf.data.Dataset", True),
+        ("Optional[tf.data.Dataset]", True),
+        ("tf.distribute.DistributedDataset", True),
+        ("list", False),
+        ("object", False),
+    ],
+)
+def test_a_data_set_by_its_annotation(hint: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, HINTED_DATA.format(hint=hint)) is converted

@@ -65,8 +65,9 @@ def is_distributed(frame: Frame, position: int) -> bool:
 
 def _is_run(frame: Frame, call: Instr, made: Instr) -> bool:
     """Whether a call is that of a strategy's `run` with nothing but what another call gave."""
-    names = [o for o in frame.vals[call[2]] or () if isinstance(o, Bound) and isinstance(o.receiver, LibInst)]
-    if not any(method_asks(class_chain(o.receiver.cls), str(o.func), "args") for o in names):
+    bound = [o for o in frame.vals[call[2]] or () if isinstance(o, Bound)]
+    names = [(o.receiver.cls, str(o.func)) for o in bound if isinstance(o.receiver, LibInst)]
+    if not any(method_asks(class_chain(cls), name, "args") for cls, name in names):
         return False
     index = index_of(frame.code)
     given = [slot for slot, _ in call[3][1:2]] + [slot for name, slot in call[4] if name == "args"]

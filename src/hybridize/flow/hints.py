@@ -26,6 +26,7 @@ from hybridize.domain.objects import (
     stream,
     tensor,
     tup,
+    unknown,
 )
 from hybridize.domain.tensors import DENSE
 from hybridize.flow.docstrings import Docstrings
@@ -46,7 +47,12 @@ _PRIMITIVES: Final = {
     "builtins.bytes": "bytes",
 }
 #: Library classes whose objects say more as such than as something unknown.
-_OBJECTS: Final = frozenset({"tf.TensorArray", "tf.distribute.Strategy"})
+_OBJECTS: Final = frozenset({"tf.TensorArray", "tf.distribute.Strategy", "tf.random.Generator"})
+#: Data sets and their iterators, as what they are followed.
+_STREAMS: Final = {
+    **dict.fromkeys(("tf.data.Dataset", "tf.distribute.DistributedDataset"), "tf.data.Dataset"),
+    **dict.fromkeys(("tf.data.Iterator", "tf.distribute.DistributedIterator"), "tf.data.Iterator"),
+}
 _SEQUENCES: Final = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set"})
 
 #: Generics whose first argument is the type, and the rest remarks.
@@ -150,6 +156,9 @@ class HintReader:
                     result = join(result, tensor(kind).value)
                 elif obj.name in _PRIMITIVES:
                     result = join(result, prim(_PRIMITIVES[obj.name]).value)
+                elif obj.name in _STREAMS:
+                    # What it gives, nobody knows; that it is made of tensors, all do.
+                    result = join(result, stream(_STREAMS[obj.name], unknown("an element of a dataset").value).value)
                 elif obj.name in _OBJECTS:
                     result = join(result, self._object(obj.name, func))
                 elif obj.name == "builtins.bool":
