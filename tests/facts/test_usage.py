@@ -287,3 +287,35 @@ class Trainer:
 )
 def test_a_data_set_by_its_annotation(hint: str, converted: bool, tmp_path: Path) -> None:
     assert converts(tmp_path, HINTED_DATA.format(hint=hint)) is converted
+
+
+KEPT = """\
+class Optimizer:
+    def __init__(self, rate):
+        self.rate, {field} = rate, None
+    def target(self, x: tf.Tensor):
+        step = tf.exp(x) * self.rate
+        {field} = tf.reduce_mean(step)
+        return step
+    def last(self):
+        return {read}
+optimizer = Optimizer(0.1)
+for _ in range(1000):
+    optimizer.target(tf.ones([3]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "read", "converted"),
+    [
+        ("self._mean", "self.rate", True),
+        ("self.mean", "self.rate", False),
+        ("self._mean", "self._mean", False),
+        ("self._mean", "getattr(self, '_mean')", False),
+        ("self._mean", "vars(self)", False),
+    ],
+)
+def test_a_private_field_that_nobody_reads_is_seen_by_nobody(
+    field: str, read: str, converted: bool, tmp_path: Path
+) -> None:
+    assert converts(tmp_path, KEPT.format(field=field, read=read)) is converted

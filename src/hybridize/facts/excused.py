@@ -2,7 +2,8 @@
 
 A model of another package whose trainable variables are asked for computes on tensors, and is made to run in graphs:
 its own training does. So does one that a computed name chooses (`getattr(models, name)(...)`): those that the project
-has are followed beside it. A name that nothing defines raises wherever it is read, eagerly and in a graph.
+has are followed beside it. A name that nothing defines raises wherever it is read, eagerly and in a graph. What is
+written to a private field that no code ever reads is seen by nobody.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Final
 
-from hybridize.domain.objects import LibInst, Obj, Unknown
+from hybridize.domain.objects import Inst, LibInst, Lit, Obj, Unknown
 from hybridize.facts.reasons import Reason
 from hybridize.facts.usage import TRAINED
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.library.index.lookup import known_package
 from hybridize.program.index import index_of
 from hybridize.program.ir import Op
+from hybridize.program.lowering import walk_codes
 from hybridize.regex import regex
 
 #: What an unknown value is called that comes of a call of another package.
@@ -25,6 +27,8 @@ _FOREIGN: Final = regex(r"^(?:an? \w+ of )*the result of `([\w.]+)`$")
 #: What it is called where a name that is computed says which class or function makes it.
 _NAMED: Final = regex(r"^the result of a call of (?:a computed attribute|a namespace dictionary)\b")
 _UNDEFINED: Final = ", which nothing defines"
+#: What reads whatever fields an object has.
+_WHOLE: Final = frozenset({"__dict__", "vars", "deepcopy", "pickle", "dill", "cloudpickle"})
 _UNSEEN: Final = frozenset({"exec", "eval", "globals", "setattr", "get_ipython"})
 
 
@@ -36,12 +40,28 @@ class Excused:
 
     def __contains__(self, reason: Reason) -> bool:
         """Whether a call of something unknown may be taken for one without side effects, for certain."""
+        if reason.effect.kind == "attribute":
+            return self._is_unread(reason.effect)
         if reason.effect.kind not in ("unknown_call", "foreign_call"):
             return False
         target = reason.effect.target
         if target in self.trained:
             return True
         return isinstance(target, Unknown) and target.reason.endswith(_UNDEFINED) and self._is_plain(reason.frame)
+
+    def _is_unread(self, effect: Effect) -> bool:
+        """Whether a private field of an object of the program is only ever written."""
+        name = effect.detail
+        private = name.startswith("_") and not name.endswith("__")
+        return private and isinstance(effect.target, Inst) and not {name, *_WHOLE} & self._read
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        """The names that any code of the program reads, as attributes or alone, or that it has as texts."""
+        codes = [code for module in self.solution.program.modules.values() for code in walk_codes(module.code)]
+        found = {name for code in codes for name in (*index_of(code).attributes, *index_of(code).names)}
+        values = (value for code in codes for value in code.template if value)
+        return frozenset(found | {o.const for v in values for o in v if isinstance(o, Lit) and isinstance(o.const, str)})
 
     @cached_property
     def trained(self) -> frozenset[Obj]:
