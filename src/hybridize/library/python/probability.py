@@ -303,7 +303,36 @@ _MODULES: Final = (
     *(f"gpflow.{name}" for name in ("functions.Function", "inducing_variables.InducingVariables")),
 )
 
+_PAIR: Final = tup([TENSOR_V, TENSOR_V]).value
+
+
+def _moments(call: Call) -> Value:
+    """Mean and variance."""
+    call.frame.computes(call.pos, call.name)
+    return _PAIR
+
+
+def _assigned(call: Call) -> Value:
+    """Another value for a parameter, which stays what it is."""
+    call.frame.computes(call.pos, call.name)
+    return call.receiver.value if call.receiver is not None else BOTTOM
+
+
+#: GPflow's likelihoods, kernels and parameters: modules of TensorFlow, whose methods compute.
+LIKELIHOOD: Final = ClassSpec(
+    bases=("tf.Module",),
+    methods={
+        **methods(
+            "log_prob conditional_mean conditional_variance predict_log_density variational_expectations", computes
+        ),
+        **methods("predict_mean_and_var", _moments),
+    },
+)
+KERNEL: Final = ClassSpec(bases=("tf.Module",), methods=methods("K K_diag __call__", computes))
+_PARAMETER: Final = ClassSpec(methods=methods("assign assign_add assign_sub", _assigned))
+
 CLASSES: Final[dict[str, ClassSpec]] = {
+    **dict.fromkeys(("gpflow.Parameter", "gpflow.base.Parameter"), _PARAMETER),
     **{f"{p}.distributions.{n}": _DISTRIBUTION for p in _TFP for n in _DISTRIBUTIONS.split()},
     **{f"{p}.distributions.{n}": _JOINT for p in _TFP for n in _DISTRIBUTIONS.split() if n.startswith("Joint")},
     **{f"{p}.bijectors.{n}": _BIJECTOR for p in _TFP for n in _BIJECTORS.split()},
@@ -338,6 +367,8 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         for n in ("TransformedVariable", "DeferredTensor")
     },
     **{name: ClassSpec(bases=("tf.Module",)) for name in _MODULES},
+    "gpflow.kernels.Kernel": KERNEL,
+    "gpflow.likelihoods.Likelihood": LIKELIHOOD,
     **{f"{_ADDONS}.layers.{n}": _layer(n) for n in (*_ADDON_LAYERS.split(), "GELU")},
     **{
         f"{_ADDONS}.optimizers.{n}": ClassSpec(bases=("keras.optimizers.Optimizer",)) for n in _ADDON_OPTIMIZERS.split()
