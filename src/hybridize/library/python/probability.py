@@ -107,6 +107,19 @@ def _moved(call: Call) -> Value:
     return TENSOR_V if plain else unknown("a value of a bijector, which may be a structure").value
 
 
+_TRANSFORMS: Final = instance("tensorflow_probability.distributions.TransformedDistribution")
+
+
+def _called(call: Call) -> Value:
+    """`bijector(x)`: of a distribution another one, of a bijector a chain of both, of anything else its value."""
+    kinds = [o.cls.rpartition(".")[0] if isinstance(o, LibInst) else "" for o in call.arg(0)]
+    if kinds and all(kind.endswith(".distributions") for kind in kinds):
+        return _TRANSFORMS(call)
+    if kinds and all(kind.endswith(".bijectors") for kind in kinds):
+        return instance("tensorflow_probability.bijectors.Chain")(call)
+    return _moved(call)
+
+
 _BIJECTOR: Final = ClassSpec(
     methods={
         **methods("forward inverse", _moved),
@@ -116,7 +129,7 @@ _BIJECTOR: Final = ClassSpec(
         **properties("trainable_variables variables trainable_weights", listed(tensor(VARIABLE).value)),
         "name": text,
     },
-    call=Spec(_moved, op=True),
+    call=Spec(_called, op=True),
 )
 #: Their samples are lists, dictionaries or named tuples.
 _JOINT: Final = replace(
