@@ -132,3 +132,190 @@ def test_what_makes_a_model_reads_none(tmp_path: Path) -> None:
         "    return tf.keras.Model(given, tf.keras.layers.Dense(2)(given) * tf.Variable(2.0))\ntarget()\n"
     )
     assert report(tmp_path, text).facts.reads_variables.value is not Ternary.YES
+
+
+DERIVED = """\
+class Trainer:
+    def __init__(self, energy, weights, log):
+        self.energy, self.weights, self.log = energy, weights, log
+    def target(self, x: tf.Tensor):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            parts = self.energy.per_row(x), self.log.keep(x)
+            loss = tf.reduce_mean(parts[0]) {more}
+        return tape.gradient({taken}, x)
+"""
+
+
+@pytest.mark.parametrize(("more", "taken"), [("+ parts[1]", "loss"), ("* 2.0 + parts[1]", "[loss, x]")])
+def test_what_a_tape_derives_was_computed_with_tensorflow(more: str, taken: str, tmp_path: Path) -> None:
+    made = report(tmp_path, DERIVED.format(more=more, taken=taken))
+    assert made.decision.action is Action.CONVERT_TO_HYBRID
+    assert any("by its use to be a function of TensorFlow" in each.message for each in made.facts.assumptions)
+
+
+def test_what_no_tape_derives_is_unknown(tmp_path: Path) -> None:
+    text = DERIVED.format(more="", taken="tf.exp(x)").replace("parts[0]", "x")
+    assert not converts(tmp_path, text)
+    text = DERIVED.format(more="", taken="loss").replace("self.energy.per_row(x), self.log.keep(x)", "x, x")
+    assert converts(tmp_path, text)
+    assert not converts(tmp_path, text.replace("return", "kept = self.log.keep(x)\n        return kept,"))
+
+
+METHODS = """\
+class Trainer:
+    def __init__(self, policy, log):
+        self.policy, self.log = policy, log
+    def target(self, x: tf.Tensor):
+        y = tf.exp({called}.actions(x)) * 2.0
+        return tf.reduce_sum(y) + sum(tf.reduce_sum(v) for v in self.policy.trainable_variables)
+"""
+
+
+def test_methods_of_a_trained_model_are_a_models(tmp_path: Path) -> None:
+    assert converts(tmp_path, METHODS.format(called="self.policy"))
+    assert not converts(tmp_path, METHODS.format(called="self.log"))
+
+
+HINTED = """\
+from typing import Callable, Optional
+class Wrapper:
+    def __init__(self, inner: {hint}):
+        self.inner = inner
+    def target(self, x: tf.Tensor):
+        return tf.exp({called}(x)) * 2.0
+"""
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "tf.keras.Model",
+        "'tf.keras.losses.Loss'",
+        "Optional['tf.keras.layers.Layer']",
+        "tf.keras.Model | None",
+        "Callable[[tf.Tensor], tf.Tensor]",
+    ],
+)
+def test_what_an_annotation_calls_a_model_computes(hint: str, tmp_path: Path) -> None:
+    made = report(tmp_path, HINTED.format(hint=hint, called="self.inner"))
+    assert made.decision.action is Action.CONVERT_TO_HYBRID
+    assert any("by its use to be a `" in each.message for each in made.facts.assumptions)
+
+
+@pytest.mark.parametrize("hint", ["Callable", "Callable[[tf.Tensor], float]", "object", "Optional[models.Thing]"])
+def test_any_other_callable_is_unknown(hint: str, tmp_path: Path) -> None:
+    assert not converts(tmp_path, HINTED.format(hint=hint, called="self.inner"))
+
+
+def test_methods_of_an_annotated_model_are_unknown(tmp_path: Path) -> None:
+    assert not converts(tmp_path, HINTED.format(hint="tf.keras.Model", called="self.inner.predict"))
+
+
+RETURNED = """\
+class Agent:
+    def __init__(self):
+        self.rate = tf.Variable(0.1)
+    def target(self, x):
+        loss = tf.reduce_sum(tf.exp(x) * 2.0)
+        return {{"loss": loss, "rate": self.rate}}
+def run(agent, kept):
+    logs = agent.target(tf.ones([3]))
+    {use}
+    return kept
+run(Agent(), {{}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "converted"),
+    [("logs['seen'] = 3", True), ("kept['logs'] = logs", False), ("kept['rate'] = logs['rate']", False)],
+)
+def test_what_a_caller_puts_beside_a_result_leaves_it_alone(use: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, RETURNED.format(use=use)) is converted
+
+
+DISTRIBUTED = """\
+def main(strategy: tf.distribute.Strategy):
+    data = models.load(strategy)
+    def target(iterator):
+        def step(given):
+            x, y = given
+            return tf.reduce_sum(tf.exp(x) * y)
+        {body}
+    iterator = iter(data)
+    for _ in range(1000):
+        target(iterator)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "converted"),
+    [
+        ("return strategy.run(step, args=(next(iterator),))", True),
+        ("return strategy.run(step, (next(iterator),))", True),
+        ("return step(next(iterator))", False),
+        ("return strategy.run(step, args=((tf.ones([2]), next(iterator)),))", False),
+    ],
+)
+def test_what_replicas_get_comes_of_a_data_set(body: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, DISTRIBUTED.format(body=body)) is converted
+
+
+HINTED_DATA = """\
+from typing import Optional
+class Trainer:
+    def __init__(self, data: {hint}):
+        self.data = data
+    def target(self, x: tf.Tensor):
+        given = iter(self.data)
+        for _ in range(3):
+            x = x + tf.reduce_sum(next(given)[0] * 2.0)
+        return tf.exp(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("hint", "converted"),
+    [
+        ("tf.data.Dataset", True),
+        ("Optional[tf.data.Dataset]", True),
+        ("tf.distribute.DistributedDataset", True),
+        ("list", False),
+        ("object", False),
+    ],
+)
+def test_a_data_set_by_its_annotation(hint: str, converted: bool, tmp_path: Path) -> None:
+    assert converts(tmp_path, HINTED_DATA.format(hint=hint)) is converted
+
+
+KEPT = """\
+class Optimizer:
+    def __init__(self, rate):
+        self.rate, {field} = rate, None
+    def target(self, x: tf.Tensor):
+        step = tf.exp(x) * self.rate
+        {field} = tf.reduce_mean(step)
+        return step
+    def last(self):
+        return {read}
+optimizer = Optimizer(0.1)
+for _ in range(1000):
+    optimizer.target(tf.ones([3]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "read", "converted"),
+    [
+        ("self._mean", "self.rate", True),
+        ("self.mean", "self.rate", False),
+        ("self._mean", "self._mean", False),
+        ("self._mean", "getattr(self, '_mean')", False),
+        ("self._mean", "vars(self)", False),
+    ],
+)
+def test_a_private_field_that_nobody_reads_is_seen_by_nobody(
+    field: str, read: str, converted: bool, tmp_path: Path
+) -> None:
+    assert converts(tmp_path, KEPT.format(field=field, read=read)) is converted

@@ -2,22 +2,27 @@
 
 A model of another package whose trainable variables are asked for computes on tensors, and is made to run in graphs:
 its own training does. So does one that a computed name chooses (`getattr(models, name)(...)`): those that the project
-has are followed beside it. A name that nothing defines raises wherever it is read, eagerly and in a graph.
+has are followed beside it. A name that nothing defines raises wherever it is read, eagerly and in a graph. What is
+written to a private field that no code ever reads is seen by nobody.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from hybridize.domain.objects import LibInst, Obj, Unknown
+from hybridize.domain.nesting import held
+from hybridize.domain.objects import Inst, Lib, LibInst, Lit, Obj, Unknown
+from hybridize.facts.guards import parts
 from hybridize.facts.reasons import Reason
 from hybridize.facts.usage import TRAINED
-from hybridize.flow.frames import Frame
+from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.library.index.lookup import known_package
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
+from hybridize.program.ir import Code, Op
+from hybridize.program.lowering import walk_codes
 from hybridize.regex import regex
 
 #: What an unknown value is called that comes of a call of another package.
@@ -25,6 +30,10 @@ _FOREIGN: Final = regex(r"^(?:an? \w+ of )*the result of `([\w.]+)`$")
 #: What it is called where a name that is computed says which class or function makes it.
 _NAMED: Final = regex(r"^the result of a call of (?:a computed attribute|a namespace dictionary)\b")
 _UNDEFINED: Final = ", which nothing defines"
+#: What reads whatever fields an object has: packages of it, by how their names begin.
+_WHOLE: Final = ("builtins.vars", "copy.", "pickle.", "dill.", "cloudpickle.", "joblib.")
+_WHOLE_NAMES: Final = frozenset({"__dict__", "vars", "deepcopy", "pickle", "dill", "cloudpickle", "joblib"})
+_DEPTH: Final = 3
 _UNSEEN: Final = frozenset({"exec", "eval", "globals", "setattr", "get_ipython"})
 
 
@@ -36,12 +45,48 @@ class Excused:
 
     def __contains__(self, reason: Reason) -> bool:
         """Whether a call of something unknown may be taken for one without side effects, for certain."""
+        if reason.effect.kind == "attribute":
+            return self._is_unread(reason.effect)
         if reason.effect.kind not in ("unknown_call", "foreign_call"):
             return False
         target = reason.effect.target
         if target in self.trained:
             return True
         return isinstance(target, Unknown) and target.reason.endswith(_UNDEFINED) and self._is_plain(reason.frame)
+
+    def _is_unread(self, effect: Effect) -> bool:
+        """Whether a private field of an object of the program is only ever written."""
+        name = effect.detail
+        private = name.startswith("_") and not name.endswith("__")
+        return private and isinstance(effect.target, Inst) and name not in self._read and not self._copied
+
+    @cached_property
+    def _copied(self) -> bool:
+        """Whether some code reads all the fields of an object of the program, or copies or stores it with them."""
+        known = self.solution.frames
+        unrun = [code for code in self._codes if code not in known and code.kind in ("function", "lambda")]
+        if any({*index_of(code).names, *index_of(code).attributes} & _WHOLE_NAMES for code in unrun):
+            return True
+        return any(
+            isinstance(obj, (Inst, Unknown))
+            for frames in known.values()
+            for frame in frames
+            for slot in _wholly_read(frame)
+            for obj in held(frame.vals[slot] or (), _DEPTH, parts)
+        )
+
+    @cached_property
+    def _codes(self) -> list[Code]:
+        return [code for module in self.solution.program.modules.values() for code in walk_codes(module.code)]
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        """The names that any code of the program reads as attributes, or that it has as texts."""
+        found = {name for code in self._codes for name in index_of(code).attributes}
+        values = (value for code in self._codes for value in code.template if value)
+        return frozenset(
+            found | {o.const for v in values for o in v if isinstance(o, Lit) and isinstance(o.const, str)}
+        )
 
     @cached_property
     def trained(self) -> frozenset[Obj]:
@@ -61,6 +106,16 @@ class Excused:
             return False
         codes = [code for code in self.solution.frames if code.path == module.code.path]
         return all(_UNSEEN.isdisjoint(index_of(code).names) for code in codes)
+
+
+def _wholly_read(frame: Frame) -> Iterator[int]:
+    """The slots of which a frame reads all the fields."""
+    index = index_of(frame.code)
+    yield from (instr[2] for instr in index.attributes.get("__dict__", ()))
+    for call in index.of(Op.CALL):
+        if any(isinstance(o, Lib) and o.name.startswith(_WHOLE) for o in frame.vals[call[2]] or ()):
+            yield from (slot for slot, _ in call[3])
+            yield from (slot for _, slot in call[4])
 
 
 def _is_foreign(obj: Obj) -> bool:

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Tup, Unknown, Value, Wrapper
 from hybridize.domain.tensors import NDARRAY
+from hybridize.facts.usage import is_distributed
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.speculation import asked_by, readers
@@ -165,6 +166,9 @@ class Trail:
                 if answer and strong:
                     said = said or answer
             if isinstance(callee, Lib):
+                frames = self.likely.frames.get(code, ()) if form == _SELF and callee.name == "builtins.next" else ()
+                if any(is_distributed(frame, instr[-1]) for frame in frames):
+                    said = said or "the replicas of a strategy, one element after the other"
                 if passes_on(callee.name, places):
                     self._add(code, instr[1], form)
             elif isinstance(callee, Unknown) and form >= _SAME and self._is_own(code, instr[2]):
@@ -248,7 +252,7 @@ class Trail:
                 if isinstance(receiver, LibInst)
                 else self.likely.hints.engine.mro_names(receiver)
             )
-            if method_asks(cls, name) and place in (0, 1, 2):
+            if method_asks(cls, name, place):
                 return f"`{name}` of `{cls[0]}`"
         return None
 

@@ -1,24 +1,34 @@
 """What unknown objects are by what the function that calls them does with them: models and optimizers.
 
-Whose trainable variables a function asks for is a model, and its call computes on tensors. What a function that takes
-gradients gives pairs of something and such variables is what applies them. Both are made to run in graphs.
+Whose trainable variables a function asks for is a model, and its call and its methods compute on tensors. What a
+function that takes gradients gives pairs of something and such variables is what applies them. What a tape derives was
+computed with TensorFlow. All of these are made to run in graphs.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Lib, Unknown
+from hybridize.domain.objects import Bound, Lib, LibInst, Unknown
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Frame
+from hybridize.flow.hints import DECLARED
 from hybridize.library import costs
-from hybridize.program.index import index_of
+from hybridize.library.asking import method_asks
+from hybridize.library.registry import class_chain
+from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.program.operands import operands
 
 #: What an assumption begins with that rests on use.
 BY_USE: Final = "assumed by its use to be "
 #: What only models, layers and modules have.
 TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
+
+#: How a value is made of others that a tape sees through.
+_COMPUTED: Final = frozenset(
+    {Op.BINARY, Op.INPLACE, Op.UNARY, Op.PHI, Op.TUPLE, Op.LIST, Op.UNPACK, Op.ITEM, Op.ITER, Op.BOOLOP}
+)
 
 
 class Used:
@@ -30,14 +40,48 @@ class Used:
     def says(self, reason: Reason) -> str:
         """What is assumed of a call of something unknown; empty where its function does not show what it is."""
         effect, frame = reason.effect, reason.frame
-        if effect.kind != "unknown_call" or not isinstance(effect.target, Unknown):
+        if not isinstance(effect.target, Unknown) or effect.kind not in ("unknown_call", "iterator"):
             return ""
         key = frame, effect.position, effect.target
         if key not in self._known:
-            what = "a model" if _is_trained(frame, effect.target) else ""
+            if effect.kind == "iterator":
+                what = "the iterator of a distributed data set" if is_distributed(frame, effect.position) else ""
+                self._known[key] = f"{BY_USE}{what}: {effect.detail}" if what else ""
+                return self._known[key]
+            what = _declared(effect.target)
+            what = what or ("a model" if _is_trained(frame, effect.target) else "")
             what = what or ("an optimizer" if _gets_gradients(frame, effect.position) else "")
+            what = what or ("a model" if _is_method_of_trained(frame, effect.position) else "")
+            what = what or ("a function of TensorFlow" if _is_derived(frame, effect.position) else "")
             self._known[key] = f"{BY_USE}{what}: {effect.detail}" if what else ""
         return self._known[key]
+
+
+def is_distributed(frame: Frame, position: int) -> bool:
+    """Whether a strategy gives its replicas what an iterator gives: only a data set's knows of replicas."""
+    index = index_of(frame.code)
+    return any(_is_run(frame, use, made) for made in index.calls.get(position, ()) for use in index.of(Op.CALL))
+
+
+def _is_run(frame: Frame, call: Instr, made: Instr) -> bool:
+    """Whether a call is that of a strategy's `run` with nothing but what another call gave."""
+    bound = [o for o in frame.vals[call[2]] or () if isinstance(o, Bound)]
+    names = [(o.receiver.cls, str(o.func)) for o in bound if isinstance(o.receiver, LibInst)]
+    if not any(method_asks(class_chain(cls), name, "args") for cls, name in names):
+        return False
+    index = index_of(frame.code)
+    given = [slot for slot, _ in call[3][1:2]] + [slot for name, slot in call[4] if name == "args"]
+    parts = [index.source(slot) for slot in given]
+    return any(
+        part is not None and part[0] in (Op.TUPLE, Op.LIST) and [index.source(s) for s, _ in part[2]] == [made]
+        for part in parts
+    )
+
+
+def _declared(target: Unknown) -> str:
+    """What an annotation says of an argument that is itself called."""
+    called = target.reason.rpartition(DECLARED)[2] if target.reason.startswith("parameter `") else ""
+    return f"a `{called}`" if called and called != target.reason else ""
 
 
 def _is_trained(frame: Frame, target: Unknown) -> bool:
@@ -45,6 +89,49 @@ def _is_trained(frame: Frame, target: Unknown) -> bool:
     return any(
         instr[3] in TRAINED and target in (frame.vals[instr[2]] or ()) for instr in index_of(frame.code).of(Op.ATTR)
     )
+
+
+def _is_method_of_trained(frame: Frame, position: int) -> bool:
+    """Whether every call at a place is of a method of something whose trainable variables the function asks for."""
+    index = index_of(frame.code)
+    trained = {_named(index, instr[2]) for instr in index.of(Op.ATTR) if instr[3] in TRAINED}
+    made = [index.source(call[2]) for call in index.calls.get(position, ())]
+    return bool(made) and all(m is not None and m[0] == Op.ATTR and _named(index, m[2]) in trained for m in made)
+
+
+def _named(index: Index, slot: int) -> tuple[object, ...]:
+    """What an expression reads: a variable by its slot, a field or module variable by its name."""
+    made = index.source(slot)
+    if made is not None and made[0] == Op.ATTR:
+        return (*_named(index, made[2]), made[3])
+    if made is not None and made[0] in (Op.GLOBAL, Op.CELL):
+        return (made[0], made[2])
+    return (index.original(slot),)
+
+
+def _is_derived(frame: Frame, position: int) -> bool:
+    """Whether a tape of the function takes gradients of what a call gives, by whatever is computed of it.
+
+    Eagerly a tape only sees operations of TensorFlow: what it derives has been computed with these.
+    """
+    index = index_of(frame.code)
+    taken = [pos for pos, name in frame.ops.items() if name in costs.TAKES_GRADIENTS]
+    todo = [call[3][0][0] for pos in taken for call in index.calls.get(pos, ()) if call[3]]
+    todo += [slot for pos in taken for call in index.calls.get(pos, ()) for key, slot in call[4] if key == "target"]
+    seen: set[int] = set()
+    while todo:
+        slot = index.original(todo.pop())
+        made = index.definitions.get(slot)
+        if slot in seen or made is None:
+            continue
+        seen.add(slot)
+        if made[0] == Op.CALL:
+            if made[-1] == position:
+                return True
+            todo += [each for each, _ in made[3]] + [each for _, each in made[4]]  # not what it is a method of
+        elif made[0] in _COMPUTED:
+            todo += [each for each in operands(made) if each >= 0]
+    return False
 
 
 def _gets_gradients(frame: Frame, position: int) -> bool:

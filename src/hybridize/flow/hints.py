@@ -26,6 +26,7 @@ from hybridize.domain.objects import (
     stream,
     tensor,
     tup,
+    unknown,
 )
 from hybridize.domain.tensors import DENSE
 from hybridize.flow.docstrings import Docstrings
@@ -46,7 +47,12 @@ _PRIMITIVES: Final = {
     "builtins.bytes": "bytes",
 }
 #: Library classes whose objects say more as such than as something unknown.
-_OBJECTS: Final = frozenset({"tf.TensorArray"})
+_OBJECTS: Final = frozenset({"tf.TensorArray", "tf.distribute.Strategy", "tf.random.Generator"})
+#: Data sets and their iterators, as what they are followed.
+_STREAMS: Final = {
+    **dict.fromkeys(("tf.data.Dataset", "tf.distribute.DistributedDataset"), "tf.data.Dataset"),
+    **dict.fromkeys(("tf.data.Iterator", "tf.distribute.DistributedIterator"), "tf.data.Iterator"),
+}
 _SEQUENCES: Final = frozenset({"List", "list", "Sequence", "Iterable", "Iterator", "Collection", "Set", "set"})
 
 #: Generics whose first argument is the type, and the rest remarks.
@@ -60,6 +66,12 @@ _DEPTH: Final = 8
 _KERAS_CALLS: Final = frozenset({"call", "__call__"})
 
 
+#: What is said of an unknown argument whose annotation names a class of these.
+DECLARED: Final = "declared as "
+#: Classes of objects that compute with TensorFlow when they are called.
+_COMPUTING: Final = frozenset(
+    {"keras.layers.Layer", "keras.losses.Loss", "keras.metrics.Metric", "keras.regularizers.Regularizer"}
+)
 #: What annotations are read in: names are those of a function, or of the module in which an alias is made.
 Scope: TypeAlias = "Func | Mod"
 #: A part of an annotation: its source, or the value that an alias holds.
@@ -144,6 +156,9 @@ class HintReader:
                     result = join(result, tensor(kind).value)
                 elif obj.name in _PRIMITIVES:
                     result = join(result, prim(_PRIMITIVES[obj.name]).value)
+                elif obj.name in _STREAMS:
+                    # What it gives, nobody knows; that it is made of tensors, all do.
+                    result = join(result, stream(_STREAMS[obj.name], unknown("an element of a dataset").value).value)
                 elif obj.name in _OBJECTS:
                     result = join(result, self._object(obj.name, func))
                 elif obj.name == "builtins.bool":
@@ -175,6 +190,23 @@ class HintReader:
         if found is None:
             found = self.engine.world.allocated[key] = LibInst(name, (func.code, func.code.position), SHARED)
         return found.value
+
+    def called(self, node: ast.expr, func: Func) -> str:
+        """The library class of an annotation whose objects compute with TensorFlow when they are called; or nothing."""
+        inner = _unquoted(node)
+        if isinstance(inner, ast.BinOp):
+            sides = [each for each in (inner.left, inner.right) if not is_none(each)]
+            inner = sides[0] if len(sides) == 1 else inner
+        if isinstance(inner, ast.Subscript):
+            names = {obj.name for obj in self.resolve(inner.value, func) if isinstance(obj, Lib)}
+            if any(name.endswith(".Optional") for name in names):
+                inner = _unquoted(inner.slice)
+            elif any(name.endswith(".Callable") for name in names):
+                parts = _parts(inner.slice)
+                return "Callable" if self.is_tensor_hint(parts[-1], func) else ""
+        kinds = self.resolve(inner, func) if isinstance(inner, (ast.Name, ast.Attribute)) else BOTTOM
+        names = {obj.name if isinstance(obj, Lib) else "" for obj in kinds}
+        return min(names) if names and all(_COMPUTING & {*registry.class_chain(name)} for name in names) else ""
 
     def is_tensor_hint(self, node: Part, func: Scope, depth: int = 0) -> bool:
         """Whether a tensor type stands inside an annotation, but for what it says of functions and classes."""
@@ -286,6 +318,17 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError):
         return None
+
+
+def _unquoted(node: ast.expr) -> ast.expr:
+    """A part of an annotation, parsed where it is written as a string."""
+    parsed = _parsed(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+    return node if parsed is None else parsed
+
+
+def is_none(node: ast.expr) -> bool:
+    """Whether a part of an annotation is None."""
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_ellipsis(part: Part) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from hybridize.domain.lattice import reset_lattice
 from hybridize.domain.objects import (
     BOTTOM,
+    NONE_V,
     Class,
     Func,
     Inst,
@@ -26,7 +27,7 @@ from hybridize.flow.classes import bases_after
 from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT, SMALL_PROGRAM, reset_kinds
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
-from hybridize.flow.hints import HintReader
+from hybridize.flow.hints import DECLARED, HintReader, is_none
 from hybridize.flow.testing import SETUP, Tests
 from hybridize.flow.world import World
 from hybridize.library.contracts.lookup import contract_of
@@ -172,8 +173,8 @@ class Solver:
         follows = self.options.follow_type_hints
         if param.annotation is not None and follows:
             hinted = self.hints.value(param.annotation, func)
-            if hinted:
-                return hinted
+            if hinted and (hinted != NONE_V or is_none(param.annotation)):
+                return hinted  # of `Optional[...]` of something unknown all that is known is that it may be None
         if param.has_default:
             return BOTTOM
         if param.annotation is None and follows:
@@ -184,7 +185,9 @@ class Solver:
             speculated = self.hints.speculated(func, param, index)
             if speculated:
                 return speculated
-        return unknown(f"parameter `{param.name}` of a function that nothing calls").value
+        said = f"parameter `{param.name}` of a function that nothing calls"
+        called = self.hints.called(param.annotation, func) if param.annotation is not None and follows else ""
+        return unknown(f"{said}, {DECLARED}{called}" if called else said).value
 
     def _receiver(self, cls: Class, kind: str, frame: Frame) -> Value:
         if kind == "classmethod":

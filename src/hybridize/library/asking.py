@@ -37,6 +37,9 @@ _METHODS: Final[Mapping[str, frozenset[str]]] = {
     "keras.optimizers.Optimizer": frozenset({"apply_gradients"}),
     "keras.optimizers.legacy.Optimizer": frozenset({"apply_gradients"}),
 }
+#: What gives its replicas their parts of a batch, and the methods that do so.
+STRATEGY: Final = "tf.distribute.Strategy"
+STRATEGY_RUNS: Final = frozenset({"run", "experimental_run_v2"})
 _ASSIGNS: Final = frozenset({"assign", "assign_add", "assign_sub"})
 #: Classes whose objects are called with tensors.
 _CALLED: Final = frozenset({"keras.layers.Layer", "keras.losses.Loss", "keras.metrics.Metric"})
@@ -90,9 +93,11 @@ def is_called_with_tensors(chain: Collection[str]) -> bool:
     return not _CALLED.isdisjoint(chain)
 
 
-def method_asks(chain: Collection[str], name: str) -> bool:
-    """Whether a method of a class with these bases takes tensors."""
-    return any(name in _METHODS.get(each, ()) for each in chain)
+def method_asks(chain: Collection[str], name: str, place: int | str) -> bool:
+    """Whether a method of a class with these bases takes tensors at a place."""
+    if name in STRATEGY_RUNS and STRATEGY in chain:
+        return place in (1, "args")
+    return place in (0, 1, 2) and any(name in _METHODS.get(each, ()) for each in chain)
 
 
 def assigns(name: str) -> bool:

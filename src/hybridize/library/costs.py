@@ -179,10 +179,14 @@ def contraction(name: str) -> int:
     return 9 if name.startswith(_CONVOLUTIONS) else 0
 
 
+#: What is given a target, and takes its gradients.
+TAKES_GRADIENTS: Final = frozenset({"tf.GradientTape.gradient", "tf.GradientTape.jacobian", "tf.gradients"})
+
+
 @cache
 def differentiates(name: str) -> bool:
     """Whether a call runs the backward pass of what was recorded."""
-    return name in ("tf.GradientTape.gradient", "tf.GradientTape.jacobian", "tf.gradients") or _minimizes(name)
+    return name in TAKES_GRADIENTS or _minimizes(name)
 
 
 @cache

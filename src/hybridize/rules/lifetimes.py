@@ -138,7 +138,7 @@ class Lifetimes:
 
     def is_short(self, tally: _Tally) -> bool:
         """Whether so many objects are made for the calls that no trace pays."""
-        if tally.objects & self.kept:
+        if tally.objects & self.kept or self._others_make(tally.objects):
             return False
         calls, made = self._ratio(tally, self.closed)
         if made > FEW and calls < PAYS * made:
@@ -192,6 +192,11 @@ class Lifetimes:
                 return False
             found = True
         return found
+
+    def _others_make(self, objects: Iterable[Obj]) -> bool:
+        """Whether a library exports the classes of its objects: others make some, too, and call them as they like."""
+        own = [o for o in objects if not isinstance(o, LibInst)]
+        return bool(own) and all(isinstance(o, Inst) and self.project.public.has(o.cls.code) for o in own)
 
     def _callers(self, tally: _Tally) -> int:
         """The frames that make the calls, as a set."""

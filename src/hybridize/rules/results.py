@@ -343,8 +343,8 @@ def taken(view: FrameView, slot: int, path: tuple[object, ...]) -> Iterator[tupl
             keys = [o.const for o in view.value(use[3]) if isinstance(o, Lit)]
             if path[0] is None or not keys or path[0] in keys:
                 yield from taken(view, use[1], path[1:])
-        elif path and use[0] == Op.ITEM:
-            continue
+        elif path and (use[0] == Op.ITEM or (use[0] == Op.SET_ITEM and slot not in use[3:5])):
+            continue  # another part, or something that the caller puts beside
         else:
             yield use, slot, not path
 

@@ -11,13 +11,14 @@ from functools import cache
 from typing import Final
 
 from hybridize.domain.objects import FLOAT_V, NONE_V, unknown
-from hybridize.library.python.probability import computes
+from hybridize.library.python.probability import KERNEL, LIKELIHOOD, computes
 from hybridize.library.python.rules import (
     ARRAY_V,
     SCALAR_V,
     decorator,
     give,
     instance,
+    methods,
     nothing,
     opaque,
     text,
@@ -42,6 +43,10 @@ _FUNCTIONS: Final[dict[str, Spec]] = {
     **dict.fromkeys((f"tensorflow_io.{n}." for n in ("image", "audio", "genome")), Spec(computes)),
     "tensorflow_io.audio.AudioIO": Spec(opaque, effects=("io",)),
     "tensorflow_graphics.": Spec(computes),
+    "gpflow.logdensities.": Spec(computes),
+    "gpflow.likelihoods.utils.": Spec(computes),
+    "gpflow.kullback_leiblers.": Spec(computes),
+    "gpflow.covariances.": Spec(computes),
     "tensorflow_datasets.": Spec(opaque, effects=("io",)),
     "absl.logging.": Spec(nothing, effects=("print",)),
     "absl.flags.": Spec(opaque, effects=("state",)),
@@ -88,6 +93,10 @@ _FUNCTIONS: Final[dict[str, Spec]] = {
 }
 #: Packages whose classes hold no state of the world: making one and calling its methods changes at most the object.
 _CLASSES: Final[dict[str, ClassSpec]] = {
+    "gpflow.likelihoods.": LIKELIHOOD,
+    "gpflow.kernels.": KERNEL,
+    "gpflow.mean_functions.": ClassSpec(bases=("tf.Module",), methods=methods("__call__", computes)),
+    "gpflow.inducing_variables.": ClassSpec(bases=("tf.Module",)),
     "tensorflow_probability.": ClassSpec(),
     "tensorflow_addons.layers.": ClassSpec(bases=("keras.layers.Layer",)),
     "tensorflow_addons.optimizers.": ClassSpec(bases=("keras.optimizers.Optimizer",)),

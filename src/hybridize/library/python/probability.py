@@ -107,6 +107,19 @@ def _moved(call: Call) -> Value:
     return TENSOR_V if plain else unknown("a value of a bijector, which may be a structure").value
 
 
+_TRANSFORMS: Final = instance("tensorflow_probability.distributions.TransformedDistribution")
+
+
+def _called(call: Call) -> Value:
+    """`bijector(x)`: of a distribution another one, of a bijector a chain of both, of anything else its value."""
+    kinds = [o.cls.rpartition(".")[0] if isinstance(o, LibInst) else "" for o in call.arg(0)]
+    if kinds and all(kind.endswith(".distributions") for kind in kinds):
+        return _TRANSFORMS(call)
+    if kinds and all(kind.endswith(".bijectors") for kind in kinds):
+        return instance("tensorflow_probability.bijectors.Chain")(call)
+    return _moved(call)
+
+
 _BIJECTOR: Final = ClassSpec(
     methods={
         **methods("forward inverse", _moved),
@@ -116,7 +129,7 @@ _BIJECTOR: Final = ClassSpec(
         **properties("trainable_variables variables trainable_weights", listed(tensor(VARIABLE).value)),
         "name": text,
     },
-    call=Spec(_moved, op=True),
+    call=Spec(_called, op=True),
 )
 #: Their samples are lists, dictionaries or named tuples.
 _JOINT: Final = replace(
@@ -303,7 +316,36 @@ _MODULES: Final = (
     *(f"gpflow.{name}" for name in ("functions.Function", "inducing_variables.InducingVariables")),
 )
 
+_PAIR: Final = tup([TENSOR_V, TENSOR_V]).value
+
+
+def _moments(call: Call) -> Value:
+    """Mean and variance."""
+    call.frame.computes(call.pos, call.name)
+    return _PAIR
+
+
+def _assigned(call: Call) -> Value:
+    """Another value for a parameter, which stays what it is."""
+    call.frame.computes(call.pos, call.name)
+    return call.receiver.value if call.receiver is not None else BOTTOM
+
+
+#: GPflow's likelihoods, kernels and parameters: modules of TensorFlow, whose methods compute.
+LIKELIHOOD: Final = ClassSpec(
+    bases=("tf.Module",),
+    methods={
+        **methods(
+            "log_prob conditional_mean conditional_variance predict_log_density variational_expectations", computes
+        ),
+        **methods("predict_mean_and_var", _moments),
+    },
+)
+KERNEL: Final = ClassSpec(bases=("tf.Module",), methods=methods("K K_diag __call__", computes))
+_PARAMETER: Final = ClassSpec(methods=methods("assign assign_add assign_sub", _assigned))
+
 CLASSES: Final[dict[str, ClassSpec]] = {
+    **dict.fromkeys(("gpflow.Parameter", "gpflow.base.Parameter"), _PARAMETER),
     **{f"{p}.distributions.{n}": _DISTRIBUTION for p in _TFP for n in _DISTRIBUTIONS.split()},
     **{f"{p}.distributions.{n}": _JOINT for p in _TFP for n in _DISTRIBUTIONS.split() if n.startswith("Joint")},
     **{f"{p}.bijectors.{n}": _BIJECTOR for p in _TFP for n in _BIJECTORS.split()},
@@ -338,6 +380,8 @@ CLASSES: Final[dict[str, ClassSpec]] = {
         for n in ("TransformedVariable", "DeferredTensor")
     },
     **{name: ClassSpec(bases=("tf.Module",)) for name in _MODULES},
+    "gpflow.kernels.Kernel": KERNEL,
+    "gpflow.likelihoods.Likelihood": LIKELIHOOD,
     **{f"{_ADDONS}.layers.{n}": _layer(n) for n in (*_ADDON_LAYERS.split(), "GELU")},
     **{
         f"{_ADDONS}.optimizers.{n}": ClassSpec(bases=("keras.optimizers.Optimizer",)) for n in _ADDON_OPTIMIZERS.split()

@@ -41,6 +41,8 @@ _ITERATE: Final = frozenset(
     f"builtins.{name}" for name in "list tuple set frozenset sorted zip enumerate map filter reversed dict".split()
 )
 _ITERATE_ONE: Final = frozenset(f"builtins.{name}" for name in "sum min max any all".split())
+#: Classes that no array and no tensor is of, and whose objects a graph gets as they are (structures: in another shell).
+_PYTHONS_OWN: Final = frozenset(f"builtins.{name}" for name in "dict list tuple str bytes".split())
 _QUESTIONS: Final = frozenset({"builtins.isinstance", "tf.is_tensor"})
 _LOOKS: Final = frozenset({"builtins.hasattr", "builtins.getattr"})
 _EAGER: Final = frozenset({"numpy", "_numpy"})
@@ -81,9 +83,19 @@ def _bits(view: FrameView, slot: int, *, whole: bool) -> int:
             found |= parameter_bit(places[each])
             continue
         made = index.definitions.get(each)
+        if made is not None and whole and made[0] == Op.REFINE and _is_shown_other(view, made):
+            continue
         if made is not None and made[0] in (_MOVES if whole else _DERIVES) and _may_be(view.value(each)):
             todo += _DERIVES[made[0]](made)
     return found
+
+
+def _is_shown_other(view: FrameView, made: Instr) -> bool:
+    """Whether the code has asked what a value is, and it is one of Python's own: no array, and it stays what it is."""
+    if made[3] != "isinstance" or not made[5] or made[4] is None:
+        return False
+    kinds = kinds_of(view.value(made[4]))
+    return bool(kinds) and _PYTHONS_OWN.issuperset(kinds)
 
 
 def call(view: FrameView, instr: Instr) -> Iterator[Hit]:

@@ -6,13 +6,15 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Lit, Prim, Tensor
+from hybridize.domain.objects import Container, Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.model import Evidence
+from hybridize.program.index import index_of
 from hybridize.program.ir import Instr, Op
+from hybridize.program.lowering import walk_codes
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import ARRAY, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
-from hybridize.rules.views import FrameView, FunctionView, position_of
+from hybridize.rules.views import FrameView, FunctionView, ProjectView, position_of
 from hybridize.source.syntax import walk
 
 _TENSORFLOW: Final = ("tf.", "keras.", "tensor.")
@@ -21,6 +23,11 @@ _HOST_CALLBACKS: Final = ("keras.callbacks.LearningRateScheduler",)
 _NUMBERS: Final = frozenset({"int", "float", "bool"})
 _CONVERSIONS: Final = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.range", "builtins.abs"})
 
+#: What optimizers call their learning rates, and what changes these for a program.
+_RATES: Final = frozenset({"learning_rate", "lr", "_learning_rate"})
+_RATE_CALLS: Final = frozenset(
+    {"set_value", "LearningRateScheduler", "ReduceLROnPlateau", "set_weights", "from_config"}
+)
 _STORES: Final = frozenset({Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR, Op.SET_ITEM, Op.APPEND, Op.PUT})
 _KEEPING: Final = (".append", ".extend", ".update", ".add", ".insert", ".setdefault")
 
@@ -35,11 +42,59 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         for instr in returns(view.frame, view):
             for part in parts_of(view, instr[2]):
                 key = (instr[-1], part.said)
+                if part.kind == "variable" and _is_steady_rate(view, instr[2], part):
+                    continue
+                if _is_added(view, instr[2], part):
+                    continue
                 if part.what in (PYTHON, ARRAY, READS) and key not in seen:
                     noticed = _noticed(calls, part)
                     if noticed is not None:
                         seen.add(key)
                         yield _hit(view, instr, part, noticed)
+
+
+def _is_added(view: FrameView, slot: int, part: Part) -> bool:
+    """Whether an entry of a returned dictionary is only ever put there by others, once they have got it."""
+    owners = [o for o in view.value(slot) if isinstance(o, Container) and part.path and part.path[0] in o.fields]
+    writers = {code for owner in owners for code, _ in owner.fields[part.path[0]].writes}
+    if not writers or any(owner.site[0] is not view.code for owner in owners):
+        return False
+    return not any(frame.code in writers for frame in view.project.extents.frames(view.project.extents.of(view.frame)))
+
+
+def _is_steady_rate(view: FrameView, slot: int, part: Part) -> bool:
+    """Whether a part is an optimizer's learning rate, which nothing in the program changes: its value is enough."""
+    made = view.definition(slot)
+    for key in part.path:
+        if made is None or made[0] not in (Op.DICT, Op.TUPLE, Op.LIST):
+            return False
+        if made[0] == Op.DICT:
+            inner = [
+                s for k, s in made[2] if k >= 0 and any(isinstance(o, Lit) and o.const == key for o in view.value(k))
+            ]
+        else:
+            inner = [s for i, (s, starred) in enumerate(made[2]) if i == key and not starred]
+        made = view.definition(inner[0]) if len(inner) == 1 else None
+    if made is None or made[0] != Op.ATTR or made[3] not in _RATES or not view.value(made[2]):
+        return False
+    return not view.project.shared("learning rates change", lambda: _changes_rates(view.project))
+
+
+def _changes_rates(project: ProjectView) -> bool:
+    """Whether any code of the program writes a learning rate, or asks Keras to."""
+    for module in project.solution.program.modules.values():
+        for code in walk_codes(module.code):
+            index = index_of(code)
+            if any(instr[3] in _RATES for instr in index.of(Op.SET_ATTR)) or _RATE_CALLS & {
+                *index.names,
+                *index.attributes,
+                *(instr[4] for instr in index.of(Op.IMPORT_FROM)),
+            }:
+                return True
+            read = {index.original(instr[1]) for name in _RATES for instr in index.attributes.get(name, ())}
+            if any(instr[3].startswith("assign") and index.original(instr[2]) in read for instr in index.of(Op.ATTR)):
+                return True
+    return False
 
 
 def _hit(view: FrameView, instr: Instr, part: Part, noticed: tuple[Evidence, ...]) -> Hit:

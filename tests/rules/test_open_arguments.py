@@ -1,0 +1,50 @@
+"""HY358: what the code itself says of an argument of unknown kind before it asks what an array would break."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize.api import analyze
+from hybridize.config import Config
+
+KNOWN = """\
+import tensorflow as tf
+import numpy as np
+def target(x: tf.Tensor, given):
+    if {asked}:
+        {use}
+    return tf.exp(x) * 2.0
+"""
+
+
+def codes(tmp_path: Path, text: str) -> set[str]:
+    """What keeps the function `target` as it is."""
+    (tmp_path / "m.py").write_text(text, encoding="utf-8")
+    found = analyze([tmp_path], Config(all_safe=True), repairs=False).functions
+    return {each.code for each in next(f for f in found if f.facts.qualname == "target").statuses}
+
+
+@pytest.mark.parametrize(
+    ("asked", "use"),
+    [
+        ("isinstance(given, dict) and x.shape[0] == 2", "given = type(given)((k, given[k]) for k in given)"),
+        ("isinstance(given, (list, tuple))", "x, y = given"),
+    ],
+)
+def test_what_is_shown_to_be_python_s_own_is_no_array(asked: str, use: str, tmp_path: Path) -> None:
+    assert "HY358" not in codes(tmp_path, KNOWN.format(asked=asked, use=use))
+
+
+@pytest.mark.parametrize(
+    ("asked", "use"),
+    [
+        ("x.shape[0] == 2", "given = type(given)((k, given[k]) for k in given)"),
+        ("not isinstance(given, dict)", "x, y = given"),
+        ("isinstance(given, (list, np.ndarray))", "x, y = given"),
+        ("isinstance(given, dict)", "x = np.sin(given['k'])"),
+    ],
+)
+def test_anything_else_may_be_an_array_or_hold_one(asked: str, use: str, tmp_path: Path) -> None:
+    assert "HY358" in codes(tmp_path, KNOWN.format(asked=asked, use=use))
