@@ -49,7 +49,7 @@ def repeatable(frame: Frame, effect: Effect) -> str:
 
 
 def _may_be_tensor(obj: Obj) -> bool:
-    """Whether what nobody knows may be a tensor that was made while tracing: the result of a call, an item, an operator."""
+    """Whether something unknown may be a tensor that was made while tracing: the result of a call, an item."""
     return isinstance(obj, Unknown)
 
 
