@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from math import inf, isinf
 from typing import Final
 
+from hybridize.domain.objects import Tensor
+from hybridize.domain.tensors import UNRESOLVED, VARIABLE
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.contracts import Contracts
 from hybridize.facts.frequency import BY_OTHERS, IN_GRAPHS, Call, Frequency
@@ -189,6 +191,8 @@ class Gains:
         share = costs.derived_again(derivatives)
         if not share:
             return None
+        if not self._is_sized(code):
+            return f"eager code takes {derivatives} derivatives of it, one of another: of how much, is not known"
         unknown = _UNKNOWN * work.guessed
         more = share * (costs.computing_time(work.elements, work.flops) + unknown)
         faster = (work.eager + unknown) / (work.graph + unknown + more)
@@ -196,6 +200,12 @@ class Gains:
             f"eager code takes {derivatives} derivatives of it, one of another, and graphs compute the ones before anew"
         )
         return f"{said}: perhaps {faster:.1f} times as fast" if faster < MARGIN else None
+
+    def _is_sized(self, code: Code) -> bool:
+        """Whether the sizes of all tensors that arrive are known, or those of batches."""
+        args = [value for frame in self.nesting.frames.get(code, ()) for value in frame.args]
+        tensors = [o for value in args for o in value if isinstance(o, Tensor) and o.kind != VARIABLE]
+        return all(o.shape is not None and UNRESOLVED not in o.shape for o in tensors)
 
     def unnoticed(self, made: Mapping[Code, Work], others: Mapping[Code, Work]) -> dict[Code, str]:
         """Of the conversions that are made, and of some others, those that nobody would notice, each with the reason.
