@@ -17,6 +17,9 @@ from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.program.ir import Code
 from hybridize.source import Roles
 
+#: Python runs what these calls reach even where the caller is a graph. What TensorFlow calls back (the branches of a
+#: condition, the gradient of a function) is a part of the graph in which it is handed over.
+_HOST: Final = "host"
 #: A program that calls something eagerly so often does so in loops: what it saves there is noticed.
 _OFTEN: Final = 100.0
 #: So many callers are named.
@@ -37,7 +40,7 @@ class Coverage:
         total = inside = 0.0
         programs: dict[int, list[float]] = {}
         for call in self._counted(code):
-            part = self._inside(call)
+            part = self._inside(code, call)
             total += call.weight
             inside += call.weight * part
             for starts, weight in call.programs.items():
@@ -73,19 +76,22 @@ class Coverage:
         for call in others or calls:
             if call.how == SYMBOLIC:
                 continue  # Keras notes what is computed, and computes nothing
-            if call.how not in BY_OTHERS and call.how != GRAPH and call.caller not in self.graphs:
+            if call.how not in (_HOST, GRAPH) and call.caller not in self.graphs:
                 continue  # a recursion: its caller is decided later
             yield call
 
-    def _inside(self, call: Call) -> float:
-        if call.how in BY_OTHERS:
+    def _inside(self, code: Code, call: Call) -> float:
+        if call.how == _HOST:
             return 0.0
+        # What a function under `tf.custom_gradient` gives as its gradient stands at the call of that function.
+        if call.how in BY_OTHERS and code.parent is not None and self.graphs.get(code.parent, 0.0) >= WHOLLY:
+            return 1.0
         return 1.0 if call.how == GRAPH else self.graphs.get(call.caller, 0.0)
 
     def status(self, code: Code, facts: FunctionFacts, share: float) -> Status:
         """That a function runs as part of graphs, and of which."""
         callers = sorted(
-            (c for c in self.frequency.calls[code].values() if self._inside(c) > 0),
+            (c for c in self.frequency.calls[code].values() if self._inside(code, c) > 0),
             key=lambda c: (-c.weight, c.caller.path, c.position),
         )
         evidence = tuple(

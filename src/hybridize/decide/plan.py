@@ -233,8 +233,7 @@ class _Chooser:
         files = [module.code.path for module in modules if module.text is not None]
         if len(files) != 1 or roles.of(files[0]) is not Role.PROGRAM or self.busy:
             return False
-        frames = (frame for found in self.basis.frames.values() for frame in found)
-        if any(effect.detail == _COMPILE for frame in frames for effect in frame.effects.values()):
+        if self._compiles:
             return False  # Keras' own loops run what is to be run
         bounds = map(frequency.bound, frequency.codes)
         return not any(bound.count >= _MANY and (bound.looped or bound.folders) for bound in bounds)
@@ -458,13 +457,19 @@ class _Chooser:
         message = f"made anew by each call of `{outer.name}`, which calls it about once: each call would trace it"
         return status_of(facts, "not-worth-it", message)
 
+    @cached_property
+    def _compiles(self) -> bool:
+        """Whether the program leaves training to Keras."""
+        frames = (frame for found in self.basis.frames.values() for frame in found)
+        return any(effect.detail == _COMPILE for frame in frames for effect in frame.effects.values())
+
     def _too_rare(self, code: Code, work: Work) -> float | None:
         """How often a function is called at most, if that is known and too seldom to win back what tracing costs.
 
         Only in a program whose work is elsewhere: a script that does nothing but call it a few times shows or tests it,
         and says nothing of how often it will be called.
         """
-        if not self.busy:
+        if not self.busy and not self._compiles:
             return None
         bound = self.basis.frequency.bound(code, self.graphs)
         if math.isinf(bound.count) or bound.count * (work.eager - work.graph) >= work.trace:

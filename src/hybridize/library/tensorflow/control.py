@@ -157,7 +157,8 @@ def _stacked(value: Value, rows: Dim) -> Value:
 
 
 def _map_fn(call: Call) -> Value:
-    result = call.call(call.arg(0, "fn"), _slice_of(call, call.arg(1, "elems")))
+    how = "graph" if call.name == "tf.vectorized_map" else "callback"  # which traces it, also in eager code
+    result = call.call(call.arg(0, "fn"), _slice_of(call, call.arg(1, "elems")), how=how)
     return _stacked(_as_tensor(call, result), _rows(call, call.arg(1, "elems"))) or tensor(DENSE).value
 
 
