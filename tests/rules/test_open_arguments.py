@@ -48,3 +48,21 @@ def test_what_is_shown_to_be_python_s_own_is_no_array(asked: str, use: str, tmp_
 )
 def test_anything_else_may_be_an_array_or_hold_one(asked: str, use: str, tmp_path: Path) -> None:
     assert "HY358" in codes(tmp_path, KNOWN.format(asked=asked, use=use))
+
+
+TAKEN_APART = """\
+import tensorflow as tf
+import somewhere
+def target(batch):
+    x, y = batch
+    return tf.exp(x) * y
+for _ in range(1000):
+    target({passed})
+for batch in somewhere.batches():
+    target(batch)
+"""
+
+
+@pytest.mark.parametrize(("passed", "blocks"), [("(tf.ones(3), tf.ones(3))", False), ("tf.ones([2, 3])", True)])
+def test_what_calls_show_to_be_a_tuple_is_one_elsewhere(passed: str, blocks: bool, tmp_path: Path) -> None:
+    assert ("HY358" in codes(tmp_path, TAKEN_APART.format(passed=passed))) == blocks

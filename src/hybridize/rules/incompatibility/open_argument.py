@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Lit, Tensor, Unknown, Value
+from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.library.defaults import holds_tensors
@@ -187,8 +187,17 @@ def loop(view: FrameView, instr: Instr) -> Iterator[Hit]:
 def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
     """`a, b = x` of what may be an array."""
     needs = _derived(view, instr[2], whole=True)
-    if needs and any(isinstance(o, Unknown) and not holds_tensors(o) for o in view.value(instr[2])):
+    unknown = any(isinstance(o, Unknown) and not holds_tensors(o) for o in view.value(instr[2]))
+    if needs and unknown and not _are_structures(view, needs):
         yield Hit(instr[-1], f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph", needs)
+
+
+def _are_structures(view: FrameView, needs: int) -> bool:
+    """Whether all that is known of what callers pass for a parameter are tuples or lists: so is the rest, then."""
+    places = [i for i in range(len(view.code.params)) if needs & parameter_bit(i)]
+    frames = view.project.solution.frames.get(view.code, ())
+    passed = [[o for frame in frames for o in frame.args[i] if not isinstance(o, Unknown)] for i in places]
+    return all(found and all(isinstance(o, (Container, Tup)) for o in found) for found in passed)
 
 
 def result(function: FunctionView) -> Iterator[Hit]:
