@@ -71,13 +71,13 @@ def test_a_loop_beside_the_training_is_a_run_of_its_own(tmp_path: Path, end: str
 
 
 def test_a_step_that_is_a_graph_takes_less_of_the_run(tmp_path: Path) -> None:
-    """Beside a training step of a millisecond a call of a network per turn is much, beside an eager one it is not."""
+    """Beside a training step of a millisecond, and a game, a call of a network per turn is much; beside an eager step not."""
     source = """
         import tensorflow as tf
         from games import new_game
         w, history = tf.Variable(tf.ones([8, 8])), []
         def act(x):
-            for _ in range(20):
+            for _ in range(40):
                 x = tf.nn.relu(tf.matmul(x, w))
             return x
         def train(x):
@@ -94,3 +94,50 @@ def test_a_step_that_is_a_graph_takes_less_of_the_run(tmp_path: Path) -> None:
         """
     assert chosen(tmp_path / "graph", source.replace("{effect}", "")) == ["act", "train"]
     assert chosen(tmp_path / "eager", source.replace("{effect}", "; history.append(float(loss))")) == []
+
+
+_NETWORK = """
+    import tensorflow as tf
+    {imports}
+    w = tf.Variable(tf.ones([8, 8]))
+    def act(x):
+        for _ in range(20):
+            x = tf.nn.relu(tf.matmul(x, w))
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "turn", "made"),
+    [
+        ("", "act(tf.ones([1, 8]))", ["act"]),
+        ("import games", "games.move(games.look(), act(tf.ones([1, 8])), games.draw(), games.score())", []),
+    ],
+)
+def test_what_nobody_knows_takes_its_time_as_well(tmp_path: Path, imports: str, turn: str, made: list[str]) -> None:
+    """Beside simulations and drawings a millisecond less per turn is not noticed."""
+    assert chosen(tmp_path, _NETWORK.format(imports=imports) + f"    while True:\n        {turn}\n") == made
+
+
+@pytest.mark.parametrize(
+    ("body", "made"),
+    [
+        ("return act(tf.ones([1, 8])) + 1.0", []),
+        ("for x in tf.data.Dataset.from_tensor_slices(tf.ones([9000, 1, 8])): print(act(x))", ["act"]),
+    ],
+)
+def test_of_what_nobody_calls_only_the_loops_are_runs(tmp_path: Path, body: str, made: list[str]) -> None:
+    """The program trains, with one call of the network beside each step; a function that is left over calls it, too."""
+    step = """
+    big = tf.Variable(tf.ones([3000, 3000]))
+    def train():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.matmul(big, big))
+        big.assign_sub(tape.gradient(loss, big))
+        print(loss)
+    while True:
+        train()
+        act(tf.ones([1, 8]))
+"""
+    left = f"    def left_over():\n        {body}\n"
+    assert chosen(tmp_path, _NETWORK.format(imports="") + left + step) == made

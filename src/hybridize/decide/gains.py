@@ -30,6 +30,8 @@ WHOLLY: Final = 0.999
 MARGIN: Final = 1.5
 #: What a graph must save of the eager time of somebody who calls it: less is not noticed, whatever it is called for.
 _SHARE: Final = 0.1
+#: Microseconds that a call must save of what others call, nobody knows how often.
+_EACH: Final = 1_000.0
 #: What is computed may be so many times more than is guessed of it.
 _UNKNOWN: Final = 10.0
 #: A step that applies gradients is called so often at least.
@@ -54,7 +56,7 @@ class Gains:
         self._graphs: Mapping[Code, float] = {}
         self._often: dict[Code, float] = {}
         self._called: dict[Code, bool] = {}
-        self.savings = Savings(benefits, lambda code: roles.of(code.path) is Role.LIBRARY)
+        self.savings = Savings(benefits, self._is_way_in)
         #: Safe to convert, but unsure: what they call is to be part of their graphs, and needs none of its own.
         self.withheld: set[Code] = set()
 
@@ -88,6 +90,11 @@ class Gains:
         self._often[code] = count
         self._called[code] = called
         self.savings.note(code, callers)
+
+    def _is_way_in(self, code: Code) -> bool:
+        """Whether those who use a library may begin with a function: not with one that another makes."""
+        nested = code.parent is not None and code.parent.kind == "function"
+        return self.roles.of(code.path) is Role.LIBRARY and not nested
 
     def _is_open(self, code: Code) -> bool:
         """Whether callers elsewhere count that nobody sees; a library that calls it back runs graphs."""
@@ -214,8 +221,14 @@ class Gains:
         """
         asked = [code for code, work in (*made.items(), *others.items()) if not work.trains and not self._is_open(code)]
         result: dict[Code, str] = {}
-        for code, share in (self.savings.shares(made, asked) if asked else {}).items():
-            if share.of < _SHARE:
+        shares = self.savings.shares(made, asked) if asked else {}
+        works = {**made, **others}
+        for code in asked:
+            share, saved = shares.get(code), works[code].eager - works[code].graph
+            if share is None:
+                if saved < _EACH and not works[code].derives:
+                    result[code] = f"others call it, nobody knows how often: a graph saves {saved / 1000:.1f} ms a call"
+            elif share.of < _SHARE:
                 whole = "its file" if share.start.kind == "module" else f"`{share.start.qualname}`"
                 result[code] = f"a graph of it would save {share.of:.1%} of the time of what {whole} does"
         return result

@@ -39,8 +39,9 @@ from hybridize.source import Role, Roles
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
 _MOSTLY: Final = 0.66
-#: The plan is made so often at most: which graphs nobody would notice is only seen beside the others.
-_ROUNDS: Final = 3
+#: The plan is made so often at most: which graphs nobody would notice is only seen beside the others, and what a larger
+#: one held takes its place.
+_ROUNDS: Final = 10
 #: A graph that is not even so many times as fast costs more than it saves.
 _IDLE: Final = 0.7
 #: So often at most a nested function is called for each time that it is made.

@@ -127,6 +127,11 @@ def opaque_call(frame: Frame) -> Evidence | None:
     return Evidence(f"{said}: {first.detail}", frame.code.path, first.position >> 16)
 
 
+def opaque_places(frame: Frame) -> frozenset[int]:
+    """The positions of a frame's calls of which it is not known what they do."""
+    return frozenset(e.position for e in frame.effects.values() if e.kind in _OPAQUE)
+
+
 def _own_op(frame: Frame) -> Evidence | None:
     found = min((op for op in frame.ops.items() if not op[1].startswith(_NOT_COMPUTATION)), default=None)
     return Evidence(f"computes with `{found[1]}`", frame.code.path, found[0] >> 16) if found is not None else None

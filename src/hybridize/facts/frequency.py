@@ -170,11 +170,11 @@ def _run_as(frame: Frame, pos: int, how: str) -> str:
 
 
 def _callers_first(calls: dict[Code, dict[tuple[Code, str], Call]], codes: list[Code]) -> list[Code]:
-    """All functions, each after its callers (but for recursion)."""
+    """All functions, each after its callers and after the function that makes it (but for recursion)."""
     done: dict[Code, None] = {}
     seen: set[Code] = set()
     for start in codes:
-        stack = [(start, iter([c for c, _ in calls.get(start, ())]))] if start not in seen else []
+        stack = [(start, iter(_before(calls, start)))] if start not in seen else []
         seen.add(start)
         while stack:
             code, callers = stack[-1]
@@ -184,5 +184,11 @@ def _callers_first(calls: dict[Code, dict[tuple[Code, str], Call]], codes: list[
                 stack.pop()
             else:
                 seen.add(following)
-                stack.append((following, iter([c for c, _ in calls.get(following, ())])))
+                stack.append((following, iter(_before(calls, following))))
     return list(done)
+
+
+def _before(calls: dict[Code, dict[tuple[Code, str], Call]], code: Code) -> list[Code]:
+    """What is to be decided before a function: its callers, and the one around it, whose graph may hold it."""
+    callers = [caller for caller, _ in calls.get(code, ())]
+    return callers if code.parent is None or code.parent.kind != "function" else [*callers, code.parent]

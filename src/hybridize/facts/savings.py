@@ -2,7 +2,8 @@
 
 What is called once an epoch beside a hundred steps of training saves little however fast its graph is, and so does a
 helper of a step that computes elsewhere. A run begins where nobody is seen to call a function, and what no loop is
-around counts as a run of its own: a program evaluates, or trains, or both.
+around counts as a run of its own: a program evaluates, or trains, or both. Of what nobody calls in a program, of what a
+library calls back, and of what makes objects, the loops alone are runs: nothing says how often the rest is done.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from hybridize.facts.benefit import Benefits
+from hybridize.facts.origins import starts_program
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Loop
 from hybridize.records import dataclass
 
 #: Microseconds that a run must save, where it is known how long it is: less is not noticed, whatever its share.
 _LEAST: Final = 1e5
+#: Microseconds of a call of which it is not known what it does, beside what is known: it reads, simulates, draws.
+_OUTSIDE: Final = 1_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +71,17 @@ class Savings:
         is_made = code in made.hybrid
         before = made.where(made.hybrid - {code}, calls) if is_made else made
         after = made if is_made else made.where(made.hybrid | {code}, calls)
-        best: Share | None = None
-        for frame, within in self._starts(calls).items():
+        starts = self._starts(calls)
+        best = Share(0.0, next((frame.code for frame in starts), code))
+        for frame, within in starts.items():
             for loop in self._outermost(frame, calls[frame], within):
-                whole = before.around(frame, loop).eager
-                saved = max(whole - after.around(frame, loop).eager, 0.0)
+                now = before.around(frame, loop)
+                saved = max(now.eager - after.around(frame, loop).eager, 0.0)
+                whole = now.eager + _OUTSIDE * now.outside
                 if saved < _LEAST and (within or frame.code.kind == "module") and not self._is_endless(frame, loop):
                     saved = 0.0
                 share = saved / whole if whole > 0 else 0.0
-                if best is None or share > best.of:
+                if share > best.of:
                     best = Share(share, frame.code)
         return best
 
@@ -87,7 +93,7 @@ class Savings:
         for caller in above:
             for frame in self.benefits.frames.get(caller, ()):
                 found = [
-                    _Call(pos, callee, self.benefits.times(frame, pos, how) > 0)
+                    _Call(pos, callee, self.benefits.times(frame, pos, how) > 0 or starts_program(frame, pos))
                     for (pos, callee), how in frame.calls.items()
                     if callee.code in wanted and callee.code is not caller
                 ]
@@ -110,11 +116,16 @@ class Savings:
     def _starts(self, calls: dict[Frame, list[_Call]]) -> dict[Frame, bool]:
         """The contexts that begin a run: nobody calls them, others do, or no loop is around their calls.
 
-        Of the last ones (True) only the loops are runs: what is done once within another is a part of that.
+        Of some (True) only the loops are runs: what is done once within another is a part of that, and what nobody is
+        seen to do may never be done.
         """
         called = {call.callee.code for found in calls.values() for call in found if call.is_own}
-        starts = {frame: False for frame in calls if frame.code not in called or self.is_open(frame.code)}
-        starts |= {c.callee: False for found in calls.values() for c in found if not c.is_own and c.callee in calls}
+        starts = {
+            frame: frame.code.kind != "module" and not self.is_open(frame.code)
+            for frame in calls
+            if frame.code not in called or self.is_open(frame.code)
+        }
+        starts |= {c.callee: True for found in calls.values() for c in found if not c.is_own and c.callee in calls}
         todo = list(starts)
         while todo:
             frame = todo.pop()

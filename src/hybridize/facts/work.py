@@ -102,6 +102,11 @@ class Places:
 def _nth(code: Code, condition: int) -> float | None:
     """In which share of the turns `step % n == 0` holds; None for another condition."""
     asked = index_of(code).source(condition)
+    if asked is not None and asked[0] == Op.PHI:
+        # `or`: at most the sum; `and`: no more than that, either.
+        shares = [_nth(code, part) for _, part in asked[2]]
+        known = [share for share in shares if share is not None]
+        return min(sum(known), 1.0) if len(known) == len(shares) else None
     if asked is None or asked[0] != Op.COMPARE or asked[2] != "==":
         return None
     counted = index_of(code).source(asked[3])
