@@ -210,7 +210,15 @@ def test_a_batch_is_too_short_for_a_trace_by_each_new_receiver(loop: str, expect
     assert chosen(functions(tmp_path, RECEIVERS.format(loop=loop))) & {"Truth.spread"} == expected
 
 
-@pytest.mark.parametrize(("condition", "expected"), [("step % N == 0", {"train"}), ("step != N", {"train", "test"})])
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("step % N == 0", {"train"}),
+        ("step % N == 0 or step % 500 == 0", {"train"}),
+        ("step % N == 0 or step > N", {"train", "test"}),
+        ("step != N", {"train", "test"}),
+    ],
+)
 def test_what_every_nth_step_does_is_not_noticed(condition: str, expected: set[str], tmp_path: Path) -> None:
     source = f"""
     import tensorflow as tf

@@ -99,12 +99,12 @@ class Places:
             self.share[pos] = share
 
 
-def _nth(code: Code, condition: int) -> float | None:
-    """In which share of the turns `step % n == 0` holds; None for another condition."""
+def _nth(code: Code, condition: int, steps: int = _STEPS) -> float | None:
+    """In which share of the turns `step % n == 0`, or such conditions joined, holds; None for another condition."""
     asked = index_of(code).source(condition)
-    if asked is not None and asked[0] == Op.PHI:
+    if asked is not None and asked[0] == Op.PHI and steps:
         # `or`: at most the sum; `and`: no more than that, either.
-        shares = [_nth(code, part) for _, part in asked[2]]
+        shares = [_nth(code, part, steps - 1) for _, part in asked[2]]
         known = [share for share in shares if share is not None]
         return min(sum(known), 1.0) if len(known) == len(shares) else None
     if asked is None or asked[0] != Op.COMPARE or asked[2] != "==":
