@@ -30,8 +30,8 @@ from hybridize.facts.extents import Extents
 from hybridize.facts.guards import (
     SET_UP,
     guarded,
-    holds_plain_tensor,
     is_cached,
+    may_hold_tensor,
     regions,
     set_up_once,
     stored,
@@ -204,7 +204,7 @@ class SideEffects:
             if not once and effect.kind in CHANGES:
                 if once_here is None:
                     once_here = set_up_once(frame, pos)
-                if once_here and (not _stores_tensor(reason) or lifted(frame, pos, stored(frame, pos))):
+                if once_here and (not _may_store_tensor(reason) or lifted(frame, pos, stored(frame, pos))):
                     once, key = SET_UP, _key(effect, SET_UP, latent)
             if latent is not reason.latent:
                 key = _key(effect, once, latent)
@@ -456,10 +456,10 @@ def _read_by_constructors(frames: Mapping[Code, Sequence[Frame]]) -> Iterator[tu
                     yield target, effect.detail
 
 
-def _stores_tensor(reason: Reason) -> bool:
-    """Whether a change puts a tensor away."""
+def _may_store_tensor(reason: Reason) -> bool:
+    """Whether a change may put a tensor away."""
     frame = reason.frame
-    return any(holds_plain_tensor(frame.vals[s] or frozenset()) for s in stored(frame, reason.effect.position))
+    return any(may_hold_tensor(frame.vals[s] or frozenset()) for s in stored(frame, reason.effect.position))
 
 
 def _key(effect: Effect, once: str = "", latent: bool = False) -> tuple[str, Obj | str | None]:

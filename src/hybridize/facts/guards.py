@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final
 
-from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Tup, Value
+from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.origins import callees_at, definitions
 from hybridize.flow.frames import Frame
@@ -160,6 +160,11 @@ def holds_plain_tensor(value: Value, depth: int = _DEPTH) -> bool:
     if found is None:
         found = _plain[key] = _holds(value, depth)
     return found
+
+
+def may_hold_tensor(value: Value) -> bool:
+    """Whether a value is or holds such a tensor, or is something unknown: a call's result may be one of the trace."""
+    return holds_plain_tensor(value) or any(isinstance(obj, Unknown) for obj in value)
 
 
 def _holds(value: Value, depth: int) -> bool:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridize.domain.objects import Cell, Class, Container, Inst, Lit, Obj, Unknown, Value
-from hybridize.facts.guards import CONSTANT, SET_UP, holds_plain_tensor, is_flagged, set_up_once, stored
+from hybridize.domain.objects import Cell, Class, Container, Inst, Lit, Value
+from hybridize.facts.guards import (
+    CONSTANT,
+    SET_UP,
+    holds_plain_tensor,
+    is_flagged,
+    may_hold_tensor,
+    set_up_once,
+    stored,
+)
 from hybridize.facts.lifted import lifted
 from hybridize.facts.restored import RESTORED
 from hybridize.flow.frames import Effect, Frame
@@ -39,18 +47,12 @@ def repeatable(frame: Frame, effect: Effect) -> str:
         kept = cached_read(frame, effect)
         if kept is not None:
             return "" if holds_plain_tensor(cell.value) or holds_plain_tensor(kept) else SET_UP
-    values = [frame.vals[slot] or _NO_VALUE for slot in slots]
-    tensors = any(holds_plain_tensor(value) or any(map(_may_be_tensor, value)) for value in values)
+    tensors = any(may_hold_tensor(frame.vals[slot] or _NO_VALUE) for slot in slots)
     if tensors and not (set_up_once(frame, effect.position) and lifted(frame, effect.position, slots)):
         return ""
     if set_up_once(frame, effect.position) or _fills_gap(frame, effect):
         return SET_UP
     return CONSTANT if _same_constant(frame, effect, slots) else ""
-
-
-def _may_be_tensor(obj: Obj) -> bool:
-    """Whether something unknown may be a tensor that was made while tracing: the result of a call, an item."""
-    return isinstance(obj, Unknown)
 
 
 def _finds_there(frame: Frame, effect: Effect) -> bool:

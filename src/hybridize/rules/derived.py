@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.domain.objects import Container, LibInst, Tup, Unknown, Value
-from hybridize.facts.guards import holds_plain_tensor
+from hybridize.domain.objects import Container, LibInst, Tup, Value
+from hybridize.facts.guards import may_hold_tensor
 from hybridize.facts.symbolic import parameters_of
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
@@ -78,15 +78,10 @@ def _calls(view: FrameView) -> Iterator[tuple[Instr, int, int]]:
             continue
         if made[3] in _METHODS and any(isinstance(o, LibInst) and o.cls == _TAPE for o in view.value(made[2])):
             source = argument(call, 1, _METHODS[made[3]])
-            if may_be_tensor(view.value(source)):
+            if may_hold_tensor(view.value(source)):
                 yield call, argument(call, 0, "target"), source
-        elif _FORWARD in view.names(call[2]) and may_be_tensor(view.value(argument(call, 0, "primals"))):
+        elif _FORWARD in view.names(call[2]) and may_hold_tensor(view.value(argument(call, 0, "primals"))):
             yield call, -1, argument(call, 0, "primals")
-
-
-def may_be_tensor(value: Value) -> bool:
-    """Whether a value may be, or hold, a tensor that is no variable: tracing puts another one in its place."""
-    return holds_plain_tensor(value) or any(isinstance(o, Unknown) for o in value)
 
 
 def _lifted(
@@ -108,7 +103,7 @@ def others(derived: Derived) -> frozenset[Origin]:
     """The arguments, beside its sources, that bring tensors which what is derived depends on."""
     frame = derived.frame
     taken = {o.place[2] for o in derived.sources if o.place[:2] == ("param", frame)}
-    left = (i for i in derived.parameters if i not in taken and may_be_tensor(frame.args[i]))
+    left = (i for i in derived.parameters if i not in taken and may_hold_tensor(frame.args[i]))
     return frozenset(Origin(("param", frame, i)) for i in left)
 
 

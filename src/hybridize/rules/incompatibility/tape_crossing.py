@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from hybridize.domain.objects import LibInst, Unknown
-from hybridize.facts.guards import holds_plain_tensor
+from hybridize.domain.objects import LibInst
+from hybridize.facts.guards import may_hold_tensor
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import CLOSURE
 from hybridize.flow.frames import Frame
@@ -94,7 +94,7 @@ def _crosses(project: ProjectView, frame: Frame, instr: Instr) -> bool:
     slots = [*(slot for slot, _ in instr[3]), *(slot for _, slot in instr[4])]
     for slot in slots:
         value = frame.vals[slot] or frozenset()
-        may_be = holds_plain_tensor(value) or any(isinstance(o, Unknown) for o in value)
+        may_be = may_hold_tensor(value)
         if may_be and project.symbolic.mask(frame, slot) & ~CLOSURE:
             return True
     return False
