@@ -109,6 +109,11 @@ PROGRAMS = {
         "    target([layer(tf.ones([2, 4])) for layer in layers], 2.0)\n",
         "",
     ),
+    "twice as many states as there are layers": (
+        f"def main(n):\n    states = [{ONE} for _ in range(n * 2)]\n    for _ in range(50):\n"
+        "        target(states, 2.0)\nmain(int(input()))\n",
+        "",
+    ),
     "as many states as there are layers": (
         f"def main(n):\n    states = [{ONE} for _ in range(n)]\n    for _ in range(50):\n        target(states, 2.0)\n"
         "main(int(input()))\n",

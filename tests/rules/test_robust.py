@@ -11,7 +11,7 @@ import pytest
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Action
-from hybridize.program.ir import Op
+from hybridize.program import ir
 from hybridize.rules import scan
 from hybridize.rules.model import Hit
 from hybridize.rules.registry import all_rules
@@ -31,7 +31,7 @@ def broken(*_: object) -> Iterator[Hit]:
 
 
 def test_a_rule_that_raises_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bad = replace(all_rules()[0], code="HY999", triggers={Op.CALL: broken}, frame=broken, root=broken, project=broken)
+    bad = replace(all_rules()[0], code="HY999", triggers={ir.Call: broken}, frame=broken, root=broken, project=broken)
     monkeypatch.setattr(scan, "all_rules", lambda: (bad, *all_rules()))
     (tmp_path / "main.py").write_text(PROGRAM)
     assert "HY301" in {f.code for f in analyze([tmp_path], Config()).findings}

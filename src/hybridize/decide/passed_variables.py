@@ -17,8 +17,9 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.static_reads import NOT_TRACED
 from hybridize.facts.work import staged
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.rules.views import ProjectView
 
 _CALLS: Final = frozenset({"call", "hybrid"})
@@ -39,10 +40,10 @@ def kept_variable(project: ProjectView, frames: Iterable[Frame], hybrids: Collec
 def stages(project: ProjectView, frame: Frame) -> bool:
     """Whether the graph of a function has branches, loops or graphs inside."""
     index, hybrids = index_of(frame.code), project.solution.world.hybrids
-    loops = [instr[2] for instr in index.of(Op.LOOP)]
+    loops = index.of(ir.Loop)
     if any(loop.is_for and staged(frame, loop.iterable) for loop in loops):
         return True
-    asked = [instr[2] for instr in index.of(Op.IF)] + [loop.condition for loop in loops if not loop.is_for]
+    asked = [instr.condition for instr in index.of(ir.If)] + [loop.condition for loop in loops if not loop.is_for]
     if any(slot >= 0 and project.symbolic.symbolic(frame, slot) for slot in asked):
         return True
     return any(callee.code in hybrids for _, callee in frame.calls)

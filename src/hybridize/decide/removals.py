@@ -42,8 +42,10 @@ from hybridize.facts.public import Public
 from hybridize.facts.reasons import OPAQUE
 from hybridize.flow.frames import Frame
 from hybridize.library import costs, registry
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import operands
 from hybridize.records import dataclass, replace
 from hybridize.source import Role, Roles
 
@@ -53,9 +55,9 @@ _DOUBT: Final = 2.0
 _CLEAR: Final = 1.5
 #: So large may be the tensors that an unknown caller passes, in elements.
 _LARGE: Final = 1e6
-_OPERATORS: Final = (Op.BINARY, Op.INPLACE, Op.UNARY)
+_OPERATORS: Final = (ir.Binary, ir.Inplace, ir.Unary)
 #: What reads a value that may be the same at each call, however many there are of it in all.
-_KEPT: Final = frozenset({Op.ATTR, Op.GLOBAL, Op.CELL})
+_KEPT: Final = (ir.Attr, ir.Global, ir.Cell)
 #: Libraries whose operations the estimate counts, or that compute none.
 _ESTIMATED: Final = frozenset({"tf", "keras", "np", "builtins"})
 _BOUND: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
@@ -137,22 +139,22 @@ class Removals:
         """A call that is given the function itself: who gets it may ask it for its graph."""
         for frames in self.frames.values():
             for frame in frames:
-                for instr in index_of(frame.code).of(Op.CALL):
-                    slots = [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
+                for instr in index_of(frame.code).of(ir.Call):
+                    slots = [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
                     held_by = (obj for slot in slots for obj in frame.vals[slot] or () if not isinstance(obj, Func))
                     if any(_is_made_of(obj, code) for obj in held_by):  # a function itself is what decorators get
                         said = "is given to other code, which may ask for its graph"
-                        return Evidence(said, frame.code.path, instr[-1] >> 16)
+                        return Evidence(said, frame.code.path, instr.position >> 16)
         return None
 
     def _ends(self, frames: list[Frame]) -> Evidence | None:
         """A call that takes the next example of a dataset: eagerly `StopIteration` ends that, not `OutOfRangeError`."""
         for frame in self._extent(frames):
-            for instr in index_of(frame.code).of(Op.CALL):
-                named = any(isinstance(o, Lib) and o.name == "builtins.next" for o in frame.vals[instr[2]] or ())
-                given = frame.vals[instr[3][0][0]] or () if named and instr[3] else ()
+            for instr in index_of(frame.code).of(ir.Call):
+                named = any(isinstance(o, Lib) and o.name == "builtins.next" for o in frame.vals[instr.function] or ())
+                given = frame.vals[instr.arguments[0][0]] or () if named and instr.arguments else ()
                 if any(isinstance(o, Stream) and o.is_data for o in given):
-                    return Evidence("takes the next example of a dataset", frame.code.path, instr[-1] >> 16)
+                    return Evidence("takes the next example of a dataset", frame.code.path, instr.position >> 16)
         return None
 
     def _hidden(self, frames: list[Frame]) -> Evidence | None:
@@ -165,7 +167,7 @@ class Removals:
             for instr in index_of(frame.code).flat:
                 said = _unseen(frame, instr)
                 if said:
-                    return Evidence(said, frame.code.path, instr[-1] >> 16)
+                    return Evidence(said, frame.code.path, instr.position >> 16)
         return None
 
     def _endless(self, frames: list[Frame]) -> Evidence | None:
@@ -231,9 +233,9 @@ class Removals:
         param = facts.parameters[index]
         slot = argument_slot(caller, pos, index, param.name, bound=facts.kind in _BOUND)
         made = index_of(caller.code).source(slot) if slot >= 0 else None
-        if made is None or made[0] in _KEPT or (made[0] == Op.CALL and not _counts_up(caller, made)):
+        if made is None or isinstance(made, _KEPT) or (isinstance(made, ir.Call) and not _counts_up(caller, made)):
             return inf
-        return self.benefits.counts.between(caller, made[-1], pos)
+        return self.benefits.counts.between(caller, made.position, pos)
 
     def _distinct(self, code: Code, calls: list[tuple[Frame, int, list[Value]]]) -> _Calls | None:
         """The same of calls that pass different constants, if it is known how many they are."""
@@ -296,9 +298,9 @@ def _changes(result: Value) -> bool:
     )
 
 
-def _counts_up(frame: Frame, call: Instr) -> bool:
+def _counts_up(frame: Frame, call: ir.Call) -> bool:
     """Whether a call of Python's own gives a new value each time; what other functions give may be a tensor."""
-    return any(isinstance(o, Lib) and registry.root_of(o.name) == "builtins" for o in frame.vals[call[2]] or ())
+    return any(isinstance(o, Lib) and registry.root_of(o.name) == "builtins" for o in frame.vals[call.function] or ())
 
 
 def _is_made_of(obj: Obj, code: Code) -> bool:
@@ -312,15 +314,14 @@ def _is_made_of(obj: Obj, code: Code) -> bool:
 
 def _unseen(frame: Frame, instr: Instr) -> str:
     """How an instruction may do work that no operation of the estimate stands for; empty where it does not."""
-    if instr[0] in _OPERATORS:
-        operands = [slot for slot in instr[3:-1] if isinstance(slot, int) and slot >= 0]
-        unknown = any(isinstance(o, (Unknown, Lib)) for slot in operands for o in frame.vals[slot] or ())
+    if isinstance(instr, _OPERATORS):
+        unknown = any(isinstance(o, (Unknown, Lib)) for slot in operands(instr) for o in frame.vals[slot] or ())
         return "computes on values that are not known" if unknown else ""
-    if instr[0] == Op.CALL:
-        for obj in frame.vals[instr[2]] or ():
+    if isinstance(instr, ir.Call):
+        for obj in frame.vals[instr.function] or ():
             name, known = _library_name(obj)
             if name and registry.root_of(name) not in _ESTIMATED:
-                result = frame.vals[instr[1]] or ()
+                result = frame.vals[instr.target] or ()
                 tensors = any(isinstance(o, Unknown) or (isinstance(o, Tensor) and o.kind != NDARRAY) for o in result)
                 if tensors or not known:
                     return f"calls something that is not known (`{name}`)"

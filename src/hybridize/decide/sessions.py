@@ -17,9 +17,9 @@ from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.library.tensorflow.first_release import FIRST_ONLY
+from hybridize.program import ir
 from hybridize.program.build import ModuleSource, Program
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass
 from hybridize.source import Roles
@@ -98,9 +98,11 @@ def _static(solution: Solution, roles: Roles) -> dict[str, Evidence]:
                 if effect.detail in _SWITCHES and not roles.is_test(here):
                     said = f"its process calls `{effect.detail}`: nothing runs eagerly there"
                     switched.setdefault(here, Evidence(said, here, effect.position >> 16))
-            for instr in index_of(code).of(Op.CALL):
-                if any(_runs_session(obj) for obj in frame.vals[instr[2]] or ()) and not roles.is_test(here):
-                    running.setdefault(here, Evidence("a session runs graphs of its process", here, instr[-1] >> 16))
+            for instr in index_of(code).of(ir.Call):
+                if any(_runs_session(obj) for obj in frame.vals[instr.function] or ()) and not roles.is_test(here):
+                    running.setdefault(
+                        here, Evidence("a session runs graphs of its process", here, instr.position >> 16)
+                    )
     if switched or running:
         _spread(solution.program, switched, running, files)
     return files
@@ -134,12 +136,12 @@ def _first(solution: Solution) -> dict[str, Evidence]:
 def _needs_first(frame: Frame) -> tuple[str, int] | None:
     """What a module uses under no condition that TensorFlow 2 has not, and where."""
     for instr in frame.code.body:
-        if instr[0] == Op.IMPORT and f"{instr[2]}.".startswith("tensorflow.contrib."):
-            return f"its program imports `{instr[2]}`, which only TensorFlow 1 has", instr[-1]
-        if instr[0] == Op.IMPORT_FROM and f"{instr[2]}.{instr[4]}.".startswith("tensorflow.contrib."):
-            return "its program imports `tensorflow.contrib`, which only TensorFlow 1 has", instr[-1]
-        if instr[0] == Op.ATTR and instr[3] in FIRST_ONLY and _is_tensorflow(frame, instr[2]):
-            return f"its program uses `tf.{instr[3]}`, which only TensorFlow 1 has", instr[-1]
+        if isinstance(instr, ir.Import) and f"{instr.name}.".startswith("tensorflow.contrib."):
+            return f"its program imports `{instr.name}`, which only TensorFlow 1 has", instr.position
+        if isinstance(instr, ir.ImportFrom) and f"{instr.module}.{instr.name}.".startswith("tensorflow.contrib."):
+            return "its program imports `tensorflow.contrib`, which only TensorFlow 1 has", instr.position
+        if isinstance(instr, ir.Attr) and instr.name in FIRST_ONLY and _is_tensorflow(frame, instr.owner):
+            return f"its program uses `tf.{instr.name}`, which only TensorFlow 1 has", instr.position
     return None
 
 
@@ -183,9 +185,9 @@ def _imported(program: Program, id_: str, module: ModuleSource) -> Iterator[str]
     for code in walk_codes(module.code):
         index = index_of(code)
         for dotted, level, name in [
-            *((i[2], 0, None) for i in index.of(Op.IMPORT)),
-            *((i[2], i[3], i[4]) for i in index.of(Op.IMPORT_FROM)),
-            *((i[2], i[3], None) for i in index.of(Op.IMPORT_STAR)),
+            *((i.name, 0, None) for i in index.of(ir.Import)),
+            *((i.module, i.level, i.name) for i in index.of(ir.ImportFrom)),
+            *((i.module, i.level, None) for i in index.of(ir.ImportStar)),
         ]:
             found = program.imports.resolve(id_, dotted, level)
             if found is not None:

@@ -15,8 +15,9 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.library.keras import sizes
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Loop, Op
+from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
@@ -194,7 +195,7 @@ class Benefits:
                     return callee.code
         return None
 
-    def around(self, frame: Frame, loop: Loop | None) -> Work:
+    def around(self, frame: Frame, loop: ir.Loop | None) -> Work:
         """The work of a loop of a frame, or of the frame."""
         whole = self.of(frame)
         if loop is None:
@@ -216,7 +217,7 @@ class Benefits:
             found = self._work[frame]
         return found
 
-    def _summed(self, frame: Frame, loop: Loop | None = None) -> Work:
+    def _summed(self, frame: Frame, loop: ir.Loop | None = None) -> Work:
         """Own operations and those of callees, or only what a loop holds; calls within a recursion count once."""
         around = self.counts.places(frame.code).around
         assigns = any(map(costs.assigns, frame.ops.values()))
@@ -330,7 +331,7 @@ class Benefits:
         for pair, count in found.items():
             if count > 1:
                 instrs = self.counts.places(frame.code).instructions.get(pair[0], ())
-                callees = [frame.vals[instr[2]] or () for instr in instrs if instr[0] == Op.CALL]
+                callees = [frame.vals[instr.function] or () for instr in instrs if isinstance(instr, ir.Call)]
                 # Calls of a chain share a position: all of them run.
                 found[pair] = max(1, min(count, len(callees[0]))) if len(callees) == 1 else 1
         return found
@@ -370,7 +371,7 @@ def _differentiated(work: Work, gradients: float) -> Work:
     )
 
 
-def _goes_over_data(frame: Frame, loop: Loop) -> bool:
+def _goes_over_data(frame: Frame, loop: ir.Loop) -> bool:
     """Whether a loop goes over a data set."""
     value = frame.vals[loop.iterable] or () if loop.is_for else ()
     return any(isinstance(obj, Stream) and obj.is_data for obj in value)

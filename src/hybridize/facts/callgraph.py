@@ -116,11 +116,11 @@ def _is_mapped(frame: Frame, position: int, code: Code) -> bool:
     """Whether a hybrid function is called only by a dataset that was given it, as part of the dataset's own graph."""
     given = False
     for call in calls_at(frame.code, position):
-        called = frame.vals[call[2]] or ()
+        called = frame.vals[call.function] or ()
         if any(denotes(obj, code) for obj in called):
             return False
         if any(isinstance(o, Bound) and isinstance(o.receiver, Stream) and o.receiver.is_data for o in called):
-            slots = [slot for slot, _ in call[3]] + [slot for _, slot in call[4]]
+            slots = [slot for slot, _ in call.arguments] + [slot for _, slot in call.keywords]
             given = given or any(denotes(obj, code) for slot in slots for obj in frame.vals[slot] or ())
     return given
 

@@ -6,7 +6,7 @@ from hybridize.domain.objects import Class, Inst, Lit, Mod, Obj
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 
 _STEPS = 12
 
@@ -16,11 +16,11 @@ def argument_slot(caller: Frame, pos: int, index: int, name: str, *, bound: bool
     call = call_at(caller.code, pos)
     if call is None:
         return -1
-    for keyword, slot in call[4]:
+    for keyword, slot in call.keywords:
         if keyword == name:
             return int(slot)
     place = index - 1 if bound else index
-    positional = call[3]
+    positional = call.arguments
     if 0 <= place < len(positional) and not any(starred for _, starred in positional[: place + 1]):
         return int(positional[place][0])
     return -1
@@ -33,33 +33,32 @@ def origin(frame: Frame, slot: int) -> Evidence | None:
         instr = known.get(slot)
         if instr is None:
             return None
-        op = instr[0]
-        if op in (Op.COPY, Op.REFINE):
-            slot = instr[2]
-        elif op == Op.PHI:
-            if not instr[2]:
+        if isinstance(instr, ir.Refine):
+            slot = instr.source
+        elif isinstance(instr, ir.Phi):
+            if not instr.incoming:
                 return None
-            slot = instr[2][0][1]
-        elif op == Op.ATTR:
+            slot = instr.incoming[0][1]
+        elif isinstance(instr, ir.Attr):
             return _written(frame, instr)
-        elif op == Op.GLOBAL:
-            cell = frame.module.fields.get(instr[2])
-            return _first_write(cell.writes if cell is not None else {}, f"`{instr[2]}` is set here")
-        elif op in (Op.CALL, Op.BINARY, Op.ITEM, Op.LIST, Op.TUPLE, Op.ITER):
-            said = "the value is made here" if op != Op.ITER else "the value is an element of this"
-            return Evidence(said, frame.code.path, instr[-1] >> 16)
+        elif isinstance(instr, ir.Global):
+            cell = frame.module.fields.get(instr.name)
+            return _first_write(cell.writes if cell is not None else {}, f"`{instr.name}` is set here")
+        elif isinstance(instr, (ir.Call, ir.Binary, ir.Item, ir.List, ir.Tuple, ir.Iter)):
+            said = "the value is made here" if not isinstance(instr, ir.Iter) else "the value is an element of this"
+            return Evidence(said, frame.code.path, instr.position >> 16)
         else:
             return None
     return None
 
 
-def _written(frame: Frame, instr: Instr) -> Evidence | None:
+def _written(frame: Frame, instr: ir.Attr) -> Evidence | None:
     """The place that writes the attribute that is read."""
-    for obj in sorted(frame.vals[instr[2]] or (), key=repr):
-        found = field_write(obj, instr[3])
+    for obj in sorted(frame.vals[instr.owner] or (), key=repr):
+        found = field_write(obj, instr.name)
         if found is not None:
             return found
-    return Evidence("the value is read here", frame.code.path, instr[-1] >> 16)
+    return Evidence("the value is read here", frame.code.path, instr.position >> 16)
 
 
 def field_write(obj: Obj, name: str) -> Evidence | None:

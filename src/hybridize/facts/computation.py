@@ -12,8 +12,9 @@ from hybridize.facts.model import Evidence, Fact, Hazard, Ternary
 from hybridize.facts.origins import runs_at_once
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.records import replace
 
@@ -31,7 +32,7 @@ _OPAQUE = ("unknown_call", "foreign_call", "unfollowed")
 _UNKNOWN = "calls something unknown"
 #: The callee is one of the project's own, of which a wrapper serves too many to tell them apart.
 _SUMMARIZED = f"{_UNKNOWN}: {TOO_MANY.reason}"
-_ARITHMETIC = (Op.BINARY, Op.INPLACE, Op.UNARY)
+_ARITHMETIC = (ir.Binary, ir.Inplace, ir.Unary)
 #: So many frames are looked through for a variable.
 _FOLLOWED = 60
 _SKIPPED = frozenset({"build", "class", "callback"})
@@ -140,10 +141,10 @@ def _own_op(frame: Frame) -> Evidence | None:
 def _unknown_operand(frame: Frame) -> Evidence | None:
     """The first arithmetic of a frame on something unknown: a tensor's, where that is one."""
     index = index_of(frame.code)
-    for instr in sorted((i for op in _ARITHMETIC for i in index.of(op)), key=lambda i: i[-1]):
+    for instr in sorted((i for op in _ARITHMETIC for i in index.of(op)), key=lambda i: i.position):
         values = [frame.vals[slot] or () for slot in operands(instr) if slot >= 0]
         if all(values) and any(isinstance(o, Unknown) for value in values for o in value):
-            return Evidence("computes with something unknown", frame.code.path, instr[-1] >> 16)
+            return Evidence("computes with something unknown", frame.code.path, instr.position >> 16)
     return None
 
 

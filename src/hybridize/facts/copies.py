@@ -10,8 +10,8 @@ import ast
 from typing import Final
 
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 
 _LISTS: Final = frozenset({"list", "List", "typing.List", "t.List"})
 
@@ -20,12 +20,12 @@ def is_copied_list(frame: Frame, slot: int) -> bool:
     """Whether a slot holds a slice of a parameter whose hint says that it is a list, however the two are merged."""
     index = index_of(frame.code)
     made = index.source(slot)
-    if made is None or made[0] != Op.ITEM:
+    if not isinstance(made, ir.Item):
         return False
-    part = index.source(made[3])
-    if part is None or part[0] != Op.SLICE:
+    part = index.source(made.index)
+    if not isinstance(part, ir.Slice):
         return False
-    owner = index.original(made[2])
+    owner = index.original(made.source)
     hint = next((param.annotation for param in frame.code.params if param.slot == owner), None)
     return hint is not None and _is_list(hint)
 

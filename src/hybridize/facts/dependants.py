@@ -12,13 +12,14 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 
 #: Attributes that tensors have, and numbers and strings have not; those that arrays have not, either.
 _OF_TENSORS: Final = frozenset("numpy shape dtype get_shape ndim device eval ref experimental_ref set_shape".split())
 _NOT_OF_ARRAYS: Final = frozenset("numpy get_shape eval ref experimental_ref set_shape".split())
-_PASSES: Final = (Op.COPY, Op.REFINE, Op.ITEM, Op.ITER)
+_PASSES: Final = (ir.Refine, ir.Item, ir.Iter)
 
 
 def exported(solution: Solution) -> dict[Code, tuple[str, int]]:
@@ -63,19 +64,21 @@ def _lost(value: Value) -> frozenset[str]:
 
 def _read(caller: Frame, pos: int, code: Code, names: frozenset[str]) -> tuple[str, int] | None:
     """The first such read of the result of a call, and its position."""
-    results = {i[1] for i in calls_at(caller.code, pos) if _calls(caller, i[2], code)}
+    results = {i.target for i in calls_at(caller.code, pos) if _calls(caller, i.function, code)}
     if not results:
         return None
     flat = index_of(caller.code).flat
     for _ in range(3):  # loops carry results back
         for instr in flat:
-            if instr[0] in _PASSES and instr[2] in results:
-                results.add(instr[1])
-            elif instr[0] == Op.UNPACK and instr[2] in results:
-                results.update(instr[1])
-            elif instr[0] == Op.PHI and any(slot in results for _, slot in instr[2]):
-                results.add(instr[1])
-    return next(((i[3], i[-1]) for i in flat if i[0] == Op.ATTR and i[2] in results and i[3] in names), None)
+            if isinstance(instr, _PASSES) and instr.source in results:
+                results.add(instr.target)
+            elif isinstance(instr, ir.Unpack) and instr.source in results:
+                results.update(instr.targets)
+            elif isinstance(instr, ir.Phi) and any(slot in results for _, slot in instr.incoming):
+                results.add(instr.target)
+    return next(
+        ((i.name, i.position) for i in flat if isinstance(i, ir.Attr) and i.owner in results and i.name in names), None
+    )
 
 
 def _calls(caller: Frame, slot: int, code: Code) -> bool:

@@ -16,7 +16,7 @@ def is_either(frame: Frame, position: int) -> bool:
     were merged.
     """
     for instr in calls_at(frame.code, position):
-        func = frame.vals[instr[2]]
+        func = frame.vals[instr.function]
         # One object runs one thing, unless it is a wrapper: no need to look what.
         several = func and (len(func) > 1 or isinstance(next(iter(func)), Wrapper))
         if several and len({each for obj in func for each in _runs(obj, 4)}) > 1:

@@ -68,8 +68,9 @@ from hybridize.facts.traced import is_traced
 from hybridize.facts.usage import Used
 from hybridize.flow.frames import SHARED, Effect, Frame
 from hybridize.flow.solve import Solution
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.records import replace
 
 #: Ways of being called whose effects are not the caller's: Keras builds once; host functions run at every step.
@@ -438,8 +439,8 @@ def _handed_out(frame: Frame, effect: Effect) -> frozenset[Root]:
         return ELSEWHERE
     found: set[Root] = set()
     for callee in made:
-        for instr in () if callee.code.is_generator else index_of(callee.code).of(Op.RETURN):
-            found |= roots(callee, instr[2]) if instr[2] >= 0 else frozenset()
+        for instr in () if callee.code.is_generator else index_of(callee.code).of(ir.Return):
+            found |= roots(callee, instr.value) if instr.value >= 0 else frozenset()
     return ELSEWHERE if any(isinstance(root, int) for root in found) else frozenset(found)
 
 

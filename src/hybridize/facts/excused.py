@@ -20,8 +20,9 @@ from hybridize.facts.usage import TRAINED
 from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.library.index.lookup import known_package
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.program.lowering import walk_codes
 from hybridize.regex import regex
 
@@ -94,9 +95,9 @@ class Excused:
         found: set[Obj] = set()
         for frames in self.solution.frames.values():
             for frame in frames:
-                for instr in index_of(frame.code).of(Op.ATTR):
-                    if instr[3] in TRAINED:
-                        found.update(filter(_is_foreign, frame.vals[instr[2]] or ()))
+                for instr in index_of(frame.code).of(ir.Attr):
+                    if instr.name in TRAINED:
+                        found.update(filter(_is_foreign, frame.vals[instr.owner] or ()))
         return frozenset(found)
 
     def _is_plain(self, frame: Frame) -> bool:
@@ -111,11 +112,11 @@ class Excused:
 def _wholly_read(frame: Frame) -> Iterator[int]:
     """The slots of which a frame reads all the fields."""
     index = index_of(frame.code)
-    yield from (instr[2] for instr in index.attributes.get("__dict__", ()))
-    for call in index.of(Op.CALL):
-        if any(isinstance(o, Lib) and o.name.startswith(_WHOLE) for o in frame.vals[call[2]] or ()):
-            yield from (slot for slot, _ in call[3])
-            yield from (slot for _, slot in call[4])
+    yield from (instr.owner for instr in index.attributes.get("__dict__", ()))
+    for call in index.of(ir.Call):
+        if any(isinstance(o, Lib) and o.name.startswith(_WHOLE) for o in frame.vals[call.function] or ()):
+            yield from (slot for slot, _ in call.arguments)
+            yield from (slot for _, slot in call.keywords)
 
 
 def _is_foreign(obj: Obj) -> bool:

@@ -10,8 +10,10 @@ from hybridize.facts.causes import argument_slot
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
-from hybridize.program.index import Index, index_of, instructions
-from hybridize.program.ir import NO_SLOT, Instr, Loop, Op
+from hybridize.program import ir
+from hybridize.program.index import index_of, instructions
+from hybridize.program.ir import NO_SLOT, Instr
+from hybridize.program.operands import operands
 from hybridize.records import replace
 
 #: Operations whose result is longer than what they are given.
@@ -42,21 +44,21 @@ def is_growing_dim(frame: Frame, slot: int) -> bool:
     """Whether a slot holds `x.shape[i]` of a variable that a loop binds to a longer tensor."""
     index = index_of(frame.code)
     made = index.source(slot)
-    if made is None or made[0] != Op.ITEM:
+    if not isinstance(made, ir.Item):
         return False
-    shape = index.source(made[2])
-    if shape is None or shape[0] != Op.ATTR or shape[3] != "shape":
+    shape = index.source(made.source)
+    if not isinstance(shape, ir.Attr) or shape.name != "shape":
         return False
-    tensor = index.source(shape[2])
-    if tensor is None or tensor[0] != Op.PHI or not any(tensor is head for loop in _loops(index) for head in loop.phis):
+    tensor = index.source(shape.owner)
+    if not isinstance(tensor, ir.Phi) or not any(tensor is head for loop in index.of(ir.Loop) for head in loop.phis):
         return False
-    return any(True for _ in _lengthenings(frame, [slot for _, slot in tensor[2]]))
+    return any(True for _ in _lengthenings(frame, [slot for _, slot in tensor.incoming]))
 
 
 def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> Evidence | None:
     """Where a loop around a call makes longer what a slot of the caller passes; None where that is not seen."""
     index = index_of(caller.code)
-    around = [loop for loop in _loops(index) if pos in _positions(loop)]
+    around = [loop for loop in index.of(ir.Loop) if pos in _positions(loop)]
     todo, seen, stacked = [slot], set[int](), False
     while todo and len(seen) < _FAR:
         slot = index.original(todo.pop())
@@ -67,19 +69,19 @@ def grown_argument(caller: Frame, pos: int, slot: int, depth: int = _CALLS) -> E
         found = _extended(caller, slot, around)
         if found is None and made is None:
             found = _grown_parameter(caller, slot, depth)
-        elif found is None and made is not None and made[0] == Op.PHI:
+        elif found is None and isinstance(made, ir.Phi):
             if any(made is head for loop in around for head in loop.phis):
-                found = _own_growth(caller, [s for _, s in made[2]], slot)
-            todo += [s for _, s in made[2]]
-        elif found is None and made is not None and made[0] == Op.ITEM:
+                found = _own_growth(caller, [s for _, s in made.incoming], slot)
+            todo += [s for _, s in made.incoming]
+        elif found is None and isinstance(made, ir.Item):
             moving = _cut(caller, made, around)
             if moving:
-                found = Evidence(PART, caller.code.path, made[-1] >> 16)
+                found = Evidence(PART, caller.code.path, made.position >> 16)
             elif moving is None:
-                todo.append(made[2])
+                todo.append(made.source)
         elif found is None and made is not None:
             todo += _same_length(caller, made)
-            stacked = stacked or made[0] == Op.CALL
+            stacked = stacked or isinstance(made, ir.Call)
         if found is not None:
             return replace(found, message=STACKED) if stacked and found.message == APPENDED else found
     return None
@@ -94,10 +96,10 @@ def _grown_parameter(frame: Frame, slot: int, depth: int) -> Evidence | None:
         call = call_at(caller.code, pos) if caller is not None and caller is not frame else None
         if caller is None or call is None:
             continue
-        if _WHILE in _names(caller, call[2]):
-            rows = [index_of(frame.code).source(instr[2]) for instr in index_of(frame.code).of(Op.RETURN)]
+        if _WHILE in _names(caller, call.function):
+            rows = [index_of(frame.code).source(instr.value) for instr in index_of(frame.code).of(ir.Return)]
             nexts = [
-                r[2][place][0] for r in rows if r is not None and r[0] in (Op.TUPLE, Op.LIST) and len(r[2]) > place
+                r.elements[place][0] for r in rows if isinstance(r, (ir.Tuple, ir.List)) and len(r.elements) > place
             ]
             found = _own_growth(frame, nexts, slot)
         else:
@@ -112,16 +114,16 @@ def _grown_parameter(frame: Frame, slot: int, depth: int) -> Evidence | None:
 def _own_growth(frame: Frame, ways: Iterable[int], start: int) -> Evidence | None:
     """Where what a turn gives on is what it got, made longer."""
     for call in _lengthenings(frame, ways):
-        parts = [slot for slot, _ in call[3]] + [slot for _, slot in call[4]]
+        parts = [slot for slot, _ in call.arguments] + [slot for _, slot in call.keywords]
         for display in map(index_of(frame.code).source, tuple(parts)):
-            if display is not None and display[0] in (Op.TUPLE, Op.LIST):
-                parts += [slot for slot, _ in display[2]]
+            if isinstance(display, (ir.Tuple, ir.List)):
+                parts += [slot for slot, _ in display.elements]
         if any(_comes_from(frame, part, start) for part in parts):
-            return Evidence("a loop makes it longer in each turn", frame.code.path, call[-1] >> 16)
+            return Evidence("a loop makes it longer in each turn", frame.code.path, call.position >> 16)
     return None
 
 
-def _lengthenings(frame: Frame, ways: Iterable[int]) -> Iterator[Instr]:
+def _lengthenings(frame: Frame, ways: Iterable[int]) -> Iterator[ir.Call]:
     """The calls of lengthening operations that slots come from, over joins."""
     index = index_of(frame.code)
     todo, seen = list(ways), set[int]()
@@ -131,9 +133,9 @@ def _lengthenings(frame: Frame, ways: Iterable[int]) -> Iterator[Instr]:
         if slot in seen or made is None:
             continue
         seen.add(slot)
-        if made[0] == Op.PHI:
-            todo += [source for _, source in made[2]]
-        elif made[0] == Op.CALL and not LENGTHEN.isdisjoint(_names(frame, made[2])):
+        if isinstance(made, ir.Phi):
+            todo += [source for _, source in made.incoming]
+        elif isinstance(made, ir.Call) and not LENGTHEN.isdisjoint(_names(frame, made.function)):
             yield made
 
 
@@ -146,57 +148,57 @@ def _comes_from(frame: Frame, slot: int, start: int) -> bool:
         if slot == start:
             return True
         made = index.definitions.get(slot)
-        if slot not in seen and made is not None and made[0] == Op.PHI:
-            todo += [source for _, source in made[2]]
+        if slot not in seen and isinstance(made, ir.Phi):
+            todo += [source for _, source in made.incoming]
         seen.add(slot)
     return False
 
 
-def _extended(frame: Frame, slot: int, around: list[Loop]) -> Evidence | None:
+def _extended(frame: Frame, slot: int, around: list[ir.Loop]) -> Evidence | None:
     """Where a loop appends to the list in a slot."""
     if not around or not any(isinstance(o, Container) for o in frame.vals[slot] or ()):
         return None
     index = index_of(frame.code)
     made = index.definitions.get(slot)
     # A list that each turn makes anew begins empty again.
-    lasting = [places for places in map(_positions, around) if made is None or made[-1] not in places]
+    lasting = [places for places in map(_positions, around) if made is None or made.position not in places]
     for name in _LISTS & index.attributes.keys():
         for instr in index.attributes[name]:
-            if index.original(instr[2]) == slot and any(instr[-1] in places for places in lasting):
-                return Evidence(APPENDED, frame.code.path, instr[-1] >> 16)
+            if index.original(instr.owner) == slot and any(instr.position in places for places in lasting):
+                return Evidence(APPENDED, frame.code.path, instr.position >> 16)
     return None
 
 
 def _same_length(frame: Frame, made: Instr) -> list[int]:
     """What a value is as long as: elements of a display, operands, the argument of an operation that keeps sizes."""
-    if made[0] in (Op.TUPLE, Op.LIST):
-        return [slot for slot, _ in made[2]]
-    if made[0] == Op.DICT:
-        return [slot for _, slot in made[2]]
-    if made[0] == Op.UNARY:
-        return [made[3]]
-    if made[0] in (Op.BINARY, Op.INPLACE, Op.COMPARE):
-        return [made[3], made[4]]
-    if made[0] == Op.CALL and made[3] and not KEEP.isdisjoint(_names(frame, made[2])):
-        return [made[3][0][0]]
+    if isinstance(made, (ir.Tuple, ir.List)):
+        return [slot for slot, _ in made.elements]
+    if isinstance(made, ir.Dict):
+        return [slot for _, slot in made.entries]
+    if isinstance(made, ir.Unary):
+        return [made.operand]
+    if isinstance(made, (ir.Binary, ir.Inplace, ir.Compare)):
+        return [made.left, made.right]
+    if isinstance(made, ir.Call) and made.arguments and not KEEP.isdisjoint(_names(frame, made.function)):
+        return [made.arguments[0][0]]
     return []
 
 
-def _cut(frame: Frame, item: Instr, around: list[Loop]) -> bool | None:
+def _cut(frame: Frame, item: ir.Item, around: list[ir.Loop]) -> bool | None:
     """Whether one end of a slice moves with a loop; None for an index that takes all, False for any other."""
     index = index_of(frame.code)
-    made = index.source(item[3])
-    parts = [slot for slot, _ in made[2]] if made is not None and made[0] == Op.TUPLE else [item[3]]
+    made = index.source(item.index)
+    parts = [slot for slot, _ in made.elements] if isinstance(made, ir.Tuple) else [item.index]
     takes_all = True
     for part in parts:
         cut = index.source(part)
-        if cut is None or cut[0] != Op.SLICE:
+        if not isinstance(cut, ir.Slice):
             takes_all = takes_all and not any(
                 isinstance(o, Tensor) or (isinstance(o, (Prim, Lit)) and o.kind == "int")
                 for o in frame.vals[part] or ()
             )
             continue
-        ends = [slot for slot in cut[2:4] if slot != NO_SLOT and frame.vals[slot] != NONE.value]
+        ends = [slot for slot in (cut.lower, cut.upper) if slot != NO_SLOT and frame.vals[slot] != NONE.value]
         moving = [slot for slot in ends if _moves(frame, slot, around)]
         if len(moving) == 1:
             return True
@@ -204,7 +206,7 @@ def _cut(frame: Frame, item: Instr, around: list[Loop]) -> bool | None:
     return None if takes_all else False
 
 
-def _moves(frame: Frame, slot: int, around: list[Loop]) -> bool:
+def _moves(frame: Frame, slot: int, around: list[ir.Loop]) -> bool:
     """Whether a Python int is another one in each turn of a loop."""
     index = index_of(frame.code)
     todo, seen = [slot], set[int]()
@@ -214,13 +216,13 @@ def _moves(frame: Frame, slot: int, around: list[Loop]) -> bool:
         if slot in seen or made is None or not any(isinstance(o, (Prim, Lit)) for o in frame.vals[slot] or ()):
             continue
         seen.add(slot)
-        if made[0] in (Op.ITER, Op.UNPACK) or made[0] == Op.PHI:
+        if isinstance(made, (ir.Iter, ir.Unpack, ir.Phi)):
             if any(made is head for loop in around for head in (*loop.phis, *instructions(loop.test))):
                 return True
-        elif made[0] in (Op.BINARY, Op.INPLACE):
-            todo += made[3:5]
-        elif made[0] == Op.CALL and not _BOUNDS.isdisjoint(_names(frame, made[2])):
-            todo += [argument for argument, _ in made[3]]  # `x[i : min(i + 8, n)]` is as long as the one before
+        elif isinstance(made, (ir.Binary, ir.Inplace)):
+            todo += operands(made)
+        elif isinstance(made, ir.Call) and not _BOUNDS.isdisjoint(_names(frame, made.function)):
+            todo += [argument for argument, _ in made.arguments]  # `x[i : min(i + 8, n)]` is as long as the one before
     return False
 
 
@@ -235,9 +237,5 @@ def _names(frame: Frame, slot: int) -> set[str]:
     return {o.name for o in frame.vals[slot] or () if isinstance(o, Lib)}
 
 
-def _loops(index: Index) -> list[Loop]:
-    return [instr[2] for instr in index.of(Op.LOOP)]
-
-
-def _positions(loop: Loop) -> set[int]:
-    return {instr[-1] for part in (loop.test, loop.body) for instr in instructions(part)}
+def _positions(loop: ir.Loop) -> set[int]:
+    return {instr.position for part in (loop.test, loop.body) for instr in instructions(part)}

@@ -14,8 +14,10 @@ from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tens
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.origins import callees_at, definitions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
+from hybridize.program.ir import Block, Code, Instr
+from hybridize.program.operands import written
 from hybridize.records import dataclass, field
 
 #: Changes that come out the same: state that is made when it is not there yet; a constant that is always the same.
@@ -25,7 +27,7 @@ CONSTANT: Final = "constant "
 _SET_UP: Final = frozenset({"built", "_built", "is_built"})
 #: Decorators that keep a function's first result.
 _CACHES: Final = frozenset({"cache", "lru_cache", "cached_property", "memoize"})
-_ENDS: Final = (Op.RETURN, Op.RAISE, Op.JUMP)
+_ENDS: Final = (ir.Return, ir.Raise, ir.Jump)
 #: Comparisons that ask whether something is there.
 _PRESENCE: Final = frozenset({"is", "is not", "in", "not in"})
 _DEPTH: Final = 3
@@ -54,8 +56,7 @@ class Region:
     @cached_property
     def slots(self) -> frozenset[int]:
         """The slots that it defines."""
-        every = (s for i in self.block for s in (i[1] if isinstance(i[1], tuple) else (i[1],)))
-        return frozenset(s for s in every if s >= 0)
+        return frozenset(slot for instr in self.block for slot in written(instr))
 
     def written(self, code: Code) -> frozenset[str]:
         """The names that its own instructions write."""
@@ -114,13 +115,13 @@ def set_up_once(frame: Frame, position: int) -> bool:
 def is_flagged(frame: Frame, position: int) -> bool:
     """Whether code is set up once under a flag or field of its own, not under what is in a container: keys vary."""
     for region in regions(frame.code).get(position, ()):
-        own = {i[3] if i[0] == Op.SET_ATTR else i[2] for i in region.block if i[0] in _ASSIGNMENTS}
+        own = {i.name for i in region.block if isinstance(i, _ASSIGNMENTS)}
         if not region.tested.isdisjoint(own) and _leaves_only_state(frame, region):
             return True
     return False
 
 
-_ASSIGNMENTS: Final = frozenset({Op.SET_ATTR, Op.SET_GLOBAL, Op.SET_CELL})
+_ASSIGNMENTS: Final = (ir.SetAttr, ir.SetGlobal, ir.SetCell)
 
 
 # What is stored ---------------------------------------------------------------------------------------------------
@@ -133,13 +134,13 @@ def stored(frame: Frame, position: int) -> list[int]:
 
 
 def _put(instr: Instr) -> list[int]:
-    match instr[0]:
-        case Op.SET_ATTR | Op.SET_ITEM | Op.PUT:
-            return [instr[4]]
-        case Op.SET_GLOBAL | Op.SET_CELL | Op.APPEND:
-            return [instr[3]]
-        case Op.CALL:
-            return [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
+    match instr:
+        case ir.SetAttr() | ir.SetItem() | ir.Put():
+            return [instr.value]
+        case ir.SetGlobal() | ir.SetCell() | ir.Append():
+            return [instr.value]
+        case ir.Call():
+            return [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
     return []
 
 
@@ -187,36 +188,35 @@ def regions(code: Code) -> dict[int, tuple[Region, ...]]:
     found = _regions.get(code)
     if found is None:
         found = _regions[code] = {}
-        if index_of(code).of(Op.IF) or index_of(code).of(Op.LOOP) or _has_handlers(code):
+        if index_of(code).of(ir.If, ir.Loop) or _has_handlers(code):
             _walk(code, code.body, (), found)
     return found
 
 
 def _has_handlers(code: Code) -> bool:
-    return any(i[2].handlers for i in index_of(code).of(Op.TRY))
+    return any(i.handlers for i in index_of(code).of(ir.Try))
 
 
 def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, tuple[Region, ...]]) -> None:
     for i, instr in enumerate(block):
         if stack:
-            found.setdefault(instr[-1], stack)
-        op = instr[0]
-        if op == Op.IF:
-            tested = frozenset(_reads(code, instr[2]))
-            for branch in (instr[3], instr[4]):
-                _walk(code, branch, (*stack, Region(tested, branch, instr[2])), found)
-            ends = [branch for branch in (instr[3], instr[4]) if branch and branch[-1][0] in _ENDS]
+            found.setdefault(instr.position, stack)
+        if isinstance(instr, ir.If):
+            tested = frozenset(_reads(code, instr.condition))
+            for branch in (instr.then, instr.orelse):
+                _walk(code, branch, (*stack, Region(tested, branch, instr.condition)), found)
+            ends = [branch for branch in (instr.then, instr.orelse) if branch and isinstance(branch[-1], _ENDS)]
             if ends:
-                stack = (*stack, Region(tested, block[i + 1 :], instr[2], tuple(ends)))
-        elif op == Op.LOOP:
-            loop: Loop = instr[2]
+                stack = (*stack, Region(tested, block[i + 1 :], instr.condition, tuple(ends)))
+        elif isinstance(instr, ir.Loop):
+            loop: ir.Loop = instr
             tested = frozenset() if loop.is_for else frozenset(_counted(code, loop.condition))
             inside = (*stack, Region(tested, loop.body, loop.condition)) if tested else stack
             for part, around in ((loop.test, stack), (loop.body, inside), (loop.orelse, stack)):
                 _walk(code, part, around, found)
-        elif op == Op.TRY:
-            statement: Try = instr[2]
-            tried = frozenset(i[3] for i in instructions(statement.body) if i[0] == Op.ATTR)
+        elif isinstance(instr, ir.Try):
+            statement: ir.Try = instr
+            tried = frozenset(i.name for i in instructions(statement.body) if isinstance(i, ir.Attr))
             tried |= frozenset(name for i in instructions(statement.body) for name in _item_owner(code, i))
             for part in (statement.body, statement.orelse, statement.final):
                 _walk(code, part, stack, found)
@@ -228,17 +228,17 @@ def _counted(code: Code, condition: int) -> Iterator[str]:
     """What is filled until it has so many elements: `while len(self.blocks) < n`."""
     known = definitions(code)
     compared = known.get(condition)
-    if compared is not None and compared[0] == Op.COMPARE and compared[2] in ("<", "<=", "!="):
-        counts = known.get(compared[3])
-        called = known.get(counts[2]) if counts is not None and counts[0] == Op.CALL else None
-        if counts is not None and called is not None and called[0] == Op.GLOBAL and called[2] == "len":
-            for slot, _ in counts[3]:
+    if isinstance(compared, ir.Compare) and compared.operator in ("<", "<=", "!="):
+        counts = known.get(compared.left)
+        called = known.get(counts.function) if isinstance(counts, ir.Call) else None
+        if isinstance(counts, ir.Call) and isinstance(called, ir.Global) and called.name == "len":
+            for slot, _ in counts.arguments:
                 yield from _reads(code, slot)
 
 
 def _item_owner(code: Code, instr: Instr) -> Iterator[str]:
-    if instr[0] == Op.ITEM:
-        yield from _reads(code, instr[2])
+    if isinstance(instr, ir.Item):
+        yield from _reads(code, instr.source)
 
 
 def _reads(code: Code, slot: int) -> Iterator[str]:
@@ -254,32 +254,32 @@ def _reads(code: Code, slot: int) -> Iterator[str]:
         instr = known.get(each)
         if instr is None:
             continue
-        match instr[0]:
-            case Op.ATTR:
-                yield instr[3]
-                todo.append(instr[2])
-            case Op.GLOBAL | Op.CELL:
-                yield instr[2]
-            case Op.COPY | Op.REFINE:
-                todo.append(instr[2])
-            case Op.COMPARE if instr[2] in _PRESENCE or NONE in (code.template[instr[4]] or ()):
-                todo += [instr[3], instr[4]]
-            case Op.UNARY:
-                todo.append(instr[3])
-            case Op.ITEM:
-                todo += [instr[2], instr[3]]
-            case Op.BOOLOP:
-                todo += instr[2]
-            case Op.PHI:
-                todo += [s for _, s in instr[2]]
-            case Op.CALL:
-                todo += [instr[2], *[s for s, _ in instr[3]]]
+        match instr:
+            case ir.Attr():
+                yield instr.name
+                todo.append(instr.owner)
+            case ir.Global() | ir.Cell():
+                yield instr.name
+            case ir.Refine():
+                todo.append(instr.source)
+            case ir.Compare() if instr.operator in _PRESENCE or NONE in (code.template[instr.right] or ()):
+                todo += [instr.left, instr.right]
+            case ir.Unary():
+                todo.append(instr.operand)
+            case ir.Item():
+                todo += [instr.source, instr.index]
+            case ir.BoolOp():
+                todo += instr.operands
+            case ir.Phi():
+                todo += [s for _, s in instr.incoming]
+            case ir.Call():
+                todo += [instr.function, *[s for s, _ in instr.arguments]]
                 yield from _named(code, instr)
 
 
-def _named(code: Code, call: Instr) -> Iterator[str]:
+def _named(code: Code, call: ir.Call) -> Iterator[str]:
     """The attribute that `hasattr`, `getattr` or `setattr` names."""
-    for slot, _ in call[3]:
+    for slot, _ in call.arguments:
         for obj in (code.template[slot] or ()) if slot >= 0 else ():
             if isinstance(obj, Lit) and isinstance(obj.const, str):
                 yield obj.const
@@ -299,7 +299,7 @@ def _writes(frame: Frame, region: Region) -> set[str]:
     """The names of the fields, globals, captured variables and containers that a region and its callees write."""
     found = set(region.written(frame.code))
     todo: list[tuple[Frame, int]] = []
-    positions = {instr[-1] for instr in region.block if instr[0] == Op.CALL}
+    positions = {instr.position for instr in region.block if isinstance(instr, ir.Call)}
     for (pos, callee), how in frame.calls.items():
         if pos in positions and how != "host":
             todo.append((callee, _DEPTH - 1))
@@ -329,17 +329,17 @@ def _written_by(code: Code) -> frozenset[str]:
 def _named_by(code: Code, block: list[Instr]) -> Iterator[str]:
     """The names of what some instructions write."""
     for instr in block:
-        match instr[0]:
-            case Op.SET_ATTR:
-                yield instr[3]
-            case Op.SET_GLOBAL | Op.SET_CELL:
-                yield instr[2]
-            case Op.SET_ITEM:
-                yield from _reads(code, instr[2])
-            case Op.CALL:
-                made = definitions(code).get(instr[2])
-                if made is not None and made[0] == Op.ATTR:
-                    yield from _reads(code, made[2])
+        match instr:
+            case ir.SetAttr():
+                yield instr.name
+            case ir.SetGlobal() | ir.SetCell():
+                yield instr.name
+            case ir.SetItem():
+                yield from _reads(code, instr.owner)
+            case ir.Call():
+                made = definitions(code).get(instr.function)
+                if isinstance(made, ir.Attr):
+                    yield from _reads(code, made.owner)
                 yield from _named(code, instr)
 
 
@@ -356,30 +356,30 @@ def _is_state(code: Code, region: Region, slot: int) -> bool:
     name = _name_read(code, slot)
     if name not in region.tested or name not in region.written(code) or not region.instead:
         return False
-    others = [i for block in region.instead for i in instructions(block) if i[0] == Op.RETURN]
-    return bool(others) and all(_name_read(code, i[2]) == name for i in others)
+    others = [i for block in region.instead for i in instructions(block) if isinstance(i, ir.Return)]
+    return bool(others) and all(_name_read(code, i.value) == name for i in others)
 
 
 def _name_read(code: Code, slot: int) -> str | None:
     """The field, global or captured variable whose value is in a slot."""
     made = definitions(code).get(slot)
-    return str(made[3 if made[0] == Op.ATTR else 2]) if made is not None and made[0] in _STATES else None
+    return made.name if isinstance(made, _STATES) else None
 
 
-_STATES: Final = frozenset({Op.GLOBAL, Op.CELL, Op.ATTR})
+_STATES: Final = (ir.Global, ir.Cell, ir.Attr)
 
 
 def _is_tidy(frame: Frame, region: Region) -> bool:
-    kept = {slot for instr in region.block if instr[0] != Op.CALL for slot in _put(instr)}
+    kept = {slot for instr in region.block if not isinstance(instr, ir.Call) for slot in _put(instr)}
     for instr in region.block:
-        if instr[0] != Op.RETURN or _is_object(frame.vals[instr[2]] or _NO_VALUE):
+        if not isinstance(instr, ir.Return) or _is_object(frame.vals[instr.value] or _NO_VALUE):
             continue
-        if not _is_state(frame.code, region, instr[2]):
+        if not _is_state(frame.code, region, instr.value):
             return False
     index = index_of(frame.code)
-    for instr in index.of(Op.PHI):
-        if instr[1] not in region.slots and instr[1] in index.read:
-            for _, slot in instr[2]:
+    for instr in index.of(ir.Phi):
+        if instr.target not in region.slots and instr.target in index.read:
+            for _, slot in instr.incoming:
                 if slot in region.slots and slot not in kept and not _is_object(frame.vals[slot] or _NO_VALUE):
                     return False
     return not _assigns(frame, region)
@@ -403,12 +403,12 @@ def _variables(frame: Frame, block: list[Instr], depth: int) -> tuple[bool, bool
     known = definitions(frame.code)
     assigns = makes = False
     for instr in block:
-        if instr[0] == Op.CALL:
-            made = known.get(instr[2])
-            assigns = assigns or (made is not None and made[0] == Op.ATTR and str(made[3]).startswith("assign"))
-            result = frame.vals[instr[1]] or _NO_VALUE
+        if isinstance(instr, ir.Call):
+            made = known.get(instr.function)
+            assigns = assigns or (isinstance(made, ir.Attr) and str(made.name).startswith("assign"))
+            result = frame.vals[instr.target] or _NO_VALUE
             makes = makes or (any(isinstance(o, Tensor) and o.kind == VARIABLE for o in result) and not assigns)
-            for callee, how in callees_at(frame, instr[-1]) if depth else ():
+            for callee, how in callees_at(frame, instr.position) if depth else ():
                 if how in ("call", "construction") and callee is not frame:
                     inner = _variables(callee, index_of(callee.code).flat, depth - 1)
                     makes = makes or (inner[1] and not assigns)

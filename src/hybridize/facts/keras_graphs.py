@@ -13,8 +13,8 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.operations import symbolic
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr
 
 #: The methods of a model that run it in a graph, unless `compile` was told otherwise.
 _LOOPS: Final = frozenset(
@@ -30,7 +30,7 @@ _OUTPUTS: Final = "$outputs"
 
 def is_run_by_graph(frame: Frame, pos: int) -> bool:
     """Whether the call at a place has Keras run its model in a graph."""
-    return any(_runs_graph(obj) for instr in _calls(frame, pos) for obj in frame.vals[instr[2]] or ())
+    return any(_runs_graph(obj) for instr in _calls(frame, pos) for obj in frame.vals[instr.function] or ())
 
 
 def is_on_symbolic(frame: Frame, pos: int) -> bool:
@@ -42,7 +42,7 @@ def functional_calls(solution: Solution, frame: Frame) -> Iterator[tuple[int, Fr
     """The frames of layers that the calls of functional models in a function run, with the places of these calls."""
     for pos in frame.ops:
         for instr in _calls(frame, pos):
-            for obj in frame.vals[instr[2]] or ():
+            for obj in frame.vals[instr.function] or ():
                 if isinstance(obj, LibInst) and _OUTPUTS in obj.fields and not symbolic(frame, instr):
                     for layer in dict.fromkeys(_layers(solution, obj)):
                         yield pos, layer
@@ -64,7 +64,7 @@ def _layers(solution: Solution, model: LibInst) -> Iterator[Frame]:
                     todo.append(callee)
         for pos in frame.ops:
             for instr in _calls(frame, pos):
-                for obj in frame.vals[instr[2]] or ():
+                for obj in frame.vals[instr.function] or ():
                     if isinstance(obj, LibInst) and _OUTPUTS in obj.fields and symbolic(frame, instr):
                         todo += _builders(solution, obj)
 
@@ -74,7 +74,7 @@ def _builders(solution: Solution, model: LibInst) -> list[Frame]:
     return [builder for builder in solution.frames.get(model.site[0], ()) if builder.uid == model.frame]
 
 
-def _calls(frame: Frame, pos: int) -> tuple[Instr, ...]:
+def _calls(frame: Frame, pos: int) -> tuple[ir.Call, ...]:
     return index_of(frame.code).calls.get(pos, ())
 
 
@@ -91,6 +91,6 @@ def _is_eager(model: Obj) -> bool:
     return cell is not None and any(getattr(obj, "const", True) is not False for obj in cell.value)
 
 
-def _gets_symbolic(frame: Frame, instr: Instr) -> bool:
-    given = [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
+def _gets_symbolic(frame: Frame, instr: ir.Call) -> bool:
+    given = [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
     return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for slot in given for o in frame.vals[slot] or ())

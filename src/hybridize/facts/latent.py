@@ -12,25 +12,26 @@ from typing import Final
 from hybridize.domain.objects import Bound, Func, Lib
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 
 _PREFIX: Final = "itertools."
 _LAZY: Final = frozenset({"builtins.map", "builtins.filter", "builtins.zip", "builtins.enumerate", "builtins.iter"})
-_PASSES: Final = frozenset({Op.COPY, Op.REFINE, Op.PHI})
+_PASSES: Final = (ir.Refine, ir.Phi)
 
 
 def hands_out(frame: Frame, position: int) -> bool:
     """Whether the result of the call at a position goes to the frame's caller and nowhere else."""
     found = calls_at(frame.code, position)
-    return len(found) == 1 and _only_leaves(frame, found[0][1], set())
+    return len(found) == 1 and _only_leaves(frame, found[0].target, set())
 
 
 def hands_generator(frame: Frame, position: int, code: Code) -> bool:
     """Whether a call makes a generator that the frame hands out; not where a wrapper drives it, as contexts do."""
     if not code.is_generator or not hands_out(frame, position):
         return False
-    func = frame.vals[calls_at(frame.code, position)[0][2]] or ()
+    func = frame.vals[calls_at(frame.code, position)[0].function] or ()
     plain = [o.func if isinstance(o, Bound) else o for o in func]
     return all(isinstance(o, Func) for o in plain)
 
@@ -41,27 +42,27 @@ def is_latent(frame: Frame, position: int, *, called_back: bool = True) -> bool:
     A function that the call at the position runs itself (not `called_back`) may be so in a generator expression only.
     """
     code = frame.code
-    for made in index_of(code).of(Op.GENERATOR):
-        if position in _inside(code, made[1]) and _only_leaves(frame, made[1], set()):
+    for made in index_of(code).of(ir.Generator):
+        if position in _inside(code, made.target) and _only_leaves(frame, made.target, set()):
             return True
     if not called_back:
         return False
     found = calls_at(code, position)
-    return len(found) == 1 and _is_lazy(frame, found[0]) and _only_leaves(frame, found[0][1], set())
+    return len(found) == 1 and _is_lazy(frame, found[0]) and _only_leaves(frame, found[0].target, set())
 
 
-def _is_lazy(frame: Frame, call: Instr) -> bool:
+def _is_lazy(frame: Frame, call: ir.Call) -> bool:
     """Whether a call makes an iterator that does its work when it is driven."""
-    func = frame.vals[call[2]]
+    func = frame.vals[call.function]
     return bool(func) and all(isinstance(o, Lib) and (o.name in _LAZY or o.name.startswith(_PREFIX)) for o in func)
 
 
 def _inside(code: Code, slot: int) -> set[int]:
     """The positions of what a generator expression runs for its elements."""
-    for instr in index_of(code).of(Op.LOOP):
+    for instr in index_of(code).of(ir.Loop):
         inner = list(instructions((instr,)))
-        if any(each[0] == Op.APPEND and each[2] == slot for each in inner):
-            return {each[-1] for each in inner}
+        if any(isinstance(each, ir.Append) and each.owner == slot for each in inner):
+            return {each.position for each in inner}
     return set()
 
 
@@ -71,10 +72,11 @@ def _only_leaves(frame: Frame, slot: int, seen: set[int]) -> bool:
         return True
     seen.add(slot)
     for use in index_of(frame.code).uses.get(slot, ()):
-        op = use[0]
-        if op == Op.RETURN or (op == Op.APPEND and use[2] == slot and use[3] != slot):
+        if isinstance(use, ir.Return) or (isinstance(use, ir.Append) and use.owner == slot and use.value != slot):
             continue
-        passes = op in _PASSES or (op == Op.CALL and use[2] != slot and _is_lazy(frame, use))
-        if not passes or not _only_leaves(frame, use[1], seen):
+        passes = isinstance(use, _PASSES) or (
+            isinstance(use, ir.Call) and use.function != slot and _is_lazy(frame, use)
+        )
+        if not passes or not _only_leaves(frame, use.target, seen):
             return False
     return True

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hybridize.domain.objects import Tensor
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import operands
 
 _DEPTH = 60  # slots that a value may be made of
@@ -21,13 +22,15 @@ def lifted(frame: Frame, position: int, slots: list[int]) -> bool:
 def in_init_scope(code: Code, position: int) -> bool:
     """Whether code stands in `tf.init_scope`, which runs outside of the graph that is being traced."""
     known = definitions(code)
-    return any(position >> 16 in exit[3] and _is_init_scope(known, exit[2]) for exit in index_of(code).of(Op.EXIT))
+    return any(
+        position >> 16 in exit.lines and _is_init_scope(known, exit.source) for exit in index_of(code).of(ir.Exit)
+    )
 
 
 def _is_init_scope(known: dict[int, Instr], slot: int) -> bool:
     made = known.get(slot)
-    func = known.get(made[2]) if made is not None and made[0] == Op.CALL else None
-    return func is not None and func[0] in (Op.ATTR, Op.GLOBAL) and func[3 if func[0] == Op.ATTR else 2] == "init_scope"
+    func = known.get(made.function) if isinstance(made, ir.Call) else None
+    return isinstance(func, (ir.Attr, ir.Global)) and func.name == "init_scope"
 
 
 def _from_tensors(frame: Frame, slots: list[int]) -> bool:
@@ -44,7 +47,7 @@ def _from_tensors(frame: Frame, slots: list[int]) -> bool:
         if slot in arrives or len(seen) > _DEPTH:
             return True
         made = known.get(slot)
-        if made is None or (made[0] == Op.ATTR and made[3] in _KNOWN):
+        if made is None or (isinstance(made, ir.Attr) and made.name in _KNOWN):
             continue
         for each in operands(made):
             if each not in seen:

@@ -31,8 +31,9 @@ from hybridize.flow.hints import HintReader
 from hybridize.library import registry
 from hybridize.library.annotations import TENSOR_TYPES
 from hybridize.library.contracts.given import gets_no_tensor, gets_tensor
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op, Param
+from hybridize.program.ir import Code, Param
 
 #: Generics that say what functions and classes are.
 _ABOUT_OTHERS: Final = frozenset({"Callable", "Type", "type"})
@@ -158,11 +159,11 @@ def _is_gradient(code: Code) -> bool:
     if parent is None or not has_own_gradient(parent):
         return False
     index = index_of(parent)
-    made = {instr[1] for instr in index.of(Op.FUNC) if instr[2] is code}
-    for instr in index.of(Op.RETURN):
-        given = index.source(instr[2])
-        if given is not None and given[0] == Op.TUPLE and len(given[2]) == 2:
-            last = index.original(given[2][1][0])
+    made = {instr.target for instr in index.of(ir.Func) if instr.code is code}
+    for instr in index.of(ir.Return):
+        given = index.source(instr.value)
+        if isinstance(given, ir.Tuple) and len(given.elements) == 2:
+            last = index.original(given.elements[1][0])
             if last in made:
                 return True
     return False

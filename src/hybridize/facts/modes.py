@@ -9,8 +9,9 @@ from hybridize.domain.objects import BOTTOM, Func, Lit, Obj, Value, Wrapper
 from hybridize.facts.model import Hybridization
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 
 
 def hybridization(solution: Solution, code: Code) -> Hybridization | None:
@@ -49,7 +50,7 @@ def _may_stay_eager(solution: Solution, code: Code) -> bool:
     for position in map(_position, code.decorators):
         if (code.parent, position) in switched:
             return True
-        slots = [i[1] for i in made.of(Op.CALL) if i[-1] == position and len(i[3]) == 1]
+        slots = [i.target for i in made.of(ir.Call) if i.position == position and len(i.arguments) == 1]
         for frame in solution.frames.get(code.parent, ()):
             if any(_is_either(frame.vals[slot] or BOTTOM, code) for slot in slots):
                 return True

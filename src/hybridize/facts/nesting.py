@@ -9,8 +9,9 @@ from hybridize.domain.objects import LibInst, Value
 from hybridize.facts.frequency import IN_GRAPHS, Frequency
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 
 #: Through so many callers tapes are looked for.
 _FAR: Final = 8
@@ -50,34 +51,34 @@ class Nesting:
 
 
 def _has_tapes(code: Code) -> bool:
-    return bool(index_of(code).of(Op.EXIT))
+    return bool(index_of(code).of(ir.Exit))
 
 
 def _recording(frame: Frame, index: Index, pos: int) -> int:
     """The tapes around a place; one that is asked within its own body records that derivative, too."""
     count = 0
-    for instr in index.of(Op.EXIT):
-        if pos >> 16 in instr[3] and _is_tape(frame, index, instr):
+    for instr in index.of(ir.Exit):
+        if pos >> 16 in instr.lines and _is_tape(frame, index, instr):
             count += 2 if _asked_within(frame, index, instr) else 1
     return count
 
 
-def _managers(frame: Frame, index: Index, left: Instr) -> Value:
-    return frame.vals[index.original(left[2])] or _NOTHING
+def _managers(frame: Frame, index: Index, left: ir.Exit) -> Value:
+    return frame.vals[index.original(left.source)] or _NOTHING
 
 
-def _is_tape(frame: Frame, index: Index, left: Instr) -> bool:
+def _is_tape(frame: Frame, index: Index, left: ir.Exit) -> bool:
     return any(isinstance(o, LibInst) and costs.records(o.cls) for o in _managers(frame, index, left))
 
 
-def _asked_within(frame: Frame, index: Index, left: Instr) -> bool:
+def _asked_within(frame: Frame, index: Index, left: ir.Exit) -> bool:
     """Whether a tape is asked in its own body, which it records, and again after it: for what it was asked before."""
     tapes = _managers(frame, index, left)
     asked = [
-        call[-1] >> 16 in left[3]
-        for call in index.of(Op.CALL)
-        for made in [index.source(call[2])]
-        if made is not None and made[0] == Op.ATTR and tapes & (frame.vals[made[2]] or _NOTHING)
-        if costs.differentiates(frame.ops.get(call[-1], ""))
+        call.position >> 16 in left.lines
+        for call in index.of(ir.Call)
+        for made in [index.source(call.function)]
+        if isinstance(made, ir.Attr) and tapes & (frame.vals[made.owner] or _NOTHING)
+        if costs.differentiates(frame.ops.get(call.position, ""))
     ]
     return len(set(asked)) > 1

@@ -8,10 +8,13 @@ from typing import Final
 
 from hybridize.domain.objects import Bound, Lib, LibInst, Obj, Tensor, Value
 from hybridize.domain.tensors import SYMBOLIC, Shape, arrived
+from hybridize.facts.work import Calculating
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.library.keras import sizes
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
+from hybridize.program.operands import operands
 from hybridize.records import dataclass, replace
 
 #: What a tensor of unknown shape counts as, and one that a convolution gives.
@@ -53,32 +56,34 @@ class Operation:
     model: LibInst | None = None
 
 
-def operations(frame: Frame, instr: Instr) -> list[Operation]:
+def operations(frame: Frame, instr: Calculating) -> list[Operation]:
     """The operations that an instruction of a function runs."""
-    result = frame.vals[instr[1]] if instr[1] >= 0 else None
+    result = frame.vals[instr.target] if instr.target >= 0 else None
     arguments = _arguments(frame, instr)
     return [own(found, result, arguments[0] if arguments else None, arguments) for found in _named(frame, instr)]
 
 
 def symbolic(frame: Frame, instr: Instr) -> bool:
     """Whether an instruction gives symbolic tensors of Keras: a part of a functional model."""
-    value = frame.vals[instr[1]] if instr[1] >= 0 else None
+    value = frame.vals[instr.target] if instr.target >= 0 else None
     return any(isinstance(o, Tensor) and o.kind in _SYMBOLIC_KINDS for o in value or ())
 
 
-def _named(frame: Frame, instr: Instr) -> list[Operation]:
-    if instr[0] == Op.CALL:
+def _named(frame: Frame, instr: Calculating) -> list[Operation]:
+    if isinstance(instr, ir.Call):
         return _called(frame, instr)
-    value = frame.vals[instr[1]] if instr[1] >= 0 else None
+    value = frame.vals[instr.target] if instr.target >= 0 else None
     is_tensor = any(isinstance(o, Tensor) and o.kind != "ndarray" for o in value or ())
     if not is_tensor:
         return []
-    return [Operation("tf.getitem" if instr[0] == Op.ITEM else f"tf.math.{instr[2]}")]
+    if isinstance(instr, ir.Item):
+        return [Operation("tf.getitem")]
+    return [Operation(f"tf.math.{instr.operator}")]
 
 
-def _called(frame: Frame, instr: Instr) -> list[Operation]:
-    noted = frame.ops[instr[-1]]
-    value = frame.vals[instr[2]] or ()
+def _called(frame: Frame, instr: ir.Call) -> list[Operation]:
+    noted = frame.ops[instr.position]
+    value = frame.vals[instr.function] or ()
     layers = [o for o in value if isinstance(o, LibInst)]
     for obj in value:
         if isinstance(obj, Lib):
@@ -101,11 +106,11 @@ def _class(obj: Obj) -> str:
     return _MODEL if obj.cls == "keras.Model" else obj.cls
 
 
-def _arguments(frame: Frame, instr: Instr) -> list[Value | None]:
+def _arguments(frame: Frame, instr: Calculating) -> list[Value | None]:
     """The values that an operation gets, by position."""
-    if instr[0] == Op.CALL:
-        return [frame.vals[slot] for slot, starred in instr[3] if not starred]
-    return [frame.vals[slot] for slot in instr[3:-1]] if instr[0] == Op.BINARY else []
+    if isinstance(instr, ir.Call):
+        return [frame.vals[slot] for slot, starred in instr.arguments if not starred]
+    return [frame.vals[slot] for slot in operands(instr)] if isinstance(instr, ir.Binary) else []
 
 
 def own(

@@ -23,13 +23,14 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 
 _callees: dict[Frame, dict[int, list[tuple[Frame, str]]]] = {}
 
-_FRESH: Final = frozenset({Op.BINARY, Op.UNARY, Op.COMPARE, Op.TUPLE, Op.LIST, Op.SET, Op.DICT, Op.FORMAT, Op.SLICE})
+_FRESH: Final = frozenset({ir.Binary, ir.Unary, ir.Compare, ir.Tuple, ir.List, ir.Set, ir.Dict, ir.Format, ir.Slice})
 #: Methods and functions whose result may share memory with their receiver or argument.
 VIEWS: Final = frozenset(
     {"reshape", "ravel", "view", "T", "transpose", "asarray", "squeeze", "swapaxes", "flat", "iter", "nditer", "split"}
@@ -66,12 +67,12 @@ _AT_ONCE: Final = ("builtins.", "functools.reduce", "itertools.")
 _STARTS: Final = frozenset({"absl.app.run", "tf.compat.v1.app.run", "fire.Fire", "typer.run"})
 
 
-def call_at(code: Code, position: int) -> Instr | None:
+def call_at(code: Code, position: int) -> ir.Call | None:
     """The first call instruction at a position."""
     return next(iter(calls_at(code, position)), None)
 
 
-def calls_at(code: Code, position: int) -> tuple[Instr, ...]:
+def calls_at(code: Code, position: int) -> tuple[ir.Call, ...]:
     """The call instructions at a position: all calls of a chain `f(x).g(y)` stand at its start."""
     return index_of(code).calls.get(position, ())
 
@@ -79,7 +80,7 @@ def calls_at(code: Code, position: int) -> tuple[Instr, ...]:
 def runs_at_once(frame: Frame, position: int) -> bool:
     """Whether a call runs its callbacks while it is evaluated, as built-ins like `map` and `sorted` do."""
     for instr in calls_at(frame.code, position):
-        for obj in frame.vals[instr[2]] or ():
+        for obj in frame.vals[instr.function] or ():
             if isinstance(obj, Lib) and obj.name.startswith(_AT_ONCE):
                 return True
     return False
@@ -88,7 +89,7 @@ def runs_at_once(frame: Frame, position: int) -> bool:
 def starts_program(frame: Frame, position: int) -> bool:
     """Whether a call starts the program with the function that it is given: that is called once, and by nobody else."""
     calls = calls_at(frame.code, position)
-    return any(isinstance(o, Lib) and o.name in _STARTS for call in calls for o in frame.vals[call[2]] or ())
+    return any(isinstance(o, Lib) and o.name in _STARTS for call in calls for o in frame.vals[call.function] or ())
 
 
 def callees_at(frame: Frame, position: int) -> list[tuple[Frame, str]]:
@@ -105,30 +106,29 @@ def slots_of(frame: Frame, kind: str, target: Obj, position: int) -> list[int]:
     """The slots that hold what an effect at a position changes; none where no operand there holds it."""
     found: list[int] = []
     for instr in index_of(frame.code).at(position):
-        op = instr[0]
-        if op == Op.CALL:
+        if isinstance(instr, ir.Call):
             found += _operands(frame, kind, target, instr)
-        elif op in (Op.ITER, Op.UNPACK, Op.YIELD_FROM, Op.ENTER):
-            found.append(instr[2])
-        elif op in (Op.TUPLE, Op.LIST, Op.SET):
-            found += [slot for slot, starred in instr[2] if starred]
-        elif op in (Op.INPLACE, Op.COMPARE, Op.BINARY):
-            found += [instr[3], instr[4]]
-        elif op == Op.SET_ITEM:
-            found += [instr[4]]
+        elif isinstance(instr, (ir.Iter, ir.Unpack, ir.YieldFrom, ir.Enter)):
+            found.append(instr.source)
+        elif isinstance(instr, (ir.Tuple, ir.List, ir.Set)):
+            found += [slot for slot, starred in instr.elements if starred]
+        elif isinstance(instr, (ir.Inplace, ir.Compare, ir.Binary)):
+            found += [instr.left, instr.right]
+        elif isinstance(instr, ir.SetItem):
+            found += [instr.value]
     return [slot for slot in found if slot >= 0 and target in (frame.vals[slot] or ())]
 
 
-def _operands(frame: Frame, kind: str, target: Obj, instr: Instr) -> list[int]:
+def _operands(frame: Frame, kind: str, target: Obj, instr: ir.Call) -> list[int]:
     """What a call changes: its receiver, else its `out` argument, else the first that fits; iterators: any of them."""
-    func = definitions(frame.code).get(instr[2])
-    receiver = [func[2]] if func is not None and func[0] == Op.ATTR else []
+    func = definitions(frame.code).get(instr.function)
+    receiver = [func.owner] if isinstance(func, ir.Attr) else []
     if any(target in (frame.vals[slot] or ()) for slot in receiver):
         return receiver
-    named = dict(instr[4])
+    named = dict(instr.keywords)
     if kind != "iterator" and "out" in named:
         return [named["out"]]
-    every = [slot for slot, _ in instr[3]] + list(named.values())
+    every = [slot for slot, _ in instr.arguments] + list(named.values())
     fitting = [slot for slot in every if target in (frame.vals[slot] or ())]
     return fitting if kind == "iterator" else fitting[:1]
 
@@ -155,42 +155,41 @@ def _trace(frame: Frame, slot: int, seen: set[tuple[int, int]], found: set[Root]
             found.add(i)
             return
     instr = definitions(code).get(slot)
-    if instr is None or instr[0] in _FRESH:
+    if instr is None or type(instr) in _FRESH:
         return
-    op = instr[0]
-    if op == Op.GLOBAL:
+    if isinstance(instr, ir.Global):
         if code.kind != "module":
             found.add(None)
-    elif op == Op.CELL:
-        if instr[2] in code.free:
-            found.add(frame.cells.get(instr[2]))
+    elif isinstance(instr, ir.Cell):
+        if instr.name in code.free:
+            found.add(frame.cells.get(instr.name))
         else:
-            _trace_cell(frame, instr[2], seen, found)
-    elif op == Op.PHI:
-        for _, source in instr[2]:
+            _trace_cell(frame, instr.name, seen, found)
+    elif isinstance(instr, ir.Phi):
+        for _, source in instr.incoming:
             _trace(frame, source, seen, found)
-    elif op == Op.ITEM and _is_gathered(frame, instr):
+    elif isinstance(instr, ir.Item) and _is_gathered(frame, instr):
         return
-    elif op in (Op.ITEM, Op.ITER, Op.UNPACK):
-        made = definitions(code).get(instr[2])
-        if made is not None and made[0] in (Op.TUPLE, Op.LIST):
-            for part, _ in made[2]:
+    elif isinstance(instr, (ir.Item, ir.Iter, ir.Unpack)):
+        made = definitions(code).get(instr.source)
+        if isinstance(made, (ir.Tuple, ir.List)):
+            for part, _ in made.elements:
                 _trace(frame, part, seen, found)
         else:
-            _trace(frame, instr[2], seen, found)
-    elif op in (Op.COPY, Op.REFINE, Op.ENTER):
-        _trace(frame, instr[2], seen, found)
-    elif op == Op.INPLACE:
-        _trace(frame, instr[3], seen, found)
-    elif op == Op.ATTR:
+            _trace(frame, instr.source, seen, found)
+    elif isinstance(instr, (ir.Refine, ir.Enter)):
+        _trace(frame, instr.source, seen, found)
+    elif isinstance(instr, ir.Inplace):
+        _trace(frame, instr.left, seen, found)
+    elif isinstance(instr, ir.Attr):
         _trace_field(frame, instr, seen, found)
-    elif op == Op.CALL:
+    elif isinstance(instr, ir.Call):
         _trace_result(frame, instr, seen, found)
 
 
-def _is_gathered(frame: Frame, instr: Instr) -> bool:
+def _is_gathered(frame: Frame, instr: ir.Item) -> bool:
     """Whether an element is one of arrays by a list or an array of indices, or a mask: NumPy copies what it gathers."""
-    owner, index = frame.vals[instr[2]] or (), frame.vals[instr[3]] or ()
+    owner, index = frame.vals[instr.source] or (), frame.vals[instr.index] or ()
     if not owner or not index or not all(isinstance(o, Tensor) and o.kind == NDARRAY for o in owner):
         return False
     return all(_gathers(o) or (isinstance(o, Tup) and any(map(_all_gather, o.items))) for o in index)
@@ -208,9 +207,9 @@ def _gathers(obj: Obj) -> bool:
 
 def _trace_cell(frame: Frame, name: str, seen: set[tuple[int, int]], found: set[Root]) -> None:
     """A captured variable of the frame itself: what its own code puts there."""
-    for instr in index_of(frame.code).of(Op.SET_CELL):
-        if instr[2] == name:
-            _trace(frame, instr[3], seen, found)
+    for instr in index_of(frame.code).of(ir.SetCell):
+        if instr.name == name:
+            _trace(frame, instr.value, seen, found)
 
 
 def cell_roots(frame: Frame, cell: Cell) -> frozenset[Root]:
@@ -224,26 +223,26 @@ def cell_roots(frame: Frame, cell: Cell) -> frozenset[Root]:
     return frozenset(found)
 
 
-def _trace_field(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found: set[Root]) -> None:
-    if instr[3] in VIEWS:
-        _trace(frame, instr[2], seen, found)
+def _trace_field(frame: Frame, instr: ir.Attr, seen: set[tuple[int, int]], found: set[Root]) -> None:
+    if instr.name in VIEWS:
+        _trace(frame, instr.owner, seen, found)
         return
-    heap = [o for o in frame.vals[instr[2]] or () if isinstance(o, Heap)]
+    heap = [o for o in frame.vals[instr.owner] or () if isinstance(o, Heap)]
     found.update(o for o in heap if o.frame != frame.uid)
     if not heap:
-        _trace(frame, instr[2], seen, found)
+        _trace(frame, instr.owner, seen, found)
 
 
-def _trace_result(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found: set[Root]) -> None:
+def _trace_result(frame: Frame, instr: ir.Call, seen: set[tuple[int, int]], found: set[Root]) -> None:
     """A view of an outer array is outer, and so is what a function hands out; results of library code are fresh."""
-    pos = instr[-1]
+    pos = instr.position
     for callee, how in callees_at(frame, pos):
         if how not in ("call", "hybrid") or callee.code.is_generator or callee is frame:
             continue
         inner: set[Root] = set()
-        for each in index_of(callee.code).of(Op.RETURN):
-            if each[2] >= 0:
-                _trace(callee, each[2], seen, inner)
+        for each in index_of(callee.code).of(ir.Return):
+            if each.value >= 0:
+                _trace(callee, each.value, seen, inner)
         for root in inner:
             if not isinstance(root, int):
                 found.add(root)
@@ -253,16 +252,16 @@ def _trace_result(frame: Frame, instr: Instr, seen: set[tuple[int, int]], found:
                 found.add(None)
             for slot in slots or ():
                 _trace(frame, slot, seen, found)
-    func = definitions(frame.code).get(instr[2])
-    if func is None or func[0] not in (Op.ATTR, Op.GLOBAL):
+    func = definitions(frame.code).get(instr.function)
+    if not isinstance(func, (ir.Attr, ir.Global)):
         return
-    name = func[3] if func[0] == Op.ATTR else func[2]
+    name = func.name
     if name not in VIEWS:
         return
-    if func[0] == Op.ATTR and not _is_module(frame, func[2]):
-        _trace(frame, func[2], seen, found)
+    if isinstance(func, ir.Attr) and not _is_module(frame, func.owner):
+        _trace(frame, func.owner, seen, found)
     else:
-        for slot, _ in instr[3][:1]:
+        for slot, _ in instr.arguments[:1]:
             if name == "iter" or not _is_copied(frame, slot):
                 _trace(frame, slot, seen, found)
 
@@ -279,44 +278,48 @@ def _is_copied(frame: Frame, slot: int) -> bool:
 def passed_slots(frame: Frame, pos: int, callee: Frame, index: int) -> list[int] | None:
     """The slots that a call passes for a parameter; None where that cannot be told."""
     instr = call_at(frame.code, pos)
-    if instr is None or any(starred for _, starred in instr[3]) or any(name is None for name, _ in instr[4]):
+    if (
+        instr is None
+        or any(starred for _, starred in instr.arguments)
+        or any(name is None for name, _ in instr.keywords)
+    ):
         return None
     param = callee.code.params[index]
     read = _property_read(frame, pos, callee, index, instr)
     if read is not None:
         return read
-    for name, slot in instr[4]:
+    for name, slot in instr.keywords:
         if name == param.name:
             return [slot]
-    func = frame.vals[instr[2]] or frozenset()
+    func = frame.vals[instr.function] or frozenset()
     offset = 0
     if any(isinstance(o, Class) for o in func):
         offset = 1
     elif any(isinstance(o, Bound) and isinstance(o.func, Func) and o.func.code is callee.code for o in func):
         offset = 1
         if index == 0:
-            made = definitions(frame.code).get(instr[2])
-            return [made[2]] if made is not None and made[0] == Op.ATTR else None
+            made = definitions(frame.code).get(instr.function)
+            return [made.owner] if isinstance(made, ir.Attr) else None
     elif not any(isinstance(o, Func) and o.code is callee.code for o in func):
         # An object that is called is the receiver itself; what a layer is given may be made a tensor on the way.
         called = index == 0 and bool(callee.args) and all(isinstance(o, Inst) and o in callee.args[0] for o in func)
-        return [instr[2]] if called and func else None
+        return [instr.function] if called and func else None
     if index < offset:
         return []
     if param.kind in ("varargs", "kwargs"):
-        return [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
-    return [instr[3][index - offset][0]] if index - offset < len(instr[3]) else None
+        return [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
+    return [instr.arguments[index - offset][0]] if index - offset < len(instr.arguments) else None
 
 
-def _property_read(frame: Frame, pos: int, callee: Frame, index: int, call: Instr) -> list[int] | None:
+def _property_read(frame: Frame, pos: int, callee: Frame, index: int, call: ir.Call) -> list[int] | None:
     """The receiver of a property that is read at the place of a call, as in `Reading(x).level`; None for a call."""
     if callee.code.name in ("__init__", "__new__", "__call__") or index:
         return None
-    func = frame.vals[call[2]] or frozenset()
+    func = frame.vals[call.function] or frozenset()
     if not any(isinstance(o, Class) for o in func):
         return None
-    reads = [i for i in index_of(frame.code).at(pos) if i[0] == Op.ATTR and i[3] == callee.code.name]
-    return [i[2] for i in reads] or None
+    reads = [i for i in index_of(frame.code).at(pos) if isinstance(i, ir.Attr) and i.name == callee.code.name]
+    return [i.owner for i in reads] or None
 
 
 def _is_module(frame: Frame, slot: int) -> bool:

@@ -31,8 +31,9 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader, is_keras_call
 from hybridize.flow.solve import method_kind
 from hybridize.library.defaults import holds_tensors
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op, Param
+from hybridize.program.ir import Code, Param
 
 _MOST: Final = 8
 #: So many different constants at the call sites are so many traces, which is no retracing without bound.
@@ -340,7 +341,7 @@ class Parameters:
     def _growing(self, caller: Frame, pos: int, index: int, value: Value) -> Prim | Lit | None:
         """An int among the arguments that is a dim of a tensor which a loop makes longer."""
         ints = [o for o in value if isinstance(o, (Prim, Lit)) and o.kind == "int"]
-        if not ints or not index_of(caller.code).of(Op.LOOP):
+        if not ints or not index_of(caller.code).of(ir.Loop):
             return None
         bound = self.kind in ("method", "classmethod")
         slot = argument_slot(caller, pos, index, self.code.params[index].name, bound=bound)

@@ -9,12 +9,14 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Lit, Unknown, Value
 from hybridize.flow.frames import Frame
-from hybridize.program.index import blocks_of, index_of
-from hybridize.program.ir import Block, Code, Instr, Op
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.program.ir import Block, Code, Instr
+from hybridize.program.operands import blocks_of
 
 #: A condition: which parameter, whether it asks for None or for the truth, and the answer under which the code runs.
 Condition: TypeAlias = tuple[int, bool, bool]
-_ENDS: Final = frozenset({Op.RETURN, Op.RAISE, Op.JUMP})
+_ENDS: Final = (ir.Return, ir.Raise, ir.Jump)
 _conditions: dict[Code, dict[int, tuple[Condition, ...]]] = {}
 
 
@@ -75,7 +77,7 @@ def conditions(code: Code) -> dict[int, tuple[Condition, ...]]:
     found = _conditions.get(code)
     if found is None:
         found = _conditions[code] = {}
-        if code.params and index_of(code).of(Op.IF):
+        if code.params and index_of(code).of(ir.If):
             _walk(code, code.body, (), found)
     return found
 
@@ -83,17 +85,17 @@ def conditions(code: Code) -> dict[int, tuple[Condition, ...]]:
 def _walk(code: Code, block: Block, stack: tuple[Condition, ...], found: dict[int, tuple[Condition, ...]]) -> None:
     for instr in block:
         if stack:
-            found.setdefault(instr[-1], stack)
-        if instr[0] != Op.IF:
+            found.setdefault(instr.position, stack)
+        if not isinstance(instr, ir.If):
             for part in blocks_of(instr):
                 _walk(code, part, stack, found)
             continue
-        asked = _asked(code, instr[2])
-        for branch, answer in ((instr[3], True), (instr[4], False)):
+        asked = _asked(code, instr.condition)
+        for branch, answer in ((instr.then, True), (instr.orelse, False)):
             _walk(code, branch, (*stack, _under(asked, answer)) if asked is not None else stack, found)
         if asked is not None:
-            for branch, other in ((instr[3], False), (instr[4], True)):
-                if branch and branch[-1][0] in _ENDS:
+            for branch, other in ((instr.then, False), (instr.orelse, True)):
+                if branch and isinstance(branch[-1], _ENDS):
                     stack = (*stack, _under(asked, other))
 
 
@@ -110,15 +112,19 @@ def _asked(code: Code, slot: int) -> Condition | None:
         made: Instr | None = known.get(slot)
         if made is None:
             break
-        if made[0] in (Op.COPY, Op.REFINE):
-            slot = made[2]
-        elif made[0] == Op.UNARY and made[2] == "not":
-            slot, positive = made[3], not positive
-        elif made[0] == Op.COMPARE and made[2] in ("is", "is not") and _is_none(code.template[made[4]] or frozenset()):
-            slot, positive, asks_none = made[3], positive is (made[2] == "is"), True
+        if isinstance(made, ir.Refine):
+            slot = made.source
+        elif isinstance(made, ir.Unary) and made.operator == "not":
+            slot, positive = made.operand, not positive
+        elif (
+            isinstance(made, ir.Compare)
+            and made.operator in ("is", "is not")
+            and _is_none(code.template[made.right] or frozenset())
+        ):
+            slot, positive, asks_none = made.left, positive is (made.operator == "is"), True
         else:
             return None
-        if asks_none and made[0] == Op.UNARY:
+        if asks_none and isinstance(made, ir.Unary):
             return None
     for i, param in enumerate(code.params):
         if param.slot == slot:

@@ -9,8 +9,8 @@ from hybridize.facts.guards import is_cached
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import Root, callees_at
 from hybridize.flow.frames import Effect, Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 
 #: Effects on the outside world, with the sentence that names them.
@@ -88,13 +88,13 @@ def may_be_harmless(reason: Reason) -> bool:
         return False
     index = index_of(reason.frame.code)
     calls = index.calls.get(effect.position, ())
-    return all(instr[1] in index.read or _is_of_tensor(reason.frame, instr) for instr in calls)
+    return all(instr.target in index.read or _is_of_tensor(reason.frame, instr) for instr in calls)
 
 
-def _is_of_tensor(frame: Frame, call: Instr) -> bool:
+def _is_of_tensor(frame: Frame, call: ir.Call) -> bool:
     """Whether a method of a tensor is called: what it changes are variables."""
-    made = index_of(frame.code).source(call[2])
-    owner = frame.vals[made[2]] if made is not None and made[0] == Op.ATTR else None
+    made = index_of(frame.code).source(call.function)
+    owner = frame.vals[made.owner] if isinstance(made, ir.Attr) else None
     return bool(owner) and all(isinstance(o, Tensor) for o in owner or ())
 
 
@@ -126,8 +126,8 @@ def kept_properties(reason: Reason) -> tuple[Evidence, ...]:
         return ()
     found = callees_at(reason.frame, reason.effect.position)
     codes = [callee.code for callee, how in found if how == "property" and is_cached(callee.code)]
-    returns = [(code, instr) for code in codes for instr in index_of(code).of(Op.RETURN)]
-    return tuple(Evidence("is kept from here", code.path, instr[-1] >> 16) for code, instr in returns[:1])
+    returns = [(code, instr) for code in codes for instr in index_of(code).of(ir.Return)]
+    return tuple(Evidence("is kept from here", code.path, instr.position >> 16) for code, instr in returns[:1])
 
 
 def describe(effect: Effect) -> str:

@@ -17,8 +17,8 @@ from hybridize.facts.guards import (
 from hybridize.facts.lifted import lifted
 from hybridize.facts.restored import RESTORED
 from hybridize.flow.frames import Effect, Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 
 _NO_VALUE: Final[Value] = frozenset()
 #: Methods that take away: they run again whenever there is something to take.
@@ -60,10 +60,10 @@ def _finds_there(frame: Frame, effect: Effect) -> bool:
     if effect.kind != "item" or not isinstance(effect.target, Container):
         return False
     found = index_of(frame.code).at(effect.position)
-    if any(i[0] in (Op.SET_ITEM, Op.DEL_ITEM, Op.CALL) for i in found):
+    if any(isinstance(i, (ir.SetItem, ir.DelItem, ir.Call)) for i in found):
         return False
-    reads = [i for i in found if i[0] == Op.ITEM and effect.target in (frame.vals[i[2]] or _NO_VALUE)]
-    keys = {o.const if isinstance(o, Lit) else None for i in reads for o in frame.vals[i[3]] or ()}
+    reads = [i for i in found if isinstance(i, ir.Item) and effect.target in (frame.vals[i.source] or _NO_VALUE)]
+    keys = {o.const if isinstance(o, Lit) else None for i in reads for o in frame.vals[i.index] or ()}
     return bool(keys) and keys <= effect.target.fields.keys()
 
 
@@ -71,21 +71,29 @@ def _fills_gap(frame: Frame, effect: Effect) -> bool:
     """Whether a change puts something under a key that is the same in every call, if nothing is there."""
     keys: list[int] = []
     if effect.kind == "mutate" and effect.detail.endswith("setdefault"):
-        keys = [i[3][0][0] for i in index_of(frame.code).at(effect.position) if i[0] == Op.CALL and i[3]]
+        keys = [
+            i.arguments[0][0]
+            for i in index_of(frame.code).at(effect.position)
+            if isinstance(i, ir.Call) and i.arguments
+        ]
     elif effect.kind == "item":  # a `defaultdict` makes what is looked for
         found = index_of(frame.code).at(effect.position)
-        if not any(i[0] in (Op.SET_ITEM, Op.DEL_ITEM, Op.CALL) for i in found):
-            keys = [i[3] for i in found if i[0] == Op.ITEM and effect.target in (frame.vals[i[2]] or _NO_VALUE)]
+        if not any(isinstance(i, (ir.SetItem, ir.DelItem, ir.Call)) for i in found):
+            keys = [
+                i.index
+                for i in found
+                if isinstance(i, ir.Item) and effect.target in (frame.vals[i.source] or _NO_VALUE)
+            ]
     return bool(keys) and all(isinstance(o, Lit) for slot in keys for o in frame.vals[slot] or (None,))
 
 
 def cached_read(frame: Frame, effect: Effect) -> Value | None:
     """What code gets that only reads the attribute that it is said to write; None where it does write it."""
-    found = [i for i in index_of(frame.code).at(effect.position) if i[0] in (Op.ATTR, Op.SET_ATTR)]
-    if any(i[0] == Op.SET_ATTR for i in found):
+    found = [i for i in index_of(frame.code).at(effect.position) if isinstance(i, (ir.Attr, ir.SetAttr))]
+    if any(isinstance(i, ir.SetAttr) for i in found):
         return None
-    reads = [i for i in found if i[3] == effect.detail]
-    return (frame.vals[reads[0][1]] or _NO_VALUE) if reads else None
+    reads = [i for i in found if i.name == effect.detail]
+    return (frame.vals[reads[0].target] or _NO_VALUE) if reads else None
 
 
 def _same_constant(frame: Frame, effect: Effect, slots: list[int]) -> bool:
@@ -128,8 +136,8 @@ def _entry(frame: Frame, effect: Effect) -> Cell | None:
     """The entry of a dictionary or list that `d["k"] = v` writes."""
     target = effect.target
     assert isinstance(target, Container)
-    stores = [i for i in index_of(frame.code).at(effect.position) if i[0] == Op.SET_ITEM]
-    keys = frame.vals[stores[0][3]] or _NO_VALUE if len(stores) == 1 else _NO_VALUE
+    stores = [i for i in index_of(frame.code).at(effect.position) if isinstance(i, ir.SetItem)]
+    keys = frame.vals[stores[0].index] or _NO_VALUE if len(stores) == 1 else _NO_VALUE
     names = [o.const for o in keys if isinstance(o, Lit)]
     if len(keys) != 1 or not names or not target.exact or (target.rest is not None and target.rest.value):
         return None

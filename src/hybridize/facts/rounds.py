@@ -7,8 +7,8 @@ lists and dictionaries each part is followed by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from hybridize.domain.objects import NONE, Cell, Container, Inst, Lib, Lit, Tensor, Tup, Value
 from hybridize.domain.tensors import RAGGED
@@ -16,8 +16,10 @@ from hybridize.facts.growing import APPENDED, KEEP, LENGTHEN
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import callees_at, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import NO_SLOT, Code, Instr, Op
+from hybridize.program.ir import NO_SLOT, Code, Instr
+from hybridize.program.operands import operands
 from hybridize.records import dataclass
 
 #: So many places are looked at for one state, and so many calls deep.
@@ -102,11 +104,11 @@ class Rounds:
             for code, pos in state.writes:
                 for frame in self.frames.get(code, ()):
                     for instr in index_of(code).at(pos):
-                        if instr[0] == Op.SET_ATTR:
-                            yield _At(frame, instr[4], at.path)
+                        if isinstance(instr, ir.SetAttr):
+                            yield _At(frame, instr.value, at.path)
             return
         made = index_of(at.frame.code).definitions[state[1]]
-        for _, source in made[2]:
+        for source in operands(made):
             yield _At(at.frame, source, at.path)
 
     def _backwards(self, todo: list[_At]) -> Iterator[_At]:
@@ -128,34 +130,36 @@ class Rounds:
         made = index.definitions.get(at.slot)
         if made is None:
             return _passed(at)
-        step = _STEPS.get(made[0])
+        step = _STEPS.get(type(made))
         if step is not None:
             return step(at, index, made)
-        if made[0] == Op.CALL:
+        if isinstance(made, ir.Call):
             return self._called(at, index, made)
         return []
 
-    def _called(self, at: _At, index: Index, call: Instr) -> list[_At]:
+    def _called(self, at: _At, index: Index, call: ir.Call) -> list[_At]:
         found: list[_At] = []
-        callees = [callee for callee, how in callees_at(at.frame, call[-1]) if how in ("call", "protocol", "hybrid")]
+        callees = [
+            callee for callee, how in callees_at(at.frame, call.position) if how in ("call", "protocol", "hybrid")
+        ]
         if len(at.sites) < _DEEP:
             for callee in callees:
                 if not callee.code.is_generator and callee.code.name != "__init__":
-                    sites = ((at.frame, call[-1]), *at.sites)
-                    results = [i[2] for i in index_of(callee.code).of(Op.RETURN) if i[2] >= 0]
+                    sites = ((at.frame, call.position), *at.sites)
+                    results = [i.value for i in index_of(callee.code).of(ir.Return) if i.value >= 0]
                     found += [_At(callee, slot, at.path, sites, at.longer) for slot in results]
-        names = {o.name for o in at.frame.vals[call[2]] or () if isinstance(o, Lib)}
-        given = [slot for slot, _ in call[3]] + [slot for name, slot in call[4] if name != "axis"]
+        names = {o.name for o in at.frame.vals[call.function] or () if isinstance(o, Lib)}
+        given = [slot for slot, _ in call.arguments] + [slot for name, slot in call.keywords if name != "axis"]
         if names & LENGTHEN and not at.path:
-            said = Evidence("each call gets it longer than the one before", at.frame.code.path, call[-1] >> 16)
+            said = Evidence("each call gets it longer than the one before", at.frame.code.path, call.position >> 16)
             found += [at.to(slot, longer=said) for slot in _spread(index, given)]
         elif (names & KEEP and not at.path) or names & _SEQUENCES:
             found += [at.to(slot) for slot in given[:1]]
         elif names & _PAIRS.keys() and len(at.path) > 1:
             found += _paired(at, given, _PAIRS[min(names & _PAIRS.keys())])
-        func = index.source(call[2])
-        if func is not None and func[0] == Op.ATTR and func[3] in _SAME and not callees:
-            found.append(at.to(func[2]))
+        func = index.source(call.function)
+        if isinstance(func, ir.Attr) and func.name in _SAME and not callees:
+            found.append(at.to(func.owner))
         return found
 
 
@@ -186,18 +190,18 @@ def _state(at: _At, pos: int) -> _State | None:
     made = index.definitions.get(at.slot)
     if made is None:
         return None
-    if made[0] == Op.PHI:
+    if isinstance(made, ir.Phi):
         numbers = () if at.sites else index.loops.get(pos, ())
-        loops = index.of(Op.LOOP)
-        return (at.frame, at.slot) if any(made is head for n in numbers for head in loops[n][2].phis) else None
+        loops = index.of(ir.Loop)
+        return (at.frame, at.slot) if any(made is head for n in numbers for head in loops[n].phis) else None
     return _cell(at.frame, made)
 
 
 def _cell(frame: Frame, made: Instr) -> Cell | None:
-    if made[0] != Op.ATTR:
+    if not isinstance(made, ir.Attr):
         return None
-    owners = [o for o in frame.vals[made[2]] or () if isinstance(o, Inst)]
-    return next((o.fields[made[3]] for o in owners if made[3] in o.fields), None)
+    owners = [o for o in frame.vals[made.owner] or () if isinstance(o, Inst)]
+    return next((o.fields[made.name] for o in owners if made.name in o.fields), None)
 
 
 def _holds(at: _At, state: _State) -> bool:
@@ -207,15 +211,15 @@ def _holds(at: _At, state: _State) -> bool:
     return made is not None and _cell(at.frame, made) is state
 
 
-def _joined(at: _At, _: Index, made: Instr) -> list[_At]:
-    return [at.to(slot) for _, slot in made[2]]
+def _joined(at: _At, _: Index, made: ir.Phi) -> list[_At]:
+    return [at.to(slot) for _, slot in made.incoming]
 
 
-def _of_display(at: _At, index: Index, made: Instr) -> list[_At]:
+def _of_display(at: _At, index: Index, made: ir.List | ir.Tuple) -> list[_At]:
     """The part of a tuple or list that is asked for, or all of them; one that takes in another is longer."""
-    parts = made[2]
+    parts = made.elements
     if any(starred for _, starred in parts):
-        said = Evidence(APPENDED, at.frame.code.path, made[-1] >> 16)
+        said = Evidence(APPENDED, at.frame.code.path, made.position >> 16)
         return [at.to(slot, longer=said) for slot, starred in parts if starred] if len(parts) > 1 else []
     if not at.path:
         return [at.to(slot) for slot in (*(slot for slot, _ in parts), *_added(index, made))]
@@ -226,19 +230,24 @@ def _of_display(at: _At, index: Index, made: Instr) -> list[_At]:
     return added if isinstance(key, (int, str)) else added + [at.to(slot, rest) for slot, _ in parts]
 
 
-def _added(index: Index, made: Instr) -> Iterator[int]:
+def _added(index: Index, made: ir.List | ir.Tuple) -> Iterator[int]:
     """What is put into a list after it was made."""
-    for instr in index.of(Op.APPEND):
-        if index.original(instr[2]) == made[1]:
-            yield instr[3]
+    for instr in index.of(ir.Append):
+        if index.original(instr.owner) == made.target:
+            yield instr.value
     for read in index.attributes.get("append", ()):
-        if index.original(read[2]) == made[1]:
-            yield from (slot for use in index.uses.get(read[1], ()) if use[0] == Op.CALL for slot, _ in use[3][:1])
+        if index.original(read.owner) == made.target:
+            yield from (
+                slot
+                for use in index.uses.get(read.target, ())
+                if isinstance(use, ir.Call)
+                for slot, _ in use.arguments[:1]
+            )
 
 
-def _of_dict(at: _At, _: Index, made: Instr) -> list[_At]:
+def _of_dict(at: _At, _: Index, made: ir.Dict) -> list[_At]:
     found: list[_At] = []
-    for key, slot in made[2]:
+    for key, slot in made.entries:
         if key == NO_SLOT or not at.path:
             found.append(at.to(slot))
         elif _key(at.frame, key) in (at.path[0], None):
@@ -246,50 +255,50 @@ def _of_dict(at: _At, _: Index, made: Instr) -> list[_At]:
     return found
 
 
-def _unpacked(at: _At, _: Index, made: Instr) -> list[_At]:
-    if made[3] >= 0:
+def _unpacked(at: _At, _: Index, made: ir.Unpack) -> list[_At]:
+    if made.star >= 0:
         return []
-    return [at.to(made[2], (made[1].index(at.slot), *at.path))]
+    return [at.to(made.source, (made.targets.index(at.slot), *at.path))]
 
 
-def _item(at: _At, index: Index, made: Instr) -> list[_At]:
+def _item(at: _At, index: Index, made: ir.Item) -> list[_At]:
     """A part of a tensor with ends that move may be as long as the whole; one of a fixed length is not."""
-    if any(isinstance(o, (Tup, Container)) for o in at.frame.vals[made[2]] or ()):
-        return [at.to(made[2], (_key(at.frame, made[3]), *at.path))]
-    cut = index.source(made[3])
-    for part in [slot for slot, _ in cut[2]] if cut is not None and cut[0] == Op.TUPLE else [made[3]]:
+    if any(isinstance(o, (Tup, Container)) for o in at.frame.vals[made.source] or ()):
+        return [at.to(made.source, (_key(at.frame, made.index), *at.path))]
+    cut = index.source(made.index)
+    for part in [slot for slot, _ in cut.elements] if isinstance(cut, ir.Tuple) else [made.index]:
         ends = index.source(part)
-        if ends is None or ends[0] != Op.SLICE:
+        if not isinstance(ends, ir.Slice):
             continue
-        values = [at.frame.vals[slot] or _NOTHING for slot in ends[2:4] if slot != NO_SLOT]
+        values = [at.frame.vals[slot] or _NOTHING for slot in (ends.lower, ends.upper) if slot != NO_SLOT]
         if any(value and value != NONE.value and all(isinstance(o, Lit) for o in value) for value in values):
             return []
-    return [at.to(made[2])]
+    return [at.to(made.source)]
 
 
-def _element(at: _At, _: Index, made: Instr) -> list[_At]:
-    return [at.to(made[2], (None, *at.path))]
+def _element(at: _At, _: Index, made: ir.Iter) -> list[_At]:
+    return [at.to(made.source, (None, *at.path))]
 
 
-def _operands(at: _At, _: Index, made: Instr) -> list[_At]:
+def _operands(at: _At, _: Index, made: ir.Binary | ir.Inplace) -> list[_At]:
     """Both sides of an operator are as long as its result; of two lists the sum is longer."""
-    left, right = made[3], made[4]
+    left, right = made.left, made.right
     if any(isinstance(o, (Tup, Container)) for s in (left, right) for o in at.frame.vals[s] or ()):
-        said = Evidence(APPENDED, at.frame.code.path, made[-1] >> 16)
-        return [at.to(slot, longer=said) for slot in (left, right)] if made[2] == "+" else []
-    return [] if at.path or made[2] == "@" else [at.to(left), at.to(right)]
+        said = Evidence(APPENDED, at.frame.code.path, made.position >> 16)
+        return [at.to(slot, longer=said) for slot in (left, right)] if made.operator == "+" else []
+    return [] if at.path or made.operator == "@" else [at.to(left), at.to(right)]
 
 
-_STEPS: Final = {
-    Op.PHI: _joined,
-    Op.TUPLE: _of_display,
-    Op.LIST: _of_display,
-    Op.DICT: _of_dict,
-    Op.UNPACK: _unpacked,
-    Op.ITEM: _item,
-    Op.ITER: _element,
-    Op.BINARY: _operands,
-    Op.INPLACE: _operands,
+_STEPS: Final[Mapping[type[Instr], Callable[[_At, Index, Any], list[_At]]]] = {
+    ir.Phi: _joined,
+    ir.Tuple: _of_display,
+    ir.List: _of_display,
+    ir.Dict: _of_dict,
+    ir.Unpack: _unpacked,
+    ir.Item: _item,
+    ir.Iter: _element,
+    ir.Binary: _operands,
+    ir.Inplace: _operands,
 }
 
 
@@ -303,8 +312,8 @@ def _key(frame: Frame, slot: int) -> object:
 def _spread(index: Index, slots: Sequence[int]) -> Iterator[int]:
     for slot in slots:
         made = index.source(slot)
-        if made is not None and made[0] in (Op.TUPLE, Op.LIST):
-            yield from (each for each, _ in made[2])
+        if isinstance(made, (ir.Tuple, ir.List)):
+            yield from (each for each, _ in made.elements)
         else:
             yield slot
 

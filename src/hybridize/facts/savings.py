@@ -14,7 +14,8 @@ from typing import Final
 from hybridize.facts.benefit import Benefits
 from hybridize.facts.origins import starts_program
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Code, Loop
+from hybridize.program import ir
+from hybridize.program.ir import Code
 from hybridize.records import dataclass
 
 #: Microseconds that a run must save, where it is known how long it is: less is not noticed, whatever its share.
@@ -135,14 +136,14 @@ class Savings:
                     todo.append(call.callee)
         return starts
 
-    def _outermost(self, frame: Frame, found: list[_Call], within: bool) -> list[Loop | None]:
+    def _outermost(self, frame: Frame, found: list[_Call], within: bool) -> list[ir.Loop | None]:
         """The outermost loops around some calls, and the whole of a function."""
         loops = {id(around[0]): around[0] for call in found if (around := self._around(frame, call.pos))}
         return list(loops.values()) if within else [None, *loops.values()]
 
-    def _is_endless(self, frame: Frame, loop: Loop | None) -> bool:
+    def _is_endless(self, frame: Frame, loop: ir.Loop | None) -> bool:
         """Whether a loop may take any number of turns: how long it runs is not known, and it goes over no objects."""
         return loop is not None and self.benefits.counts.is_endless(frame, loop)
 
-    def _around(self, frame: Frame, pos: int) -> tuple[Loop, ...]:
+    def _around(self, frame: Frame, pos: int) -> tuple[ir.Loop, ...]:
         return self.benefits.counts.places(frame.code).around.get(pos, ())

@@ -13,8 +13,10 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
 from hybridize.facts.symbolic import Symbolic
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import written
 
 #: Calls that are not traced with their caller.
 NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
@@ -61,7 +63,7 @@ class StaticReads:
 
     def __init__(self, symbolic: Symbolic) -> None:
         self.symbolic = symbolic
-        self._places: dict[Code, list[Instr]] = {}
+        self._places: dict[Code, list[ir.Call | ir.Unpack | ir.Attr]] = {}
 
     def conflict(
         self,
@@ -115,23 +117,23 @@ class StaticReads:
                 for said, slot, axes in _read(frame, instr):
                     if not self.symbolic.symbolic(frame, slot):
                         continue  # of a variable or constant
-                    here = Evidence(said, frame.code.path, instr[-1] >> 16)
+                    here = Evidence(said, frame.code.path, instr.position >> 16)
                     computed = sure and not (frame in own and self._is_given(frame.code, slot))
                     if any_rank and not (computed or (sure and _has_shape(frame, slot))):
-                        yield here, instr[-1]
+                        yield here, instr.position
                         continue
                     if (last_known and axes in (_LAST, _OF_LAYER)) or ((relaxed or sure) and axes == _OF_LAYER):
                         continue
-                    for axis, dim in _dims(frame, slot, axes, named=instr[0] == Op.ATTR):
+                    for axis, dim in _dims(frame, slot, axes, named=isinstance(instr, ir.Attr)):
                         if computed and not (is_dynamic(dim) or dim in sizes):
                             continue
                         if (
                             (any_batch and axis == 0)
                             or (any_size and axis < max(_rank(frame, slot) - 1, 1))
                             or dim < 0
-                            or known.setdefault((frame.code, instr[-1], axis), dim) != dim
+                            or known.setdefault((frame.code, instr.position, axis), dim) != dim
                         ):
-                            yield here, instr[-1]
+                            yield here, instr.position
 
     @staticmethod
     def _is_given(code: Code, slot: int) -> bool:
@@ -139,11 +141,15 @@ class StaticReads:
         original = index_of(code).original(slot)
         return any(param.slot == original for param in code.params)
 
-    def _reads(self, code: Code) -> list[Instr]:
+    def _reads(self, code: Code) -> list[ir.Call | ir.Unpack | ir.Attr]:
         found = self._places.get(code)
         if found is None:
             flat = self.symbolic.instructions(code)
-            found = [i for i in flat if i[0] in (Op.CALL, Op.UNPACK) or (i[0] == Op.ATTR and i[3] in ("shape", "ndim"))]
+            found = [
+                i
+                for i in flat
+                if isinstance(i, (ir.Call, ir.Unpack)) or (isinstance(i, ir.Attr) and i.name in ("shape", "ndim"))
+            ]
             self._places[code] = found
         return found
 
@@ -159,27 +165,28 @@ def _has_shape(frame: Frame, slot: int) -> bool:
     return any(isinstance(o, Tensor) and o.shape is not None for o in frame.vals[slot] or ())
 
 
-def _read(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:
+def _read(frame: Frame, instr: ir.Attr | ir.Call | ir.Unpack) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:
     """What an instruction reads: a sentence, the slot of the tensor, and the axes (None: all of them)."""
-    op = instr[0]
-    if op == Op.ATTR:
-        yield f"reads `.{instr[3]}`", instr[2], _shape_axes(frame, instr)
-    elif op == Op.UNPACK:
-        if any(isinstance(o, (Tensor, Unknown)) for o in frame.vals[instr[2]] or ()):  # tuples are no tensors
-            yield "unpacks a tensor", instr[2], (0,)
-    elif instr[3] and not instr[3][0][1]:
-        first = instr[3][0][0]
-        for obj in frame.vals[instr[2]] or ():
+    if isinstance(instr, ir.Attr):
+        yield f"reads `.{instr.name}`", instr.owner, _shape_axes(frame, instr)
+    elif isinstance(instr, ir.Unpack):
+        if any(isinstance(o, (Tensor, Unknown)) for o in frame.vals[instr.source] or ()):  # tuples are no tensors
+            yield "unpacks a tensor", instr.source, (0,)
+    elif instr.arguments and not instr.arguments[0][1]:
+        first = instr.arguments[0][0]
+        for obj in frame.vals[instr.function] or ():
             if isinstance(obj, Lib) and obj.name in _STATIC_CALLS:
                 axes = _axis_argument(frame, instr) if obj.name in ("builtins.len", "tf.unstack") else None
                 yield f"`{obj.name.removeprefix('builtins.')}` needs the size", first, axes
             elif isinstance(obj, LibInst) and obj.cls.startswith(_LAYERS):
                 free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
                 yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _OF_LAYER
-        if any(how == "build" and pos == instr[-1] and _asks_size(c.code) for (pos, c), how in frame.calls.items()):
+        if any(
+            how == "build" and pos == instr.position and _asks_size(c.code) for (pos, c), how in frame.calls.items()
+        ):
             yield "builds a layer for the size of the last axis", first, _OF_LAYER
-    if op == Op.CALL:
-        for obj in frame.vals[instr[2]] or ():
+    if isinstance(instr, ir.Call):
+        for obj in frame.vals[instr.function] or ():
             if isinstance(obj, Bound) and obj.func in ("get_shape", ":get_shape"):
                 yield from _get_shape(frame, instr)
 
@@ -189,29 +196,29 @@ def _asks_size(build: Code) -> bool:
     known = definitions(build)
     for param in build.params[1:]:
         for use in index_of(build).uses.get(param.slot, ()):
-            made = known.get(use[2]) if use[0] == Op.CALL else None
-            if made is None or made[0] != Op.ATTR or made[3] != "build":
+            made = known.get(use.function) if isinstance(use, ir.Call) else None
+            if not isinstance(made, ir.Attr) or made.name != "build":
                 return True
     return False
 
 
-def _axis_argument(frame: Frame, call: Instr) -> tuple[int, ...] | None:
+def _axis_argument(frame: Frame, call: ir.Call) -> tuple[int, ...] | None:
     """The axis that a call names (the first by default); None where it is not a known constant."""
-    slot = dict(call[4]).get("axis", call[3][2][0] if len(call[3]) > 2 else -1)
+    slot = dict(call.keywords).get("axis", call.arguments[2][0] if len(call.arguments) > 2 else -1)
     if slot < 0:
         return (0,)
     constants = [o.const for o in frame.vals[slot] or () if isinstance(o, Lit) and isinstance(o.const, int)]
     return (constants[0],) if len(constants) == 1 else None
 
 
-def _shape_axes(frame: Frame, instr: Instr) -> tuple[int, ...] | None:
-    return () if instr[3] == "ndim" else _axes(frame, instr[1], _rank(frame, instr[2]))
+def _shape_axes(frame: Frame, instr: ir.Attr) -> tuple[int, ...] | None:
+    return () if instr.name == "ndim" else _axes(frame, instr.target, _rank(frame, instr.owner))
 
 
-def _get_shape(frame: Frame, instr: Instr) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:
-    made = definitions(frame.code).get(instr[2])
-    if made is not None and made[0] == Op.ATTR:
-        yield "reads `.get_shape()`", made[2], _axes(frame, instr[1], _rank(frame, made[2]))
+def _get_shape(frame: Frame, instr: ir.Call) -> Iterator[tuple[str, int, tuple[int, ...] | None]]:
+    made = definitions(frame.code).get(instr.function)
+    if isinstance(made, ir.Attr):
+        yield "reads `.get_shape()`", made.owner, _axes(frame, instr.target, _rank(frame, made.owner))
 
 
 def _axes(frame: Frame, shape: int, rank: int, depth: int = 6) -> tuple[int, ...] | None:
@@ -229,41 +236,43 @@ def _axes(frame: Frame, shape: int, rank: int, depth: int = 6) -> tuple[int, ...
 
 def _used(frame: Frame, instr: Instr, shape: int, rank: int, depth: int) -> Sequence[int] | None:
     """The axes that one use of a shape reads."""
-    op = instr[0]
-    if op == Op.ITEM and instr[2] == shape:
-        axes = _indexed(frame, instr[3], rank)
+    if isinstance(instr, ir.Item) and instr.source == shape:
+        axes = _indexed(frame, instr.index, rank)
         return [a for a in axes if not _expects_none(frame, shape, a)] if axes is not None else None
-    if op == Op.FORMAT or (op == Op.BINARY and instr[2] == "%" and instr[4] == shape):
+    if isinstance(instr, ir.Format) or (
+        isinstance(instr, ir.Binary) and instr.operator == "%" and instr.right == shape
+    ):
         return ()  # a text for people
-    if op == Op.UNPACK and instr[3] < 0:
-        return [axis for axis, slot in enumerate(instr[1]) if index_of(frame.code).uses.get(slot, ())]
-    if op in (Op.COPY, Op.REFINE, Op.PHI):
-        return _axes(frame, instr[1], rank, depth - 1)
-    if op == Op.ATTR:
-        if instr[3] in _RANK:
+    if isinstance(instr, ir.Unpack) and instr.star < 0:
+        return [axis for axis, slot in enumerate(instr.targets) if index_of(frame.code).uses.get(slot, ())]
+    if isinstance(instr, (ir.Refine, ir.Phi)):
+        return _axes(frame, instr.target, rank, depth - 1)
+    if isinstance(instr, ir.Attr):
+        if instr.name in _RANK:
             return ()
-        return _axes(frame, instr[1], rank, depth - 1) if instr[3] == "as_list" else None
-    if op == Op.CALL:
-        names = {o.name for o in frame.vals[instr[2]] or () if isinstance(o, Lib)}
+        return _axes(frame, instr.target, rank, depth - 1) if instr.name == "as_list" else None
+    if isinstance(instr, ir.Call):
+        names = {o.name for o in frame.vals[instr.function] or () if isinstance(o, Lib)}
         if names == {"builtins.len"}:
             return ()
-        if instr[2] == shape or (names and names <= {"builtins.list", "builtins.tuple"}):
-            return _axes(frame, instr[1], rank, depth - 1)
+        if instr.function == shape or (names and names <= {"builtins.list", "builtins.tuple"}):
+            return _axes(frame, instr.target, rank, depth - 1)
     return None
 
 
 def _expects_none(frame: Frame, shape: int, axis: int) -> bool:
     """Whether the function asks if a size is None: then it has another way for a size that is not known."""
     made = definitions(frame.code).get(shape)
-    if made is None or made[0] != Op.ATTR:
+    if not isinstance(made, ir.Attr):
         return False
     index = index_of(frame.code)
-    shapes = {i[1] for i in index.of(Op.ATTR) if i[2:4] == made[2:4]}
-    for instr in index.of(Op.COMPARE):
-        if instr[2] in ("is", "is not"):
-            asked = definitions(frame.code).get(instr[3])
-            of_it = asked is not None and asked[0] == Op.ITEM and asked[2] in shapes
-            if of_it and asked is not None and axis in (_indexed(frame, asked[3], -1) or ()):
+    shapes = {i.target for i in index.of(ir.Attr) if (i.owner, i.name) == (made.owner, made.name)}
+    for instr in index.of(ir.Compare):
+        if instr.operator in ("is", "is not"):
+            asked = definitions(frame.code).get(instr.left)
+            if not isinstance(asked, ir.Item) or asked.source not in shapes:
+                continue
+            if axis in (_indexed(frame, asked.index, -1) or ()):
                 return True
     return False
 
@@ -278,12 +287,11 @@ def _asks_each(frame: Frame, shape: int) -> bool:
             continue
         seen.add(slot)
         for use in index.uses.get(slot, ()):
-            if use[0] == Op.COMPARE and goes and use[2] in ("is", "is not") and use[3] == slot:
+            if isinstance(use, ir.Compare) and goes and use.operator in ("is", "is not") and use.left == slot:
                 return True
-            builtin = use[0] == Op.CALL and use[2] != slot and _is_builtin(frame, use[2])
-            if builtin or use[0] in (Op.COPY, Op.REFINE, Op.ITER, Op.UNPACK):
-                results = use[1] if isinstance(use[1], tuple) else (use[1],)
-                todo += [(each, goes or use[0] == Op.ITER) for each in results]
+            builtin = isinstance(use, ir.Call) and use.function != slot and _is_builtin(frame, use.function)
+            if builtin or isinstance(use, (ir.Refine, ir.Iter, ir.Unpack)):
+                todo += [(each, goes or isinstance(use, ir.Iter)) for each in written(use)]
     return False
 
 
@@ -296,10 +304,10 @@ def _indexed(frame: Frame, index: int, rank: int) -> Sequence[int] | None:
     if len(constants) == 1:
         return constants
     made = definitions(frame.code).get(index)
-    if made is None or made[0] != Op.SLICE or rank < 0:
+    if not isinstance(made, ir.Slice) or rank < 0:
         return None
     bounds: list[int | None] = []
-    for slot in made[2:5]:
+    for slot in (made.lower, made.upper, made.step):
         known = [o.const for o in frame.vals[slot] or () if isinstance(o, Lit)] if slot >= 0 else [None]
         if len(known) != 1 or not (known[0] is None or isinstance(known[0], int)):
             return None
@@ -331,7 +339,7 @@ def _of_gradients(frame: Frame) -> Iterator[tuple[Evidence, int]]:
         return
     for obj in held(frame.ret, 1, lambda o: list(o.items) if isinstance(o, Tup) else []):
         if isinstance(obj, Func):
-            for instr in index_of(obj.code).of(Op.ATTR):
-                if instr[3] == "shape":
+            for instr in index_of(obj.code).of(ir.Attr):
+                if instr.name == "shape":
                     said = "reads `.shape` in a gradient of the program's own"
-                    yield Evidence(said, obj.code.path, instr[-1] >> 16), instr[-1]
+                    yield Evidence(said, obj.code.path, instr.position >> 16), instr.position

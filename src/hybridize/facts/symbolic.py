@@ -8,7 +8,8 @@ too), and one bit for each parameter that it may come from.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 from hybridize.domain.lattice import TOO_MANY
 from hybridize.domain.nesting import field_values, held, taken_apart
@@ -29,8 +30,10 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.origins import callees_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import operands
 
 OPERATION: Final = 1
 CLOSURE: Final = 2
@@ -149,9 +152,8 @@ class Symbolic:
             self._returns[frame] = 0  # of a recursive call
             masks = self._frame(frame)
             found = 0
-            for op in (Op.RETURN, Op.YIELD):
-                for instr in index_of(frame.code).of(op):
-                    found |= masks.get(instr[2], 0)
+            for instr in index_of(frame.code).of(ir.Return, ir.Yield):
+                found |= masks.get(instr.value, 0)
             self._returns[frame] = found
         return found
 
@@ -178,9 +180,9 @@ class Symbolic:
             return CLOSURE
         found = 0
         masks = self._frame(frame)
-        for instr in index_of(frame.code).of(Op.SET_CELL):
-            if instr[2] in callee.code.free:
-                found |= masks.get(instr[3], 0)
+        for instr in index_of(frame.code).of(ir.SetCell):
+            if instr.name in callee.code.free:
+                found |= masks.get(instr.value, 0)
         for index, param in enumerate(frame.code.params):
             if param.name in callee.code.free:
                 found |= parameter_bit(index)
@@ -195,7 +197,7 @@ class Symbolic:
             transfers = self._transfers.get(frame.code)
             if transfers is None:
                 flat = index_of(frame.code).flat
-                transfers = [(_TRANSFER[instr[0]], instr) for instr in flat if instr[0] in _TRANSFER]
+                transfers = [(TRANSFER[type(instr)], instr) for instr in flat if type(instr) not in CARRIES_NOTHING]
                 self._transfers[frame.code] = transfers
             for _ in range(_SWEEPS):
                 before = sum(found.values())
@@ -207,92 +209,93 @@ class Symbolic:
 
     # Transfer functions ----------------------------------------------------------------------------------------------
 
-    def _copy(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        _add(masks, instr[1], masks.get(instr[2], 0))
+    def _copy(self, frame: Frame, masks: dict[int, int], instr: ir.Iter | ir.Enter | ir.Await | ir.Match) -> None:
+        _add(masks, instr.target, masks.get(instr.source, 0))
 
-    def _refine(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
+    def _refine(self, frame: Frame, masks: dict[int, int], instr: ir.Refine) -> None:
         """A test for an array keeps none of an argument: what arrives in a graph is a tensor, which goes elsewhere."""
-        value = frame.vals[instr[1]]
-        if instr[3] == "isinstance" and instr[5] and value and all(_is_array(o) for o in value):
+        value = frame.vals[instr.target]
+        if instr.kind == "isinstance" and instr.holds and value and all(_is_array(o) for o in value):
             return
-        _add(masks, instr[1], masks.get(instr[2], 0))
+        _add(masks, instr.target, masks.get(instr.source, 0))
 
-    def _unpack(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        for slot in instr[1]:
-            _add(masks, slot, masks.get(instr[2], 0))
+    def _unpack(self, frame: Frame, masks: dict[int, int], instr: ir.Unpack) -> None:
+        for slot in instr.targets:
+            _add(masks, slot, masks.get(instr.source, 0))
 
-    def _cell(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        if instr[2] in frame.code.cells:
+    def _cell(self, frame: Frame, masks: dict[int, int], instr: ir.Cell) -> None:
+        if instr.name in frame.code.cells:
             found = 0
             for i, param in enumerate(frame.code.params):
-                found |= parameter_bit(i) if param.name == instr[2] else 0
-            for other in index_of(frame.code).of(Op.SET_CELL):
-                if other[2] == instr[2]:
-                    found |= masks.get(other[3], 0)
-            _add(masks, instr[1], found)
+                found |= parameter_bit(i) if param.name == instr.name else 0
+            for other in index_of(frame.code).of(ir.SetCell):
+                if other.name == instr.name:
+                    found |= masks.get(other.value, 0)
+            _add(masks, instr.target, found)
         else:
-            _add(masks, instr[1], CLOSURE)
+            _add(masks, instr.target, CLOSURE)
 
-    def _attribute(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        _, dst, owner, name, _ = instr
+    def _attribute(self, frame: Frame, masks: dict[int, int], instr: ir.Attr) -> None:
+        dst, owner, name = instr.target, instr.owner, instr.name
         if name in _STATIC and not any(isinstance(o, Tup) for o in frame.vals[owner] or ()):
             return
         objects = frame.vals[owner] or ()
         if objects and all(isinstance(o, (Inst, Class, Mod, Lib, LibInst)) for o in objects):
             # A field is as concrete as it was before, unless this very function has stored a tensor in it, or made the
             # object of one. The object's own mask says so: that of `self` counts where a caller has just made it.
-            for other in index_of(frame.code).of(Op.SET_ATTR):
-                if other[3] == name:
-                    _add(masks, dst, masks.get(other[4], 0))
+            for other in index_of(frame.code).of(ir.SetAttr):
+                if other.name == name:
+                    _add(masks, dst, masks.get(other.value, 0))
             if not all(isinstance(o, Inst) for o in objects):
                 return
         _add(masks, dst, masks.get(owner, 0))
 
-    def _item(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        mask = masks.get(instr[2], 0)
-        if holds_tensor(frame.vals[instr[2]]):
-            mask |= masks.get(instr[3], 0)
-        if _computes(frame.vals[instr[2]]):
+    def _item(self, frame: Frame, masks: dict[int, int], instr: ir.Item) -> None:
+        mask = masks.get(instr.source, 0)
+        if holds_tensor(frame.vals[instr.source]):
+            mask |= masks.get(instr.index, 0)
+        if _computes(frame.vals[instr.source]):
             mask |= OPERATION  # a slice of a tensor is an operation, whatever it is a slice of
-        _add(masks, instr[1], mask)
+        _add(masks, instr.target, mask)
 
-    def _two(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        mask = masks.get(instr[3], 0) | masks.get(instr[4], 0)
-        if _computes(frame.vals[instr[3]]) or _computes(frame.vals[instr[4]]):
+    def _two(self, frame: Frame, masks: dict[int, int], instr: ir.Binary | ir.Compare | ir.Inplace) -> None:
+        mask = masks.get(instr.left, 0) | masks.get(instr.right, 0)
+        if _computes(frame.vals[instr.left]) or _computes(frame.vals[instr.right]):
             mask |= OPERATION
-        _add(masks, instr[1], mask)
+        _add(masks, instr.target, mask)
 
-    def _compare(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        if instr[2] not in ("is", "is not"):
+    def _compare(self, frame: Frame, masks: dict[int, int], instr: ir.Compare) -> None:
+        if instr.operator not in ("is", "is not"):
             self._two(frame, masks, instr)
 
-    def _unary(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        mask = masks.get(instr[3], 0)
-        _add(masks, instr[1], mask | OPERATION if _computes(frame.vals[instr[3]]) else mask)
+    def _unary(self, frame: Frame, masks: dict[int, int], instr: ir.Unary) -> None:
+        mask = masks.get(instr.operand, 0)
+        _add(masks, instr.target, mask | OPERATION if _computes(frame.vals[instr.operand]) else mask)
 
-    def _several(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        for slot in instr[2]:
-            _add(masks, instr[1], masks.get(slot, 0))
+    def _several(self, frame: Frame, masks: dict[int, int], instr: ir.BoolOp | ir.Format) -> None:
+        for slot in operands(instr):
+            _add(masks, instr.target, masks.get(slot, 0))
 
-    def _starred(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        for slot, _ in instr[2]:
-            _add(masks, instr[1], masks.get(slot, 0))
+    def _starred(self, frame: Frame, masks: dict[int, int], instr: ir.List | ir.Set | ir.Tuple) -> None:
+        for slot, _ in instr.elements:
+            _add(masks, instr.target, masks.get(slot, 0))
 
-    def _dict(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        for _, slot in instr[2]:
-            _add(masks, instr[1], masks.get(slot, 0))
+    def _dict(self, frame: Frame, masks: dict[int, int], instr: ir.Dict) -> None:
+        for _, slot in instr.entries:
+            _add(masks, instr.target, masks.get(slot, 0))
 
-    def _phi(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        for _, slot in instr[2]:
-            _add(masks, instr[1], masks.get(slot, 0))
+    def _phi(self, frame: Frame, masks: dict[int, int], instr: ir.Phi) -> None:
+        for _, slot in instr.incoming:
+            _add(masks, instr.target, masks.get(slot, 0))
 
-    def _store(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        value = instr[4] if instr[0] in (Op.SET_ITEM, Op.PUT) else instr[3]
+    def _store(self, frame: Frame, masks: dict[int, int], instr: ir.Append | ir.Put | ir.SetItem) -> None:
+        value = instr.value
         if value >= 0:
-            _add(masks, instr[2], masks.get(value, 0))
+            _add(masks, instr.owner, masks.get(value, 0))
 
-    def _call(self, frame: Frame, masks: dict[int, int], instr: Instr) -> None:
-        _, dst, func, args, kwargs, pos = instr
+    def _call(self, frame: Frame, masks: dict[int, int], instr: ir.Call) -> None:
+        dst, func, args = instr.target, instr.function, instr.arguments
+        kwargs, pos = instr.keywords, instr.position
         callees = [callee for callee, how in callees_at(frame, pos) if how in ("call", "hybrid")]
         given = 0
         functions: Value = frame.vals[func] or frozenset()
@@ -321,7 +324,7 @@ class Symbolic:
     def _receiver(self, frame: Frame, slot: int) -> int:
         """The slot of a method's receiver, or -1."""
         made = definitions(frame.code).get(slot)
-        return made[2] if made is not None and made[0] == Op.ATTR else -1
+        return made.owner if isinstance(made, ir.Attr) else -1
 
 
 def _add(masks: dict[int, int], slot: int, mask: int) -> None:
@@ -329,30 +332,37 @@ def _add(masks: dict[int, int], slot: int, mask: int) -> None:
         masks[slot] = masks.get(slot, 0) | mask
 
 
-_TRANSFER: Final[dict[Op, Any]] = {
-    Op.COPY: Symbolic._copy,
-    Op.REFINE: Symbolic._refine,
-    Op.ITER: Symbolic._copy,
-    Op.ENTER: Symbolic._copy,
-    Op.AWAIT: Symbolic._copy,
-    Op.MATCH: Symbolic._copy,
-    Op.UNPACK: Symbolic._unpack,
-    Op.CELL: Symbolic._cell,
-    Op.ATTR: Symbolic._attribute,
-    Op.ITEM: Symbolic._item,
-    Op.BINARY: Symbolic._two,
-    Op.INPLACE: Symbolic._two,
-    Op.COMPARE: Symbolic._compare,
-    Op.UNARY: Symbolic._unary,
-    Op.BOOLOP: Symbolic._several,
-    Op.FORMAT: Symbolic._several,
-    Op.TUPLE: Symbolic._starred,
-    Op.LIST: Symbolic._starred,
-    Op.SET: Symbolic._starred,
-    Op.DICT: Symbolic._dict,
-    Op.PHI: Symbolic._phi,
-    Op.APPEND: Symbolic._store,
-    Op.PUT: Symbolic._store,
-    Op.SET_ITEM: Symbolic._store,
-    Op.CALL: Symbolic._call,
+_Mask: TypeAlias = "Callable[[Symbolic, Frame, dict[int, int], Any], None]"
+TRANSFER: Final[dict[type[Instr], _Mask]] = {
+    ir.Refine: Symbolic._refine,
+    ir.Iter: Symbolic._copy,
+    ir.Enter: Symbolic._copy,
+    ir.Await: Symbolic._copy,
+    ir.Match: Symbolic._copy,
+    ir.Unpack: Symbolic._unpack,
+    ir.Cell: Symbolic._cell,
+    ir.Attr: Symbolic._attribute,
+    ir.Item: Symbolic._item,
+    ir.Binary: Symbolic._two,
+    ir.Inplace: Symbolic._two,
+    ir.Compare: Symbolic._compare,
+    ir.Unary: Symbolic._unary,
+    ir.BoolOp: Symbolic._several,
+    ir.Format: Symbolic._several,
+    ir.Tuple: Symbolic._starred,
+    ir.List: Symbolic._starred,
+    ir.Set: Symbolic._starred,
+    ir.Dict: Symbolic._dict,
+    ir.Phi: Symbolic._phi,
+    ir.Append: Symbolic._store,
+    ir.Put: Symbolic._store,
+    ir.SetItem: Symbolic._store,
+    ir.Call: Symbolic._call,
 }
+#: What brings nothing symbolic into a slot by itself: definitions, control, names (`Symbolic._frame` sees to results).
+CARRIES_NOTHING: Final = frozenset(
+    {ir.Global, ir.SetGlobal, ir.SetCell, ir.SetName, ir.DelGlobal, ir.DelCell, ir.DelLocal}
+    | {ir.Import, ir.ImportFrom, ir.ImportStar, ir.SetAttr, ir.DelAttr, ir.DelItem, ir.Slice, ir.Generator, ir.Sized}
+    | {ir.Func, ir.Class, ir.Return, ir.Yield, ir.YieldFrom, ir.Raise, ir.Assert, ir.Jump, ir.If, ir.Loop, ir.Try}
+    | {ir.Exit}
+)

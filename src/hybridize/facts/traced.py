@@ -20,7 +20,7 @@ _TRACES: Final = frozenset({"tf.distribute.TPUStrategy", "tf.distribute.experime
 def is_traced(frame: Frame, position: int, how: str) -> bool:
     """Whether what a call at a position runs in this way is traced there, for some of the objects that it may be of."""
     if how in ("graph", "hybrid"):
-        found = [name for call in calls_at(frame.code, position) for name in _owners(frame.vals[call[2]] or ())]
+        found = [name for call in calls_at(frame.code, position) for name in _owners(frame.vals[call.function] or ())]
         strategies = [name for name in found if name.startswith(_STRATEGY)]
         return not strategies or not _TRACES.isdisjoint(strategies)
     return False

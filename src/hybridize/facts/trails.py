@@ -25,8 +25,9 @@ from hybridize.library.asking import (
     passes_on,
     takes_numbers,
 )
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op, Param
+from hybridize.program.ir import Code, Instr, Param
 
 #: How a slot comes from the parameter: itself; an element of it, or a structure around it; an attribute or named part;
 #: computed from it.
@@ -68,9 +69,9 @@ class Trail:
         code, param = self.start
         self._add(code, param.slot, _SELF)
         for reader in (*readers(code, param.name)[1:], *([code] if param.name in code.cells else [])):
-            for instr in index_of(reader).of(Op.CELL):
-                if instr[2] == param.name:
-                    self._add(reader, instr[1], _SELF)
+            for read in index_of(reader).of(ir.Cell):
+                if read.name == param.name:
+                    self._add(reader, read.target, _SELF)
         said: str | None = None
         while self.todo and len(self.forms) < _LONGEST:
             where, slot = self.todo.pop()
@@ -88,36 +89,35 @@ class Trail:
             self.todo.append((code, slot))
 
     def _use(self, code: Code, slot: int, form: int, instr: Instr) -> str | None:
-        op = instr[0]
-        if op == Op.CALL:
+        if isinstance(instr, ir.Call):
             return self._call(code, slot, form, instr)
-        if op in (Op.COPY, Op.REFINE, Op.PHI, Op.BOOLOP):
-            self._add(code, instr[1], form)
-        elif op in (Op.LIST, Op.TUPLE, Op.DICT):
-            self._add(code, instr[1], min(form, _SAME))
-        elif op == Op.ITER:
-            if instr[1] in _comprehended(code):
-                self._add(code, instr[1], min(form, _SAME))
-        elif op == Op.APPEND:
-            self._add(code, instr[2], min(form, _SAME))
-        elif op == Op.UNPACK:
-            for target in instr[1]:
+        if isinstance(instr, (ir.Refine, ir.Phi, ir.BoolOp)):
+            self._add(code, instr.target, form)
+        elif isinstance(instr, (ir.List, ir.Tuple, ir.Dict)):
+            self._add(code, instr.target, min(form, _SAME))
+        elif isinstance(instr, ir.Iter):
+            if instr.target in _comprehended(code):
+                self._add(code, instr.target, min(form, _SAME))
+        elif isinstance(instr, ir.Append):
+            self._add(code, instr.owner, min(form, _SAME))
+        elif isinstance(instr, ir.Unpack):
+            for target in instr.targets:
                 self._add(code, target, min(form, _SAME))
-        elif op == Op.ITEM and instr[2] == slot:
-            self._add(code, instr[1], min(form, _PART if self._is_text(code, instr[3]) else _SAME))
-        elif op == Op.ATTR:
-            if instr[3] == "dtype" and form >= _SAME and self._types_tensor(code, instr[1]):
+        elif isinstance(instr, ir.Item) and instr.source == slot:
+            self._add(code, instr.target, min(form, _PART if self._is_text(code, instr.index) else _SAME))
+        elif isinstance(instr, ir.Attr):
+            if instr.name == "dtype" and form >= _SAME and self._types_tensor(code, instr.target):
                 return "the dtypes of TensorFlow's tensors"
-            if form == _SELF and is_of_model(instr[3]):
+            if form == _SELF and is_of_model(instr.name):
                 return ""
-            if self._asked_further(code, instr[1], only_of_tensors(instr[3])):
-                return f"`.{instr[3]}` as only tensors have it"
-            if not is_no_content(instr[3]):
-                self._add(code, instr[1], min(form, _PART))
-        elif op == Op.RETURN and form != _MADE and code is self.start[0] and self._gives_tensor(code):
+            if self._asked_further(code, instr.target, only_of_tensors(instr.name)):
+                return f"`.{instr.name}` as only tensors have it"
+            if not is_no_content(instr.name):
+                self._add(code, instr.target, min(form, _PART))
+        elif isinstance(instr, ir.Return) and form != _MADE and code is self.start[0] and self._gives_tensor(code):
             return "the tensor that it gives"
-        elif op in (Op.BINARY, Op.INPLACE, Op.UNARY) and form != _PART:
-            self._add(code, instr[1], _MADE)
+        elif isinstance(instr, (ir.Binary, ir.Inplace, ir.Unary)) and form != _PART:
+            self._add(code, instr.target, _MADE)
         return None
 
     def _gives_tensor(self, code: Code) -> bool:
@@ -129,14 +129,14 @@ class Trail:
 
     def _asked_further(self, code: Code, slot: int, names: frozenset[str]) -> bool:
         """Whether an attribute of a slot (a shape, a dtype) is asked for what only TensorFlow's have."""
-        return any(use[0] == Op.ATTR and use[3] in names for use in index_of(code).uses.get(slot, ()))
+        return any(isinstance(use, ir.Attr) and use.name in names for use in index_of(code).uses.get(slot, ()))
 
     def _types_tensor(self, code: Code, slot: int) -> bool:
         """Whether a dtype is given to a function of TensorFlow."""
         index = index_of(code)
         for use in index.uses.get(slot, ()):
-            if use[0] == Op.CALL and use[2] != slot:
-                for callee in self._values(code, use[2]):
+            if isinstance(use, ir.Call) and use.function != slot:
+                for callee in self._values(code, use.function):
                     if (
                         isinstance(callee, Lib)
                         and callee.name.startswith("tf.")
@@ -145,15 +145,15 @@ class Trail:
                         return True
         return False
 
-    def _call(self, code: Code, slot: int, form: int, instr: Instr) -> str | None:
-        if instr[2] == slot:
+    def _call(self, code: Code, slot: int, form: int, instr: ir.Call) -> str | None:
+        if instr.function == slot:
             return "" if form == _SELF else None
-        places: list[int | str] = [i for i, (given, star) in enumerate(instr[3]) if given == slot and not star]
-        places += [name for name, given in instr[4] if given == slot and name is not None]
+        places: list[int | str] = [i for i, (given, star) in enumerate(instr.arguments) if given == slot and not star]
+        places += [name for name, given in instr.keywords if given == slot and name is not None]
         if form == _SELF and self.start[1].kind == "varargs":
-            places += [i for i, (given, star) in enumerate(instr[3]) if given == slot and star]
+            places += [i for i, (given, star) in enumerate(instr.arguments) if given == slot and star]
         said: str | None = None
-        for callee in self._values(code, instr[2]):
+        for callee in self._values(code, instr.function):
             if isinstance(callee, Lib) and callee.name in ASKS_KIND and form >= _SAME and self._is_asked(code, instr):
                 return "a question whether it is a tensor"
             for place in places:
@@ -167,19 +167,19 @@ class Trail:
                     said = said or answer
             if isinstance(callee, Lib):
                 frames = self.likely.frames.get(code, ()) if form == _SELF and callee.name == "builtins.next" else ()
-                if any(is_distributed(frame, instr[-1]) for frame in frames):
+                if any(is_distributed(frame, instr.position) for frame in frames):
                     said = said or "the replicas of a strategy, one element after the other"
                 if passes_on(callee.name, places):
-                    self._add(code, instr[1], form)
-            elif isinstance(callee, Unknown) and form >= _SAME and self._is_own(code, instr[2]):
-                self._add(code, instr[1], _MADE)
+                    self._add(code, instr.target, form)
+            elif isinstance(callee, Unknown) and form >= _SAME and self._is_own(code, instr.function):
+                self._add(code, instr.target, _MADE)
         return said
 
-    def _is_asked(self, code: Code, instr: Instr) -> bool:
+    def _is_asked(self, code: Code, instr: ir.Call) -> bool:
         """Whether a call asks if its first argument is a tensor: by itself, or among other types."""
-        if len(instr[3]) == 1:
+        if len(instr.arguments) == 1:
             return True
-        types = self._values(code, instr[3][1][0]) if len(instr[3]) == 2 else []
+        types = self._values(code, instr.arguments[1][0]) if len(instr.arguments) == 2 else []
         parts = [
             part for obj in types for part in ((o for v in obj.items for o in v) if isinstance(obj, Tup) else (obj,))
         ]
@@ -194,9 +194,9 @@ class Trail:
             if slot in arrived:
                 return True
             made = index.definitions.get(slot)
-            if made is None or made[0] not in (Op.ATTR, Op.ITEM):
+            if not isinstance(made, (ir.Attr, ir.Item)):
                 return False
-            slot = made[2]
+            slot = made.owner if isinstance(made, ir.Attr) else made.source
         return False
 
     def _values(self, code: Code, slot: int) -> list[Obj]:
@@ -273,9 +273,9 @@ class Trail:
 def _comprehended(code: Code) -> set[int]:
     """The slots of elements of comprehensions: loops over what is unknown go over data sets as well."""
     return {
-        instr[1]
-        for loop in index_of(code).of(Op.LOOP)
-        if loop[2].fills >= 0
-        for instr in loop[2].test
-        if instr[0] == Op.ITER
+        instr.target
+        for loop in index_of(code).of(ir.Loop)
+        if loop.fills >= 0
+        for instr in loop.test
+        if isinstance(instr, ir.Iter)
     }

@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from hybridize.facts.origins import definitions
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Block, Code, Instr, Op, Try
+from hybridize.program.ir import Block, Code
 from hybridize.records import dataclass
 
 #: A variable, a field of something, or a list, as the code of one function names it.
 _Name: TypeAlias = "tuple[Any, ...]"
-_WRITES: Final = frozenset({Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR})
+_Store: TypeAlias = ir.SetGlobal | ir.SetCell | ir.SetAttr
+_WRITES: Final = (ir.SetGlobal, ir.SetCell, ir.SetAttr)
 _INVERSE: Final = {"+": "-", "-": "+", "append": "pop", "appendleft": "popleft"}
 _MANAGER: Final = "contextmanager"
 _ENTER, _EXIT = "__enter__", "__exit__"
@@ -30,7 +32,7 @@ class _Write:
 
     name: _Name
     place: int
-    instr: Instr
+    instr: _Store | ir.Call
     step: str
     by: object
 
@@ -71,8 +73,8 @@ def _last_name(node: Any) -> str:
 
 def _method(code: Code, name: str) -> Code | None:
     """The method of the same class."""
-    made = index_of(code.parent).of(Op.FUNC) if code.parent is not None and code.parent.kind == "class" else ()
-    return next((instr[2] for instr in made if instr[2].name == name), None)
+    made = index_of(code.parent).of(ir.Func) if code.parent is not None and code.parent.kind == "class" else ()
+    return next((instr.code for instr in made if instr.code.name == name), None)
 
 
 def _ends(code: Code) -> set[int]:
@@ -85,13 +87,15 @@ def _ends(code: Code) -> set[int]:
 def _collect(block: Block, found: set[int]) -> None:
     returns = False
     for instr in block:
-        if instr[0] == Op.TRY:
-            statement: Try = instr[2]
+        if isinstance(instr, ir.Try):
+            statement: ir.Try = instr
             found.update(map(id, statement.final))
             _collect(statement.body, found)
         elif not returns:
             found.add(id(instr))
-        returns = returns or (instr[0] == Op.IF and any(i[0] in (Op.RETURN, Op.RAISE) for i in instructions((instr,))))
+        returns = returns or (
+            isinstance(instr, ir.If) and any(isinstance(i, (ir.Return, ir.Raise)) for i in instructions((instr,)))
+        )
 
 
 def _within(code: Code, ends: set[int]) -> Iterator[int]:
@@ -106,7 +110,7 @@ def _within(code: Code, ends: set[int]) -> Iterator[int]:
         else:
             fits = _reads_before(code, last.instr, name, writes[0].place)
         if fits:
-            yield from (write.instr[-1] for write in writes)
+            yield from (write.instr.position for write in writes)
 
 
 def _between(enter: Code, leave: Code) -> Iterator[int]:
@@ -121,11 +125,11 @@ def _between(enter: Code, leave: Code) -> Iterator[int]:
         if last[0].step:
             fits = _takes_back(first[0], last[0])
         else:
-            kept = _read(leave, _value(last[0].instr))
+            kept = _read(leave, last[0].instr.value) if isinstance(last[0].instr, _WRITES) else None
             saved = before.get(kept, []) if kept is not None else []
             fits = any(_reads_before(enter, each.instr, name, first[0].place) for each in saved)
         if fits:
-            yield from (first[0].instr[-1], last[0].instr[-1])
+            yield from (first[0].instr.position, last[0].instr.position)
 
 
 def _takes_back(first: _Write, last: _Write) -> bool:
@@ -136,23 +140,23 @@ def _by_name(code: Code) -> dict[_Name, list[_Write]]:
     """The writes of a function, by what they write, in order."""
     found: dict[_Name, list[_Write]] = {}
     for place, instr in enumerate(index_of(code).flat):
-        if instr[0] in _WRITES:
+        if isinstance(instr, _WRITES):
             name = _written(code, instr)
             step, by = _step(code, instr, name)
             found.setdefault(name, []).append(_Write(name, place, instr, step, by))
-        elif instr[0] == Op.CALL:
-            made = definitions(code).get(instr[2])
-            if made is not None and made[0] == Op.ATTR and made[3] in ("append", "appendleft", "pop", "popleft"):
-                listed = ("items", _owner(code, made[2]))
-                by = None if made[3].startswith("pop") and not instr[3] else made[3]
-                found.setdefault(listed, []).append(_Write(listed, place, instr, made[3], by))
+        elif isinstance(instr, ir.Call):
+            made = definitions(code).get(instr.function)
+            if isinstance(made, ir.Attr) and made.name in ("append", "appendleft", "pop", "popleft"):
+                listed = ("items", _owner(code, made.owner))
+                by = None if made.name.startswith("pop") and not instr.arguments else made.name
+                found.setdefault(listed, []).append(_Write(listed, place, instr, made.name, by))
     return found
 
 
-def _written(code: Code, instr: Instr) -> _Name:
-    if instr[0] == Op.SET_ATTR:
-        return "field", _owner(code, instr[2]), instr[3]
-    return "variable", instr[2]
+def _written(code: Code, instr: ir.SetAttr | ir.SetCell | ir.SetGlobal) -> _Name:
+    if isinstance(instr, ir.SetAttr):
+        return "field", _owner(code, instr.owner), instr.name
+    return "variable", instr.name
 
 
 def _owner(code: Code, slot: int) -> _Name | None:
@@ -167,25 +171,27 @@ def _read(code: Code, slot: int) -> _Name | None:
     made = index_of(code).source(slot)
     if made is None:
         return None
-    if made[0] in (Op.GLOBAL, Op.CELL):
-        return "variable", made[2]
-    return ("field", _owner(code, made[2]), made[3]) if made[0] == Op.ATTR else None
+    if isinstance(made, (ir.Global, ir.Cell)):
+        return "variable", made.name
+    return ("field", _owner(code, made.owner), made.name) if isinstance(made, ir.Attr) else None
 
 
-def _value(instr: Instr) -> int:
-    return int(instr[4] if instr[0] == Op.SET_ATTR else instr[3])
-
-
-def _step(code: Code, instr: Instr, name: _Name) -> tuple[str, object]:
+def _step(code: Code, instr: ir.SetAttr | ir.SetCell | ir.SetGlobal, name: _Name) -> tuple[str, object]:
     """The operator and the constant of `x += 1`."""
-    made = definitions(code).get(_value(instr))
-    if made is None or made[0] not in (Op.INPLACE, Op.BINARY) or made[2] not in ("+", "-"):
+    made = definitions(code).get(instr.value)
+    if not isinstance(made, (ir.Inplace, ir.Binary)) or made.operator not in ("+", "-"):
         return "", None
-    return (made[2], code.template[made[4]]) if _read(code, made[3]) == name and code.template[made[4]] else ("", None)
+    return (
+        (made.operator, code.template[made.right])
+        if _read(code, made.left) == name and code.template[made.right]
+        else ("", None)
+    )
 
 
-def _reads_before(code: Code, instr: Instr, name: _Name, place: int) -> bool:
+def _reads_before(code: Code, instr: _Store | ir.Call, name: _Name, place: int) -> bool:
     """Whether what is written is what the place held at first."""
-    index, slot = index_of(code), _value(instr)
+    if isinstance(instr, ir.Call):
+        return False
+    index, slot = index_of(code), instr.value
     made = index.source(slot)
     return _read(code, slot) == name and any(each is made for each in index.flat[:place])

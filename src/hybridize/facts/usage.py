@@ -16,8 +16,9 @@ from hybridize.flow.hints import DECLARED
 from hybridize.library import costs
 from hybridize.library.asking import method_asks
 from hybridize.library.registry import class_chain
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 
 #: What an assumption begins with that rests on use.
@@ -27,7 +28,7 @@ TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 
 #: How a value is made of others that a tape sees through.
 _COMPUTED: Final = frozenset(
-    {Op.BINARY, Op.INPLACE, Op.UNARY, Op.PHI, Op.TUPLE, Op.LIST, Op.UNPACK, Op.ITEM, Op.ITER, Op.BOOLOP}
+    {ir.Binary, ir.Inplace, ir.Unary, ir.Phi, ir.Tuple, ir.List, ir.Unpack, ir.Item, ir.Iter, ir.BoolOp}
 )
 
 
@@ -60,20 +61,20 @@ class Used:
 def is_distributed(frame: Frame, position: int) -> bool:
     """Whether a strategy gives its replicas what an iterator gives: only a data set's knows of replicas."""
     index = index_of(frame.code)
-    return any(_is_run(frame, use, made) for made in index.calls.get(position, ()) for use in index.of(Op.CALL))
+    return any(_is_run(frame, use, made) for made in index.calls.get(position, ()) for use in index.of(ir.Call))
 
 
-def _is_run(frame: Frame, call: Instr, made: Instr) -> bool:
+def _is_run(frame: Frame, call: ir.Call, made: ir.Call) -> bool:
     """Whether a call is that of a strategy's `run` with nothing but what another call gave."""
-    bound = [o for o in frame.vals[call[2]] or () if isinstance(o, Bound)]
+    bound = [o for o in frame.vals[call.function] or () if isinstance(o, Bound)]
     names = [(o.receiver.cls, str(o.func)) for o in bound if isinstance(o.receiver, LibInst)]
     if not any(method_asks(class_chain(cls), name, "args") for cls, name in names):
         return False
     index = index_of(frame.code)
-    given = [slot for slot, _ in call[3][1:2]] + [slot for name, slot in call[4] if name == "args"]
+    given = [slot for slot, _ in call.arguments[1:2]] + [slot for name, slot in call.keywords if name == "args"]
     parts = [index.source(slot) for slot in given]
     return any(
-        part is not None and part[0] in (Op.TUPLE, Op.LIST) and [index.source(s) for s, _ in part[2]] == [made]
+        isinstance(part, (ir.Tuple, ir.List)) and [index.source(s) for s, _ in part.elements] == [made]
         for part in parts
     )
 
@@ -87,25 +88,26 @@ def _declared(target: Unknown) -> str:
 def _is_trained(frame: Frame, target: Unknown) -> bool:
     """Whether the function asks an object for its trainable variables."""
     return any(
-        instr[3] in TRAINED and target in (frame.vals[instr[2]] or ()) for instr in index_of(frame.code).of(Op.ATTR)
+        instr.name in TRAINED and target in (frame.vals[instr.owner] or ())
+        for instr in index_of(frame.code).of(ir.Attr)
     )
 
 
 def _is_method_of_trained(frame: Frame, position: int) -> bool:
     """Whether every call at a place is of a method of something whose trainable variables the function asks for."""
     index = index_of(frame.code)
-    trained = {_named(index, instr[2]) for instr in index.of(Op.ATTR) if instr[3] in TRAINED}
-    made = [index.source(call[2]) for call in index.calls.get(position, ())]
-    return bool(made) and all(m is not None and m[0] == Op.ATTR and _named(index, m[2]) in trained for m in made)
+    trained = {_named(index, instr.owner) for instr in index.of(ir.Attr) if instr.name in TRAINED}
+    made = [index.source(call.function) for call in index.calls.get(position, ())]
+    return bool(made) and all(isinstance(m, ir.Attr) and _named(index, m.owner) in trained for m in made)
 
 
 def _named(index: Index, slot: int) -> tuple[object, ...]:
     """What an expression reads: a variable by its slot, a field or module variable by its name."""
     made = index.source(slot)
-    if made is not None and made[0] == Op.ATTR:
-        return (*_named(index, made[2]), made[3])
-    if made is not None and made[0] in (Op.GLOBAL, Op.CELL):
-        return (made[0], made[2])
+    if isinstance(made, ir.Attr):
+        return (*_named(index, made.owner), made.name)
+    if isinstance(made, (ir.Global, ir.Cell)):
+        return (type(made), made.name)
     return (index.original(slot),)
 
 
@@ -116,8 +118,10 @@ def _is_derived(frame: Frame, position: int) -> bool:
     """
     index = index_of(frame.code)
     taken = [pos for pos, name in frame.ops.items() if name in costs.TAKES_GRADIENTS]
-    todo = [call[3][0][0] for pos in taken for call in index.calls.get(pos, ()) if call[3]]
-    todo += [slot for pos in taken for call in index.calls.get(pos, ()) for key, slot in call[4] if key == "target"]
+    todo = [call.arguments[0][0] for pos in taken for call in index.calls.get(pos, ()) if call.arguments]
+    todo += [
+        slot for pos in taken for call in index.calls.get(pos, ()) for key, slot in call.keywords if key == "target"
+    ]
     seen: set[int] = set()
     while todo:
         slot = index.original(todo.pop())
@@ -125,11 +129,13 @@ def _is_derived(frame: Frame, position: int) -> bool:
         if slot in seen or made is None:
             continue
         seen.add(slot)
-        if made[0] == Op.CALL:
-            if made[-1] == position:
+        if isinstance(made, ir.Call):
+            if made.position == position:
                 return True
-            todo += [each for each, _ in made[3]] + [each for _, each in made[4]]  # not what it is a method of
-        elif made[0] in _COMPUTED:
+            todo += [each for each, _ in made.arguments] + [
+                each for _, each in made.keywords
+            ]  # not what it is a method of
+        elif type(made) in _COMPUTED:
             todo += [each for each in operands(made) if each >= 0]
     return False
 
@@ -140,21 +146,21 @@ def _gets_gradients(frame: Frame, position: int) -> bool:
         return False
     index = index_of(frame.code)
     calls = index.calls.get(position, ())
-    return any(_pairs(frame, index.source(slot)) for call in calls for slot, _ in call[3])
+    return any(_pairs(frame, index.source(slot)) for call in calls for slot, _ in call.arguments)
 
 
 def _pairs(frame: Frame, made: Instr | None) -> bool:
     """Whether an instruction zips something with trainable variables."""
-    if made is None or made[0] != Op.CALL:
+    if not isinstance(made, ir.Call):
         return False
-    if not any(isinstance(o, Lib) and o.name == "builtins.zip" for o in frame.vals[made[2]] or ()):
+    if not any(isinstance(o, Lib) and o.name == "builtins.zip" for o in frame.vals[made.function] or ()):
         return False
-    return any(_holds_trained(frame, slot) for slot, _ in made[3])
+    return any(_holds_trained(frame, slot) for slot, _ in made.arguments)
 
 
 def _holds_trained(frame: Frame, slot: int) -> bool:
     """Whether a slot holds trainable variables, or a sum of lists of them."""
     made = index_of(frame.code).source(slot)
-    if made is not None and made[0] == Op.BINARY:
-        return _holds_trained(frame, made[3]) or _holds_trained(frame, made[4])
-    return made is not None and made[0] == Op.ATTR and made[3] in TRAINED
+    if isinstance(made, ir.Binary):
+        return _holds_trained(frame, made.left) or _holds_trained(frame, made.right)
+    return isinstance(made, ir.Attr) and made.name in TRAINED

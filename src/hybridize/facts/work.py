@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
-from typing import Final
+from typing import Final, TypeAlias
 
 from hybridize.domain.objects import (
     Bound,
@@ -26,8 +26,9 @@ from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
 from hybridize.library.convert import SHAPE_KIND
 from hybridize.library.costs import BATCH, BATCHES, HELD, ITERATIONS
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
+from hybridize.program.ir import Block, Code
 
 #: The share of the runs in which a branch is taken: one of two, and one without alternative inside of a loop (which is
 #: mostly "now and then").
@@ -40,7 +41,9 @@ _STEPS: Final = 6
 #: What goes over something else, element by element.
 _AROUND: Final = frozenset(f"builtins.{name}" for name in ("enumerate", "zip", "reversed", "sorted"))
 _DOING: Final = (Bound, Class, Func, Lib, LibInst)
-_CALCULATES: Final = frozenset({Op.CALL, Op.BINARY, Op.INPLACE, Op.UNARY, Op.COMPARE, Op.ITEM})
+#: What may compute.
+Calculating: TypeAlias = ir.Call | ir.Binary | ir.Inplace | ir.Unary | ir.Compare | ir.Item
+_CALCULATES: Final = (ir.Call, ir.Binary, ir.Inplace, ir.Unary, ir.Compare, ir.Item)
 
 
 class Places:
@@ -49,42 +52,41 @@ class Places:
     __slots__ = ("_code", "around", "instructions", "share")
 
     def __init__(self, code: Code) -> None:
-        self.instructions: dict[int, list[Instr]] = {}
-        self.around: dict[int, tuple[Loop, ...]] = {}
+        self.instructions: dict[int, list[Calculating]] = {}
+        self.around: dict[int, tuple[ir.Loop, ...]] = {}
         self.share: dict[int, float] = {}
         self._code = code
         self._block(code.body, (), 1.0)
 
-    def _block(self, block: Block, loops: tuple[Loop, ...], share: float) -> None:
+    def _block(self, block: Block, loops: tuple[ir.Loop, ...], share: float) -> None:
         for instr in block:
-            op = instr[0]
-            if op in _CALCULATES:
+            if isinstance(instr, _CALCULATES):
                 self._note(instr, loops, share)
-            elif op == Op.IF:
-                both = bool(instr[3]) and bool(instr[4])
+            elif isinstance(instr, ir.If):
+                both = bool(instr.then) and bool(instr.orelse)
                 inner = share * (_HALF if both or not loops else _NOW_AND_THEN)
-                nth = _nth(self._code, instr[2])
-                self._block(instr[3], loops, inner if nth is None else share * nth)
-                self._block(instr[4], loops, inner if nth is None else share * (1 - nth))
-            elif op == Op.LOOP:
-                loop: Loop = instr[2]
+                nth = _nth(self._code, instr.condition)
+                self._block(instr.then, loops, inner if nth is None else share * nth)
+                self._block(instr.orelse, loops, inner if nth is None else share * (1 - nth))
+            elif isinstance(instr, ir.Loop):
+                loop: ir.Loop = instr
                 inside = (*loops, loop)
                 self._block(loop.test, inside, share)
                 self._block(loop.body, inside, share)
                 self._block(loop.orelse, loops, share)
-            elif op == Op.TRY:
-                self._try(instr[2], loops, share)
+            elif isinstance(instr, ir.Try):
+                self._try(instr, loops, share)
             elif loops or share != 1.0:
-                self._surround(instr[-1], loops, share)
+                self._surround(instr.position, loops, share)
 
-    def _try(self, statement: Try, loops: tuple[Loop, ...], share: float) -> None:
+    def _try(self, statement: ir.Try, loops: tuple[ir.Loop, ...], share: float) -> None:
         for part in (statement.body, statement.orelse, statement.join, statement.final):
             self._block(part, loops, share)
         for handler in statement.handlers:
             self._block(handler.body, loops, share * _NOW_AND_THEN)
 
-    def _note(self, instr: Instr, loops: tuple[Loop, ...], share: float) -> None:
-        pos = instr[-1]
+    def _note(self, instr: Calculating, loops: tuple[ir.Loop, ...], share: float) -> None:
+        pos = instr.position
         known = self.instructions.get(pos)
         if known is None:
             self.instructions[pos] = [instr]
@@ -92,7 +94,7 @@ class Places:
             known.append(instr)
         self._surround(pos, loops, share)
 
-    def _surround(self, pos: int, loops: tuple[Loop, ...], share: float) -> None:
+    def _surround(self, pos: int, loops: tuple[ir.Loop, ...], share: float) -> None:
         if loops:
             self.around[pos] = loops
         if share != 1.0:
@@ -102,17 +104,17 @@ class Places:
 def _nth(code: Code, condition: int, steps: int = _STEPS) -> float | None:
     """In which share of the turns `step % n == 0`, or such conditions joined, holds; None for another condition."""
     asked = index_of(code).source(condition)
-    if asked is not None and asked[0] == Op.PHI and steps:
+    if isinstance(asked, ir.Phi) and steps:
         # `or`: at most the sum; `and`: no more than that, either.
-        shares = [_nth(code, part, steps - 1) for _, part in asked[2]]
+        shares = [_nth(code, part, steps - 1) for _, part in asked.incoming]
         known = [share for share in shares if share is not None]
         return min(sum(known), 1.0) if len(known) == len(shares) else None
-    if asked is None or asked[0] != Op.COMPARE or asked[2] != "==":
+    if not isinstance(asked, ir.Compare) or asked.operator != "==":
         return None
-    counted = index_of(code).source(asked[3])
-    if counted is None or counted[0] != Op.BINARY or counted[2] != "%" or _number(code, asked[4]) is None:
+    counted = index_of(code).source(asked.left)
+    if not isinstance(counted, ir.Binary) or counted.operator != "%" or _number(code, asked.right) is None:
         return None
-    every = _number(code, counted[4])
+    every = _number(code, counted.right)
     return _EVERY_NTH if every is None else 1 / max(every, 1)
 
 
@@ -155,13 +157,13 @@ class Counts:
     def likely(self, frame: Frame, pos: int) -> float:
         """The same for one of the objects that the loops around go over: each layer of a list has graphs of its own."""
         loops = self.places(frame.code).around.get(pos, ())
-        picked = any(_is_picked(frame, instr[2]) for instr in index_of(frame.code).calls.get(pos, ()))
+        picked = any(_is_picked(frame, instr.function) for instr in index_of(frame.code).calls.get(pos, ()))
         result = 1.0
         for loop in loops[:-1] if picked else loops:
             result *= 1.0 if loop.is_for and _holds_objects(frame.vals[loop.iterable]) else _known_trips(frame, loop)
         return result
 
-    def is_endless(self, frame: Frame, loop: Loop) -> bool:
+    def is_endless(self, frame: Frame, loop: ir.Loop) -> bool:
         """Whether nobody knows how long a loop runs, and it goes over data or turns, not over layers or such."""
         over = frame.vals[loop.iterable] if loop.is_for and loop.iterable >= 0 else None
         return _known_trips(frame, loop) == inf and not _holds_objects(over)
@@ -198,13 +200,13 @@ class Counts:
                 result *= unknown if trip is None else trip
         return min(result, _MOST)
 
-    def _trip(self, frame: Frame, loop: Loop) -> float:
+    def _trip(self, frame: Frame, loop: ir.Loop) -> float:
         trip = self._known_trip(frame, loop)
         if trip is not None:
             return trip
         return HELD if loop.is_for and _holds(frame, loop.iterable, _STEPS) else ITERATIONS
 
-    def _known_trip(self, frame: Frame, loop: Loop) -> float | None:
+    def _known_trip(self, frame: Frame, loop: ir.Loop) -> float | None:
         """How often a loop runs; None where that is not known."""
         key = (frame, loop.entry)
         if key not in self._trips:
@@ -212,7 +214,7 @@ class Counts:
         return self._trips[key]
 
 
-def _known_trips(frame: Frame, loop: Loop) -> float:
+def _known_trips(frame: Frame, loop: ir.Loop) -> float:
     """How often a loop runs at most, without a guess: inf where that is not known."""
     if not loop.is_for or loop.iterable < 0:
         return inf
@@ -225,10 +227,10 @@ def _known_trips(frame: Frame, loop: Loop) -> float:
         if isinstance(obj, Stream) and obj.count is not None:
             return float(obj.count)
     made = definitions(frame.code).get(loop.iterable)
-    if made is None or made[0] != Op.CALL or not made[3]:
+    if not isinstance(made, ir.Call) or not made.arguments:
         return inf
-    ranges = any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made[2]] or ())
-    known = _range(frame, [arg for arg, starred in made[3] if not starred]) if ranges else None
+    ranges = any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made.function] or ())
+    known = _range(frame, [arg for arg, starred in made.arguments if not starred]) if ranges else None
     return known or inf
 
 
@@ -237,10 +239,10 @@ def _holds(frame: Frame, slot: int, steps: int) -> bool:
     if slot >= 0 and any(isinstance(o, Container) for o in frame.vals[slot] or ()):
         return True
     made = index_of(frame.code).source(slot) if slot >= 0 and steps else None
-    if made is None or made[0] != Op.CALL or not made[3] or made[3][0][1]:
+    if not isinstance(made, ir.Call) or not made.arguments or made.arguments[0][1]:
         return False
-    around = any(isinstance(o, Lib) and o.name in _AROUND for o in frame.vals[made[2]] or ())
-    return around and _holds(frame, made[3][0][0], steps - 1)
+    around = any(isinstance(o, Lib) and o.name in _AROUND for o in frame.vals[made.function] or ())
+    return around and _holds(frame, made.arguments[0][0], steps - 1)
 
 
 def _is_over_elements(frame: Frame, slot: int, steps: int) -> bool:
@@ -248,31 +250,32 @@ def _is_over_elements(frame: Frame, slot: int, steps: int) -> bool:
     if slot >= 0 and any(isinstance(o, Tensor) for o in frame.vals[slot] or ()):
         return True
     made = index_of(frame.code).source(slot) if slot >= 0 and steps else None
-    if made is None or made[0] != Op.CALL or not made[3]:
+    if not isinstance(made, ir.Call) or not made.arguments:
         return False
-    names = {o.name for o in frame.vals[made[2]] or () if isinstance(o, Lib)}
+    names = {o.name for o in frame.vals[made.function] or () if isinstance(o, Lib)}
     if any(name.endswith("range") for name in names):
-        return any(_is_length(frame, part) for part, _ in made[3])
-    return not names.isdisjoint(_AROUND) and any(_is_over_elements(frame, part, steps - 1) for part, _ in made[3])
+        return any(_is_length(frame, part) for part, _ in made.arguments)
+    return not names.isdisjoint(_AROUND) and any(
+        _is_over_elements(frame, part, steps - 1) for part, _ in made.arguments
+    )
 
 
 def _is_length(frame: Frame, slot: int) -> bool:
     """Whether a number is what `len` says, or a dim."""
     made = index_of(frame.code).source(slot)
-    if made is None or made[0] not in (Op.CALL, Op.ITEM):
-        return False
-    asked = frame.vals[made[2]] or ()
-    if made[0] == Op.CALL:
-        return any(isinstance(o, Lib) and o.name == "builtins.len" for o in asked)
-    return any(isinstance(o, (Tup, Stream)) and o.kind == SHAPE_KIND for o in asked)
+    if isinstance(made, ir.Call):
+        return any(isinstance(o, Lib) and o.name == "builtins.len" for o in frame.vals[made.function] or ())
+    if isinstance(made, ir.Item):
+        return any(isinstance(o, (Tup, Stream)) and o.kind == SHAPE_KIND for o in frame.vals[made.source] or ())
+    return False
 
 
 def _is_picked(frame: Frame, slot: int) -> bool:
     """Whether what is called, or the receiver of the method that is, is one of a list of objects: `layers[i](x)`."""
     made = index_of(frame.code).source(slot)
-    if made is not None and made[0] == Op.ATTR:
-        made = index_of(frame.code).source(made[2])
-    return made is not None and made[0] == Op.ITEM and _holds_objects(frame.vals[made[2]])
+    if isinstance(made, ir.Attr):
+        made = index_of(frame.code).source(made.owner)
+    return isinstance(made, ir.Item) and _holds_objects(frame.vals[made.source])
 
 
 def _holds_objects(value: Value | None) -> bool:
@@ -340,11 +343,11 @@ def _length(frame: Frame, slot: int, steps: int) -> float | None:
 def _iterated(frame: Frame, slot: int, steps: int) -> float | None:
     """The length by how the iterable is made: `range(10)`, `enumerate(dataset)`, a progress bar around one; or None."""
     made = index_of(frame.code).source(slot)
-    if made is None or made[0] != Op.CALL or not made[3] or steps == 0:
+    if not isinstance(made, ir.Call) or not made.arguments or steps == 0:
         return None
-    if any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made[2]] or ()):
-        return _range(frame, [arg for arg, starred in made[3] if not starred])
-    first, starred = made[3][0]
+    if any(isinstance(o, Lib) and o.name.endswith("range") for o in frame.vals[made.function] or ()):
+        return _range(frame, [arg for arg, starred in made.arguments if not starred])
+    first, starred = made.arguments[0]
     return None if starred else _length(frame, first, steps - 1)
 
 

@@ -45,7 +45,8 @@ from hybridize.library.defaults import library_attribute, of_member
 from hybridize.library.index import known_package, lookup
 from hybridize.library.protocols import ask
 from hybridize.library.spec import Call
-from hybridize.program.ir import Code, Op
+from hybridize.program import ir
+from hybridize.program.ir import Code
 
 #: So deep may binding by `__get__` nest.
 MAX_BINDING: Final = 8
@@ -504,8 +505,8 @@ def fields_set(code: Code) -> frozenset[str]:
     """The attributes of its first parameter that a function sets on every path, before anything else can end it."""
     if not code.params:
         return frozenset()
-    found = [i for i in code.body if i[0] == Op.SET_ATTR and i[2] == code.params[0].slot]
-    return frozenset(str(i[3]) for i in found)
+    found = [i for i in code.body if isinstance(i, ir.SetAttr) and i.owner == code.params[0].slot]
+    return frozenset(str(i.name) for i in found)
 
 
 def namespace(obj: Obj) -> Value:

@@ -1,4 +1,4 @@
-"""The transfer functions of the instructions: one function per operation code, found in one table."""
+"""The transfer functions of the instructions: one function per operation, found in one table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybridize.flow.steps import Handler
 from hybridize.flow.transfer import control, names, values
 from hybridize.flow.truth import MAYBE, NEVER, truth
 from hybridize.library.protocols import TRUTH, ask
-from hybridize.program.ir import Block, Op
+from hybridize.program.ir import Block, Instr
 
 
 class Executor(Calls):
@@ -25,7 +25,7 @@ class Executor(Calls):
         if self.work > self.limit:
             raise ExhaustedError
         for instr in block:
-            if table[instr[0]](self, frame, vals, instr) is False:  # type: ignore[arg-type]  # Engine is the only executor
+            if table[type(instr)](self, frame, vals, instr) is False:  # type: ignore[arg-type]  # Engine is the only executor
                 return False
         return True
 
@@ -38,5 +38,4 @@ class Executor(Calls):
         return truth(self, frame, value)
 
 
-_TABLE: Final[dict[Op, Handler]] = {**names.STEPS, **values.STEPS, **control.STEPS}
-HANDLERS: tuple[Handler, ...] = tuple(_TABLE[op] for op in Op)
+HANDLERS: Final[dict[type[Instr], Handler]] = {**names.STEPS, **values.STEPS, **control.STEPS}

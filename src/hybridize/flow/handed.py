@@ -10,15 +10,16 @@ from typing import Final
 
 from hybridize.domain.objects import Func
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 
 NOT_HANDED: Final = -1
 #: What passes its argument on to another call is a wrapper, and small; other functions are not looked at for that.
 _WRAPPER: Final = 24
 _PLAIN: Final = frozenset({"positional", "normal", "keyword"})
 #: For each value that a function returns: the parameter that it is, or the call that gives it.
-Returned = tuple[int | Instr, ...]
+Returned = tuple[int | ir.Call, ...]
 
 
 def returned_parameters(code: Code) -> Returned:
@@ -27,15 +28,15 @@ def returned_parameters(code: Code) -> Returned:
         return ()
     last = code.body[-1]
     slots = {param.slot: i for i, param in enumerate(code.params) if param.kind in _PLAIN}
-    if last[0] != Op.RETURN or (last[2] not in slots and code.size > _WRAPPER):
+    if not isinstance(last, ir.Return) or (last.value not in slots and code.size > _WRAPPER):
         return ()
-    found: list[int | Instr] = []
+    found: list[int | ir.Call] = []
     index = index_of(code)
-    for instr in index.of(Op.RETURN):
-        made = index.definitions.get(instr[2])
-        if instr[2] in slots:
-            found.append(slots[instr[2]])
-        elif made is not None and made[0] == Op.CALL and code.size <= _WRAPPER:
+    for instr in index.of(ir.Return):
+        made = index.definitions.get(instr.value)
+        if instr.value in slots:
+            found.append(slots[instr.value])
+        elif isinstance(made, ir.Call) and code.size <= _WRAPPER:
             found.append(made)
         else:
             return ()
@@ -48,25 +49,25 @@ def handed(frame: Frame, returned: Returned) -> int:
     return found.pop() if len(found) == 1 else NOT_HANDED
 
 
-def _through(frame: Frame, call: Instr) -> int:
+def _through(frame: Frame, call: ir.Call) -> int:
     """The parameter that a call gets from the frame, and gives back."""
     found: set[int] = set()
-    for func in frame.vals[call[2]] or ():
-        callee = frame.sites.get((call[-1], func)) if isinstance(func, Func) else None
+    for func in frame.vals[call.function] or ():
+        callee = frame.sites.get((call.position, func)) if isinstance(func, Func) else None
         slot = _passed(callee, call) if callee is not None and callee.handed != NOT_HANDED else NOT_HANDED
         found.add(next((i for i, p in enumerate(frame.code.params) if p.slot == slot), NOT_HANDED))
     return found.pop() if len(found) == 1 else NOT_HANDED
 
 
-def _passed(callee: Frame, call: Instr) -> int:
+def _passed(callee: Frame, call: ir.Call) -> int:
     """The slot of the argument for the parameter that a callee hands back."""
     param = callee.code.params[callee.handed]
-    for name, slot in call[4]:
+    for name, slot in call.keywords:
         if name == param.name:
-            return int(slot)
-    for i, (slot, starred) in enumerate(call[3]):
+            return slot
+    for i, (slot, starred) in enumerate(call.arguments):
         if starred:
             break
         if i == callee.handed and param.kind != "keyword":
-            return int(slot)
+            return slot
     return NOT_HANDED

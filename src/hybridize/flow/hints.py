@@ -37,8 +37,9 @@ from hybridize.library import registry
 from hybridize.library.annotations import ALIAS, TENSOR_TYPES, alias_of, alias_parts
 from hybridize.library.builtin_names import BUILTINS
 from hybridize.library.defaults import library_attribute
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op, Param
+from hybridize.program.ir import Param
 
 _PRIMITIVES: Final = {
     "builtins.int": "int",
@@ -280,18 +281,19 @@ class HintReader:
     def _imported(self, module: Mod, name: str) -> Value:
         """What only those who check types import (`if TYPE_CHECKING`), for annotations in strings."""
         found = index_of(module.code)
-        for instr in found.of(Op.SET_GLOBAL):
-            source = found.source(instr[3]) if instr[2] == name else None
-            if source is None or source[0] not in (Op.IMPORT_FROM, Op.IMPORT):
+        for instr in found.of(ir.SetGlobal):
+            source = found.source(instr.value) if instr.name == name else None
+            if not isinstance(source, (ir.ImportFrom, ir.Import)):
                 continue
-            world, level = self.engine.world, source[3] if source[0] == Op.IMPORT_FROM else 0
-            target = world.modules.get(world.resolve(module.name, source[2], level) or "")
-            if source[0] == Op.IMPORT:
-                name = source[2].partition(".")[0] if source[3] else source[2]
+            world, level = self.engine.world, source.level if isinstance(source, ir.ImportFrom) else 0
+            path = source.module if isinstance(source, ir.ImportFrom) else source.name
+            target = world.modules.get(world.resolve(module.name, path, level) or "")
+            if isinstance(source, ir.Import):
+                name = source.name.partition(".")[0] if source.binds_top else source.name
                 return target.value if target is not None else lib_value(registry.normalize(name))
             if target is None:
-                return BOTTOM if level else library_attribute(source[2], source[4])
-            cell, inner = target.fields.get(source[4]), world.submodule(target, source[4])
+                return BOTTOM if level else library_attribute(source.module, source.name)
+            cell, inner = target.fields.get(source.name), world.submodule(target, source.name)
             return cell.value if cell is not None and cell.value else inner.value if inner is not None else BOTTOM
         return BOTTOM
 

@@ -14,8 +14,10 @@ from hybridize.domain.objects import BOTTOM, Class, Func, Inst, Lib, LibInst, Li
 from hybridize.flow.heap import HeapAccess
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Code, Instr, Op, Param
+from hybridize.program.ir import Code, Instr, Param
+from hybridize.program.operands import operands
 
 #: Parameters of TensorFlow's functions that are given the data, by name; not axes, sizes, shapes, rates or lists.
 _OPERANDS: Final = frozenset(
@@ -58,18 +60,18 @@ _OF_OTHERS: Final = frozenset(
 #: What changes its first operand, takes it apart, calls it or asks for its truth; attributes and items depend.
 _TAKES: Final = frozenset(
     {
-        Op.ATTR,
-        Op.ITEM,
-        Op.SET_ATTR,
-        Op.DEL_ATTR,
-        Op.SET_ITEM,
-        Op.DEL_ITEM,
-        Op.UNPACK,
-        Op.ITER,
-        Op.ENTER,
-        Op.YIELD_FROM,
-        Op.CALL,
-        Op.IF,
+        ir.Attr,
+        ir.Item,
+        ir.SetAttr,
+        ir.DelAttr,
+        ir.SetItem,
+        ir.DelItem,
+        ir.Unpack,
+        ir.Iter,
+        ir.Enter,
+        ir.YieldFrom,
+        ir.Call,
+        ir.If,
     }
 )
 _DEPTH: Final = 3
@@ -105,7 +107,7 @@ class Uses:
             computed.update(found)
             todo += found
         for instr in uses.of(computed):
-            answer = self._call(func, uses.made, instr, computed, 0) if instr[0] == Op.CALL else None
+            answer = self._call(func, uses.made, instr, computed, 0) if isinstance(instr, ir.Call) else None
             if answer:
                 return answer
         return None
@@ -135,24 +137,26 @@ class Uses:
             for instr in uses.of(slots):
                 if _speaks_against(code, instr, slots):
                     return None
-                if instr[0] == Op.CALL:
+                if isinstance(instr, ir.Call):
                     answer = self._call(func, made, instr, slots, depth)
                     if answer == "":
                         return None
                     said = said or answer
-                elif instr[0] == Op.ATTR and instr[2] in slots and instr[3] == "get_shape":
+                elif isinstance(instr, ir.Attr) and instr.owner in slots and instr.name == "get_shape":
                     said = said or "`.get_shape`"
         return said
 
-    def _call(self, func: Func, made: Index, instr: Instr, slots: set[int], depth: int) -> str | None:
+    def _call(self, func: Func, made: Index, instr: ir.Call, slots: set[int], depth: int) -> str | None:
         """What a call that receives the parameter says of it; empty where that it is no tensor."""
-        given: list[int | str] = [i for i, (slot, star) in enumerate(instr[3]) if slot in slots and not star]
-        given += [name for name, slot in instr[4] if slot in slots and name is not None]
-        if any(slot in slots for slot, star in instr[3] if star) or any(s in slots for n, s in instr[4] if n is None):
+        given: list[int | str] = [i for i, (slot, star) in enumerate(instr.arguments) if slot in slots and not star]
+        given += [name for name, slot in instr.keywords if slot in slots and name is not None]
+        if any(slot in slots for slot, star in instr.arguments if star) or any(
+            s in slots for n, s in instr.keywords if n is None
+        ):
             return ""
         if not given:
             return None
-        for callee in self._callees(func, made, instr[2]):
+        for callee in self._callees(func, made, instr.function):
             for place in given:
                 answer = self._asks(callee, place, depth)
                 if answer is not None:
@@ -187,20 +191,18 @@ class Uses:
         instr = made.definitions.get(slot)
         if instr is None or depth > 6:
             return self._receiver(func, slot)
-        if instr[0] in (Op.GLOBAL, Op.CELL):
-            cell = func.cells.get(instr[2]) or func.module.fields.get(instr[2])
-            return cell.value if cell is not None and cell.value else library_attribute("builtins", instr[2])
-        if instr[0] == Op.COPY:
-            return self._value(func, made, instr[2], depth + 1)
+        if isinstance(instr, (ir.Global, ir.Cell)):
+            cell = func.cells.get(instr.name) or func.module.fields.get(instr.name)
+            return cell.value if cell is not None and cell.value else library_attribute("builtins", instr.name)
         found: Value = BOTTOM
-        if instr[0] == Op.ATTR:
-            for owner in self._value(func, made, instr[2], depth + 1):
+        if isinstance(instr, ir.Attr):
+            for owner in self._value(func, made, instr.owner, depth + 1):
                 if isinstance(owner, Lib):
-                    found |= library_attribute(owner.name, instr[3])
-                elif hasattr(owner, "fields") and instr[3] in owner.fields:
-                    found |= owner.fields[instr[3]].value
+                    found |= library_attribute(owner.name, instr.name)
+                elif hasattr(owner, "fields") and instr.name in owner.fields:
+                    found |= owner.fields[instr.name].value
                 elif isinstance(owner, Inst):
-                    found |= _of_class(owner.cls, instr[3])
+                    found |= _of_class(owner.cls, instr.name)
         return found
 
     def _receiver(self, func: Func, slot: int) -> Value:
@@ -215,7 +217,7 @@ def parts_of(code: Code, param: Param) -> int:
     """Into how many parts a function takes a parameter apart (`x, mask = inputs`); 0 where it does not."""
     made = index_of(code)
     slots = _aliases(_SlotUses(code), param.slot, param.name)
-    taken = {len(instr[1]) for instr in made.of(Op.UNPACK) if instr[2] in slots and instr[3] < 0}
+    taken = {len(instr.targets) for instr in made.of(ir.Unpack) if instr.source in slots and instr.star < 0}
     return taken.pop() if len(taken) == 1 else 0
 
 
@@ -260,16 +262,15 @@ class _SlotUses:
         self.read: dict[str, list[int]] = {}  # of those that read captured variables, by name
         self.computed: dict[int, list[int]] = {}  # the slots that operators compute from a slot
         for place, instr in enumerate(self.made.flat):
-            op = instr[0]
-            if op == Op.CELL:
-                self.read.setdefault(instr[2], []).append(place)
-            elif op in (Op.COPY, Op.REFINE):
-                self.moved.setdefault(instr[2], []).append(place)
-            elif op in (Op.BINARY, Op.UNARY):
-                for slot in instr[3:-1]:
-                    self.computed.setdefault(slot, []).append(instr[1])
-            elif op == Op.PHI:
-                for _, source in instr[2]:
+            if isinstance(instr, ir.Cell):
+                self.read.setdefault(instr.name, []).append(place)
+            elif isinstance(instr, ir.Refine):
+                self.moved.setdefault(instr.source, []).append(place)
+            elif isinstance(instr, (ir.Binary, ir.Unary)):
+                for slot in operands(instr):
+                    self.computed.setdefault(slot, []).append(instr.target)
+            elif isinstance(instr, ir.Phi):
+                for _, source in instr.incoming:
                     self.moved.setdefault(source, []).append(place)
             else:
                 for slot in _looked_at(instr):
@@ -282,12 +283,11 @@ class _SlotUses:
 
 def _looked_at(instr: Instr) -> list[int]:
     """The slots of which an instruction says something."""
-    op = instr[0]
-    if op == Op.COMPARE:
-        return [instr[3], instr[4]]
-    if op == Op.CALL:
-        return [instr[2], *(slot for slot, _ in instr[3]), *(slot for _, slot in instr[4])]
-    return [instr[2]] if op in _TAKES else []
+    if isinstance(instr, ir.Compare):
+        return [instr.left, instr.right]
+    if isinstance(instr, ir.Call):
+        return [instr.function, *(slot for slot, _ in instr.arguments), *(slot for _, slot in instr.keywords)]
+    return operands(instr)[:1] if type(instr) in _TAKES else []
 
 
 def _aliases(uses: _SlotUses, slot: int, name: str) -> set[int]:
@@ -295,14 +295,14 @@ def _aliases(uses: _SlotUses, slot: int, name: str) -> set[int]:
     made = uses.made
     found = {slot} - {-1}
     todo = [(each, -1) for each in found]
-    if not any(instr[2] == name and instr[3] not in found for instr in made.of(Op.SET_CELL)):
+    if not any(instr.name == name and instr.value not in found for instr in made.of(ir.SetCell)):
         read = uses.read.get(name, ())
-        todo += [(made.flat[place][1], place) for place in read]
+        todo += [(made.flat[place].target, place) for place in read]
         found.update(target for target, _ in todo)
     while todo:
         source, since = todo.pop()
         for place in uses.moved.get(source, ()):
-            target = made.flat[place][1]
+            target = made.flat[place].target
             if place > since and target not in found:
                 found.add(target)
                 todo.append((target, place))
@@ -311,14 +311,15 @@ def _aliases(uses: _SlotUses, slot: int, name: str) -> set[int]:
 
 def _speaks_against(code: Code, instr: Instr, slots: set[int]) -> bool:
     """Whether an instruction does with a parameter what nobody does with a tensor."""
-    op = instr[0]
-    if op == Op.COMPARE:
-        return (instr[3] in slots and _is_text(code, instr[4])) or (instr[4] in slots and _is_text(code, instr[3]))
-    if op not in _TAKES or instr[2] not in slots:
+    if isinstance(instr, ir.Compare):
+        return (instr.left in slots and _is_text(code, instr.right)) or (
+            instr.right in slots and _is_text(code, instr.left)
+        )
+    if type(instr) not in _TAKES or operands(instr)[0] not in slots:
         return False
-    if op == Op.ATTR:
-        return instr[3] not in _OF_TENSORS
-    return op != Op.ITEM or _is_text(code, instr[3])
+    if isinstance(instr, ir.Attr):
+        return instr.name not in _OF_TENSORS
+    return not isinstance(instr, ir.Item) or _is_text(code, instr.index)
 
 
 def _is_text(code: Code, slot: int) -> bool:

@@ -8,23 +8,38 @@ it and what it noted in the frame. The cells that it reads and the functions tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from hybridize.flow.frames import CALLED, COMPUTED, EFFECT, NOTHING, Frame, Step
+from hybridize.program import ir
 from hybridize.program.ir import Instr
 
 if TYPE_CHECKING:
     from hybridize.flow.engine import Engine
 
-Handler: TypeAlias = "Callable[[Engine, Frame, list[Any], Instr], bool | None]"
-#: The values of the slots that an instruction looks at.
-Inputs: TypeAlias = "Callable[[list[Any], Instr], Any]"
+Operation = TypeVar("Operation", bound=Instr)
+Handler: TypeAlias = "Callable[[Engine, Frame, list[Any], Any], bool | None]"
 
 
-def kept(handler: Handler, inputs_of: Inputs, *, assigns: bool = True) -> Handler:
-    """The handler of an instruction that never ends its block, with a step; `assigns`: it has a destination slot."""
+def on(
+    operation: type[Operation], handler: Callable[[Engine, Frame, list[Any], Operation], bool | None]
+) -> tuple[type[Instr], Handler]:
+    """An operation with what it does."""
+    return operation, handler
 
-    def perform(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+
+def kept(
+    handler: Callable[[Engine, Frame, list[Any], Operation], bool | None],
+    inputs_of: Callable[[list[Any], Operation], Any],
+    *,
+    assigns: bool = True,
+) -> Callable[[Engine, Frame, list[Any], Operation], bool | None]:
+    """The handler of an instruction that never ends its block, with a step; `assigns`: it has a destination slot.
+
+    `inputs_of` gives the values of the slots that the instruction looks at.
+    """
+
+    def perform(engine: Engine, frame: Frame, vals: list[Any], instr: Operation) -> None:
         if frame.turn:  # executed several times in one run, with objects of its own for each
             handler(engine, frame, vals, instr)
             return
@@ -37,7 +52,7 @@ def kept(handler: Handler, inputs_of: Inputs, *, assigns: bool = True) -> Handle
         elif not step.dirty and step.inputs == inputs:
             step.seen = frame.runs
             if assigns:
-                vals[instr[1]] = step.result
+                vals[instr.target] = step.result
             if step.log:
                 _note_again(engine, frame, step)
             return
@@ -55,7 +70,7 @@ def kept(handler: Handler, inputs_of: Inputs, *, assigns: bool = True) -> Handle
             return
         frame.stuck = stuck
         step.inputs = inputs
-        step.result = vals[instr[1]] if assigns else None
+        step.result = vals[instr.target] if assigns else None
         step.log = frame.log[noted:] if len(frame.log) > noted else ()
 
     return perform
@@ -75,54 +90,59 @@ def _note_again(engine: Engine, frame: Frame, step: Step) -> None:
             frame.ops.setdefault(key, what)
 
 
-def none(vals: list[Any], instr: Instr) -> Any:
+def none(vals: list[Any], instr: ir.ImportStar) -> Any:
     """The inputs of an instruction that looks at no slot."""
     return ()
 
 
-def second(vals: list[Any], instr: Instr) -> Any:
-    """The input of an instruction whose second field is a slot."""
-    return vals[instr[2]]
+def owner(vals: list[Any], instr: ir.Attr) -> Any:
+    """The input of a read of an attribute."""
+    return vals[instr.owner]
 
 
-def two(vals: list[Any], instr: Instr) -> Any:
-    """The inputs of an instruction whose second and third fields are slots."""
-    return vals[instr[2]], vals[instr[3]]
+def source(vals: list[Any], instr: ir.Iter) -> Any:
+    """The input of an iteration."""
+    return vals[instr.source]
 
 
-def operand(vals: list[Any], instr: Instr) -> Any:
+def item(vals: list[Any], instr: ir.Item) -> Any:
+    """The inputs of a read of an item."""
+    return vals[instr.source], vals[instr.index]
+
+
+def operand(vals: list[Any], instr: ir.Unary) -> Any:
     """The input of an operator with one operand."""
-    return vals[instr[3]]
+    return vals[instr.operand]
 
 
-def operands(vals: list[Any], instr: Instr) -> Any:
+def operands(vals: list[Any], instr: ir.Binary | ir.Compare | ir.Inplace) -> Any:
     """The inputs of an operator."""
-    return vals[instr[3]], vals[instr[4]]
+    return vals[instr.left], vals[instr.right]
 
 
-def refined(vals: list[Any], instr: Instr) -> Any:
+def refined(vals: list[Any], instr: ir.Refine) -> Any:
     """The inputs of a condition on a value."""
-    return (vals[instr[2]], vals[instr[4]]) if instr[3] == "isinstance" else vals[instr[2]]
+    return (vals[instr.source], vals[instr.classes]) if instr.kind == "isinstance" else vals[instr.source]
 
 
-def several(vals: list[Any], instr: Instr) -> Any:
-    """The inputs of an instruction whose second field is a tuple of slots."""
-    return [vals[slot] for slot in instr[2]]
+def formatted(vals: list[Any], instr: ir.Format) -> Any:
+    """The inputs of an f-string."""
+    return [vals[slot] for slot in instr.values]
 
 
-def changed_item(vals: list[Any], instr: Instr) -> Any:
+def changed_item(vals: list[Any], instr: ir.SetItem) -> Any:
     """The inputs of an assignment to an item."""
-    return vals[instr[2]], vals[instr[3]], vals[instr[4]]
+    return vals[instr.owner], vals[instr.index], vals[instr.value]
 
 
-def changed_attribute(vals: list[Any], instr: Instr) -> Any:
+def changed_attribute(vals: list[Any], instr: ir.SetAttr) -> Any:
     """The inputs of an assignment to an attribute."""
-    return vals[instr[2]], vals[instr[4]]
+    return vals[instr.owner], vals[instr.value]
 
 
-def called(vals: list[Any], instr: Instr) -> Any:
+def called(vals: list[Any], instr: ir.Call) -> Any:
     """The inputs of a call."""
-    _, _, func, args, keywords, _ = instr
+    func, args, keywords = instr.function, instr.arguments, instr.keywords
     if keywords:
         return [vals[func], *[vals[slot] for slot, _ in args], *[vals[slot] for _, slot in keywords]]
     if len(args) == 1:  # as most calls: nothing to go through

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from hybridize.domain.lattice import join, join_all, varying
 from hybridize.domain.objects import BOTTOM, Container, Stream, Tup, Value, counter
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Loop, Op
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.program.ir import ALWAYS, NO_SLOT, Instr
 
 if TYPE_CHECKING:
     from hybridize.flow.engine import Engine
@@ -16,11 +18,11 @@ if TYPE_CHECKING:
 MAX_TURNS: Final = 24
 
 
-def items_in_turn(engine: Engine, frame: Frame, loop: Loop) -> list[Value] | None:
+def items_in_turn(engine: Engine, frame: Frame, loop: ir.Loop) -> list[Value] | None:
     """The items of a `for` that is followed item by item: few of them, known by position, in a small program."""
     if not loop.is_for or loop.breaks or not engine.world.is_small or loop.iterable == NO_SLOT:
         return None
-    if any(edge == ALWAYS for phi in loop.phis for edge, _ in phi[2]):
+    if any(edge == ALWAYS for phi in loop.phis for edge, _ in phi.incoming):
         return None
     value = frame.vals[loop.iterable]
     if not value or len(value) != 1:
@@ -29,7 +31,7 @@ def items_in_turn(engine: Engine, frame: Frame, loop: Loop) -> list[Value] | Non
     if isinstance(obj, Stream):
         items = _counted(obj)
     elif isinstance(obj, Tup) or (isinstance(obj, Container) and obj.kind in ("list", "generator")):
-        items = engine.spread(frame, value, loop.test[-1][-1])
+        items = engine.spread(frame, value, loop.test[-1].position)
     else:
         return None
     if not items or not all(items) or engine.turns * len(items) > MAX_TURNS:
@@ -44,16 +46,16 @@ def _counted(obj: Stream) -> list[Value] | None:
     return [obj.element] * obj.count if obj.bounds is None else [counter(i).value for i in obj.bounds]
 
 
-def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool | None:
+def follow(engine: Engine, frame: Frame, loop: ir.Loop, items: list[Value]) -> bool | None:
     """Executes a loop item by item; what follows sees what the last turn left."""
     vals, edges = frame.vals, frame.edges
     edges[loop.entry] = 1
     engine.execute(frame, loop.test)
     union = bytearray(edges)
-    for edge in _inner(loop):
+    for edge in index_of(frame.code).inner_edges(loop):
         edges[edge] = 0  # set by an earlier run of the frame: each turn sets its own
     before = bytes(edges)
-    slots = _slots(loop)
+    slots = index_of(frame.code).assigned(loop)
     seen: list[Any] = [None] * len(slots)
     outer = frame.turn
     fills = _filled(engine, frame, loop, len(items))
@@ -66,7 +68,7 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
             if turn == len(items):
                 break
             edges[:] = before
-            vals[loop.test[-1][1]] = items[turn]
+            vals[loop.test[-1].target] = items[turn]
             frame.turn = (*outer, turn)
             falls = engine.execute(frame, body)
             if falls:
@@ -86,7 +88,7 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
         _count_filled(engine, frame, loop, None if fills is None else len(items))
     for slot, value in zip(slots, seen, strict=True):
         vals[slot] = value  # whoever looks at the loop sees all turns
-    vals[loop.test[-1][1]] = join_all(items)
+    vals[loop.test[-1].target] = join_all(items)
     edges[:] = union
     edges[loop.exhausted] = 1
     if engine.execute(frame, loop.orelse):
@@ -95,28 +97,28 @@ def follow(engine: Engine, frame: Frame, loop: Loop, items: list[Value]) -> bool
     return False
 
 
-def _begin_turn(frame: Frame, loop: Loop, turn: int) -> None:
+def _begin_turn(frame: Frame, loop: ir.Loop, turn: int) -> None:
     """Gives the loop's variables what comes in: from before the loop, or from the turn before."""
     vals, edges = frame.vals, frame.edges
     joined = []
     for phi in loop.phis:
         value = BOTTOM
-        for edge, slot in phi[2]:
+        for edge, slot in phi.incoming:
             if edge == loop.entry if turn == 0 else edge != loop.entry and edges[edge]:
                 value = join(value, vals[slot] or BOTTOM)
         joined.append(value)
     for phi, value in zip(loop.phis, joined, strict=True):
-        vals[phi[1]] = value
+        vals[phi.target] = value
 
 
-def is_decided(engine: Engine, loop: Loop) -> bool:
+def is_decided(engine: Engine, loop: ir.Loop) -> bool:
     """Whether a `while` may be followed turn by turn, as long as its condition has one answer in each."""
     if loop.is_for or loop.breaks or not loop.phis or not engine.world.is_small:
         return False
-    return not any(edge == ALWAYS for phi in loop.phis for edge, _ in phi[2])
+    return not any(edge == ALWAYS for phi in loop.phis for edge, _ in phi.incoming)
 
 
-def follow_while(engine: Engine, frame: Frame, loop: Loop, pos: int) -> tuple[bool, bool | None]:
+def follow_while(engine: Engine, frame: Frame, loop: ir.Loop, pos: int) -> tuple[bool, bool | None]:
     """Executes a `while` turn by turn: whether that went to its end, and if so whether control falls through.
 
     Given up where a condition is open, or after many turns: what the turns so far left is then where iteration goes on.
@@ -124,17 +126,18 @@ def follow_while(engine: Engine, frame: Frame, loop: Loop, pos: int) -> tuple[bo
     vals, edges = frame.vals, frame.edges
     edges[loop.entry] = 1
     union = bytearray(edges)
-    for edge in _inner(loop):
+    for edge in index_of(frame.code).inner_edges(loop):
         edges[edge] = 0
     before = bytes(edges)
-    seen: list[Any] = [None] * len(_slots(loop))
+    slots = index_of(frame.code).assigned(loop)
+    seen: list[Any] = [None] * len(slots)
     outer, turns = frame.turn, engine.turns
     ended, falls = False, True
     try:
         for turn in range(MAX_TURNS // turns):
             _begin_turn(frame, loop, turn)
             for phi in loop.phis:
-                vals[phi[1]] = varying(vals[phi[1]])  # another number in each turn
+                vals[phi.target] = varying(vals[phi.target])  # another number in each turn
             edges[:] = before
             frame.turn = (*outer, turn)
             if not engine.execute(frame, loop.test):
@@ -151,7 +154,7 @@ def follow_while(engine: Engine, frame: Frame, loop: Loop, pos: int) -> tuple[bo
                 edges[loop.back] = 1
             for i, flag in enumerate(edges):
                 union[i] |= flag
-            for i, slot in enumerate(_slots(loop)):
+            for i, slot in enumerate(slots):
                 seen[i] = join(seen[i] or BOTTOM, vals[slot] or BOTTOM)
             if not falls and not any(edges[edge] for edge in loop.continues):
                 ended = True
@@ -159,7 +162,7 @@ def follow_while(engine: Engine, frame: Frame, loop: Loop, pos: int) -> tuple[bo
     finally:
         engine.turns, frame.turn = turns, outer
     edges[:] = union
-    for slot, value in zip(_slots(loop), seen, strict=True):
+    for slot, value in zip(slots, seen, strict=True):
         vals[slot] = join(vals[slot] or BOTTOM, value or BOTTOM)
     if not ended:
         return False, None
@@ -172,7 +175,7 @@ def follow_while(engine: Engine, frame: Frame, loop: Loop, pos: int) -> tuple[bo
     return True, False
 
 
-def _filled(engine: Engine, frame: Frame, loop: Loop, length: int) -> list[Container] | None:
+def _filled(engine: Engine, frame: Frame, loop: ir.Loop, length: int) -> list[Container] | None:
     """The lists that a loop of a comprehension fills by position; None for any other loop."""
     if loop.fills == NO_SLOT or (loop.within and loop.fills not in frame.filled):
         return None
@@ -185,7 +188,7 @@ def _filled(engine: Engine, frame: Frame, loop: Loop, length: int) -> list[Conta
     return found
 
 
-def _lists(frame: Frame, loop: Loop) -> list[Container]:
+def _lists(frame: Frame, loop: ir.Loop) -> list[Container]:
     return [obj for obj in frame.vals[loop.fills] or BOTTOM if isinstance(obj, Container)]
 
 
@@ -197,7 +200,7 @@ def _check_length(engine: Engine, lists: list[Container], length: int) -> None:
             engine.lose_exactness(made)
 
 
-def _count_filled(engine: Engine, frame: Frame, loop: Loop, length: int | None) -> None:
+def _count_filled(engine: Engine, frame: Frame, loop: ir.Loop, length: int | None) -> None:
     """Counts what the inner loops of a comprehension have given, at the end of each."""
     if loop.within and length is not None:
         frame.filled[loop.fills] += length
@@ -205,63 +208,8 @@ def _count_filled(engine: Engine, frame: Frame, loop: Loop, length: int | None) 
         _check_length(engine, _lists(frame, loop), frame.filled.pop(loop.fills))
 
 
-def _fill(engine: Engine, frame: Frame, lists: list[Container], turn: int, append: Any) -> None:
-    _, _, _, source, pos = append
+def _fill(engine: Engine, frame: Frame, lists: list[Container], turn: int, append: Instr) -> None:
+    assert isinstance(append, ir.Append), "what ends the body of such a loop"
     for made in lists:
         cell = made.cell(turn) if made.exact else made.rest_cell()
-        engine.write(frame, cell, frame.vals[source] or BOTTOM, pos)
-
-
-def _slots(loop: Loop) -> tuple[int, ...]:
-    """The slots that a loop's body assigns."""
-    if loop.slots is None:
-        loop.slots = tuple(_assigned(loop.body))
-    return loop.slots
-
-
-def _inner(loop: Loop) -> tuple[int, ...]:
-    """The edges inside a loop's body, and those back from it."""
-    if loop.inner is None:
-        loop.inner = (*_edges(loop.body), loop.back, *loop.continues)
-    return loop.inner
-
-
-def _edges(block: Block) -> list[int]:
-    found: list[int] = []
-    for instr in block:
-        match instr[0]:
-            case Op.IF:
-                found += [instr[5], instr[6], *_edges(instr[3]), *_edges(instr[4])]
-            case Op.LOOP:
-                loop = instr[2]
-                found += [loop.entry, loop.back, loop.exhausted, loop.done, *loop.breaks, *loop.continues]
-                found += _edges((*loop.test, *loop.body, *loop.orelse))
-            case Op.TRY:
-                tried = instr[2]
-                found += [tried.fallthrough, *_edges((*tried.body, *tried.orelse, *tried.join, *tried.final))]
-                for handler in tried.handlers:
-                    found += [handler.fallthrough, *_edges((*handler.catches, *handler.body))]
-            case Op.JUMP:
-                found.append(instr[2])
-    return [edge for edge in found if edge >= 0]
-
-
-def _assigned(block: Block) -> list[int]:
-    found: list[int] = []
-    for instr in block:
-        match instr[0]:
-            case Op.UNPACK:
-                found += instr[1]
-            case Op.IF:
-                found += _assigned(instr[3]) + _assigned(instr[4])
-            case Op.LOOP:
-                found += _assigned((*instr[2].phis, *instr[2].test, *instr[2].body, *instr[2].orelse))
-            case Op.TRY:
-                tried = instr[2]
-                found += _assigned((*tried.body, *tried.orelse, *tried.join, *tried.final))
-                for handler in tried.handlers:
-                    found += _assigned((*handler.phis, *handler.catches, *handler.body))
-            case _:
-                if isinstance(instr[1], int) and instr[1] >= 0:
-                    found.append(instr[1])
-    return found
+        engine.write(frame, cell, frame.vals[append.value] or BOTTOM, append.position)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from hybridize.domain.objects import Value, literal
-from hybridize.program.ir import ALWAYS, Block, Code, Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import ALWAYS, Code, Instr
 from hybridize.program.scopes import Scope, Scopes
 
 Env: TypeAlias = dict[str, int]
@@ -66,7 +67,7 @@ class Builder:
             found = self.constants[key] = len(self.template) - 1
         return found
 
-    def emit(self, *instr: object) -> None:
+    def emit(self, instr: Instr) -> None:
         """Appends an instruction to the present block."""
         self.out.append(instr)
 
@@ -81,21 +82,21 @@ class Builder:
         """Binds a name as an assignment does: a new version, and a store where others can see the variable."""
         scope = self.scope
         if name in scope.globals:
-            self.emit(Op.SET_GLOBAL, -1, name, slot, pos)
+            self.emit(ir.SetGlobal(pos, name, slot))
             return
         if name in scope.nonlocals:
-            self.emit(Op.SET_CELL, -1, name, slot, pos)
+            self.emit(ir.SetCell(pos, name, slot))
             return
         if slot not in self.code.slot_names:
             self.code.slot_names[slot] = name
         self.assign(name, slot)
         if self.is_class:
-            self.emit(Op.SET_NAME, -1, self.mangle(name), slot, pos)
+            self.emit(ir.SetName(pos, self.mangle(name), slot))
         elif self.is_module:
             if not comprehension:
-                self.emit(Op.SET_GLOBAL, -1, name, self._shared(name, slot, pos), pos)
+                self.emit(ir.SetGlobal(pos, name, self._shared(name, slot, pos)))
         elif name in scope.captured:
-            self.emit(Op.SET_CELL, -1, name, self._shared(name, slot, pos), pos)
+            self.emit(ir.SetCell(pos, name, self._shared(name, slot, pos)))
 
     def _shared(self, name: str, slot: int, pos: int) -> int:
         """What others see of a store: nothing, where none of them can look before the next one."""
@@ -120,11 +121,11 @@ class Builder:
                 return found
         dst = self.slot()
         if name in scope.free or (name in scope.bound and scope.kind == "function" and name in scope.captured):
-            self.emit(Op.CELL, dst, name, pos)
+            self.emit(ir.Cell(pos, dst, name))
         elif scope.kind == "function" and name in scope.bound:
             return dst  # not bound on any path to here: the slot stays empty
         else:
-            self.emit(Op.GLOBAL, dst, name, pos)
+            self.emit(ir.Global(pos, dst, name))
             self.scopes.global_reads.add(name)
         return dst
 
@@ -169,22 +170,21 @@ class Builder:
                     self.assign(name, operands[0][1])
                 continue
             dst = self.slot()
-            self.emit(Op.PHI, dst, tuple(operands), pos)
+            self.emit(ir.Phi(pos, dst, tuple(operands)))
             self.code.slot_names[dst] = name
             self.assign(name, dst)
 
-    def handler_phis(self, before: Env, versions: dict[str, list[int]], pos: int) -> Block:
+    def handler_phis(self, before: Env, versions: dict[str, list[int]], pos: int) -> ir.Joins:
         """PHIs at the head of a handler: a variable may hold its old version or any that the body made."""
-        saved, self.out = self.out, []
+        phis: list[ir.Phi] = []
         for name, slots in versions.items():
             operands = [(ALWAYS, slot) for slot in dict.fromkeys(slots)]
             if name in before:
                 operands.insert(0, (ALWAYS, before[name]))
             dst = self.slot()
-            self.emit(Op.PHI, dst, tuple(operands), pos)
+            phis.append(ir.Phi(pos, dst, tuple(operands)))
             self.assign(name, dst)
-        block, self.out = tuple(self.out), saved
-        return block
+        return tuple(phis)
 
     def snapshot(self, names: Iterable[str]) -> Env:
         """The present versions of some variables."""

@@ -6,12 +6,13 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
+from hybridize.program import ir
 from hybridize.program.builder import Builder, position
-from hybridize.program.ir import NO_SLOT, Block, Loop, Op, Param
+from hybridize.program.ir import NO_SLOT, Block, Instr, Param
 from hybridize.program.scopes import FunctionNode
 from hybridize.source.syntax import walk
 
-Refinement: TypeAlias = tuple[str, str, Any, bool]  # variable, kind, argument slot, polarity
+Refinement: TypeAlias = tuple[str, str, int, bool]  # variable, kind, slot of classes, polarity
 
 BINARY: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+",
@@ -86,20 +87,20 @@ class ExpressionLowering(Builder):
         end = node.end_lineno or node.lineno
         # The attribute's own line: a chain may span several.
         line = end if end != node.lineno else node.lineno
-        self.emit(Op.ATTR, dst, owner, self.mangle(node.attr), line << 16 | min(node.col_offset, 0xFFFF))
+        self.emit(ir.Attr(line << 16 | min(node.col_offset, 0xFFFF), dst, owner, self.mangle(node.attr)))
         return dst
 
     def subscript(self, node: ast.Subscript) -> int:
         owner = self.expr(node.value)
         index = self.expr(node.slice)
         dst = self.slot()
-        self.emit(Op.ITEM, dst, owner, index, position(node))
+        self.emit(ir.Item(position(node), dst, owner, index))
         return dst
 
     def slice(self, node: ast.Slice) -> int:
         parts = (self.optional(node.lower), self.optional(node.upper), self.optional(node.step))
         dst = self.slot()
-        self.emit(Op.SLICE, dst, *parts, position(node))
+        self.emit(ir.Slice(position(node), dst, *parts))
         return dst
 
     def call(self, node: ast.Call) -> int:
@@ -107,7 +108,7 @@ class ExpressionLowering(Builder):
         args = self.elements(node.args)
         keywords = tuple((kw.arg, self.expr(kw.value)) for kw in node.keywords)
         dst = self.slot()
-        self.emit(Op.CALL, dst, func, args, keywords, position(node))
+        self.emit(ir.Call(position(node), dst, func, args, keywords))
         return dst
 
     def elements(self, nodes: Sequence[ast.expr]) -> tuple[tuple[int, bool], ...]:
@@ -115,36 +116,36 @@ class ExpressionLowering(Builder):
         return tuple([(self.expr(n.value), True) if type(n) is ast.Starred else (self.expr(n), False) for n in nodes])
 
     def tuple_(self, node: ast.Tuple) -> int:
-        return self._sequence(Op.TUPLE, node)
+        return self._sequence(ir.Tuple, node)
 
     def list_(self, node: ast.List) -> int:
-        return self._sequence(Op.LIST, node)
+        return self._sequence(ir.List, node)
 
     def set_(self, node: ast.Set) -> int:
-        return self._sequence(Op.SET, node)
+        return self._sequence(ir.Set, node)
 
-    def _sequence(self, op: Op, node: ast.Tuple | ast.List | ast.Set) -> int:
+    def _sequence(self, op: type[ir.Tuple | ir.List | ir.Set], node: ast.Tuple | ast.List | ast.Set) -> int:
         items = self.elements(node.elts)
         dst = self.slot()
-        self.emit(op, dst, items, position(node))
+        self.emit(op(position(node), dst, items))
         return dst
 
     def dict_(self, node: ast.Dict) -> int:
         items = tuple((self.optional(k), self.expr(v)) for k, v in zip(node.keys, node.values, strict=True))
         dst = self.slot()
-        self.emit(Op.DICT, dst, items, position(node))
+        self.emit(ir.Dict(position(node), dst, items))
         return dst
 
     def binary(self, node: ast.BinOp) -> int:
         left, right = self.expr(node.left), self.expr(node.right)
         dst = self.slot()
-        self.emit(Op.BINARY, dst, BINARY[type(node.op)], left, right, position(node))
+        self.emit(ir.Binary(position(node), dst, BINARY[type(node.op)], left, right))
         return dst
 
     def unary(self, node: ast.UnaryOp) -> int:
         operand = self.expr(node.operand)
         dst = self.slot()
-        self.emit(Op.UNARY, dst, UNARY[type(node.op)], operand, position(node))
+        self.emit(ir.Unary(position(node), dst, UNARY[type(node.op)], operand))
         return dst
 
     def compare(self, node: ast.Compare) -> int:
@@ -153,13 +154,13 @@ class ExpressionLowering(Builder):
         for op, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.expr(comparator)
             dst = self.slot()
-            self.emit(Op.COMPARE, dst, COMPARE[type(op)], left, right, position(node))
+            self.emit(ir.Compare(position(node), dst, COMPARE[type(op)], left, right))
             results.append(dst)
             left = right
         if len(results) == 1:
             return results[0]
         dst = self.slot()
-        self.emit(Op.BOOLOP, dst, tuple(results), "and", position(node))
+        self.emit(ir.BoolOp(position(node), dst, tuple(results), "and"))
         return dst
 
     def boolop(self, node: ast.BoolOp) -> int:
@@ -180,13 +181,13 @@ class ExpressionLowering(Builder):
         block, changes = self.branch(rest, self.refinements(values[0], is_and))
         self.log_changes(changes)
         taken, skipped = self.edge(), self.edge()
-        refine = ((Op.REFINE, narrowed, first, "truth", None, not is_and, pos),)
+        refine = (ir.Refine(pos, narrowed, first, "truth", not is_and),)
         if is_and:
-            self.emit(Op.IF, -1, first, block, refine, taken, skipped, pos)
+            self.emit(ir.If(pos, first, block, refine, taken, skipped))
         else:
-            self.emit(Op.IF, -1, first, refine, block, skipped, taken, pos)
+            self.emit(ir.If(pos, first, refine, block, skipped, taken))
         dst = self.slot()
-        self.emit(Op.PHI, dst, ((taken, rest_slot[0]), (skipped, narrowed)), pos)
+        self.emit(ir.Phi(pos, dst, ((taken, rest_slot[0]), (skipped, narrowed))))
         return dst
 
     def log_changes(self, changes: dict[str, int]) -> None:
@@ -202,10 +203,10 @@ class ExpressionLowering(Builder):
         saved, self.out = self.out, []
         self.nesting += 1
         mark = len(self.log)
-        for name, kind, argument, polarity in refinements:
+        for name, kind, classes, polarity in refinements:
             if name in self.env and name not in self.unsettled:
                 dst = self.slot()
-                self.emit(Op.REFINE, dst, self.env[name], kind, argument, polarity, self.code.position)
+                self.emit(ir.Refine(self.code.position, dst, self.env[name], kind, polarity, classes))
                 self.assign(name, dst)
         lower()
         changes = self.undo(mark)
@@ -220,9 +221,9 @@ class ExpressionLowering(Builder):
         then, _ = self.branch(lambda: slots.append(self.expr(node.body)), self.refinements(node.test, True))
         other, _ = self.branch(lambda: slots.append(self.expr(node.orelse)), self.refinements(node.test, False))
         first, second = self.edge(), self.edge()
-        self.emit(Op.IF, -1, condition, then, other, first, second, pos)
+        self.emit(ir.If(pos, condition, then, other, first, second))
         dst = self.slot()
-        self.emit(Op.PHI, dst, ((first, slots[0]), (second, slots[1])), pos)
+        self.emit(ir.Phi(pos, dst, ((first, slots[0]), (second, slots[1]))))
         return dst
 
     def refinements(self, test: ast.expr, holds: bool) -> list[Refinement]:
@@ -234,15 +235,15 @@ class ExpressionLowering(Builder):
                 if isinstance(op, ast.And) == holds:
                     return [r for value in test.values for r in self.refinements(value, holds)]
             case ast.Name():
-                return [(test.id, "truth", None, holds)]
+                return [(test.id, "truth", NO_SLOT, holds)]
             case ast.NamedExpr(target=ast.Name(id=name)):
-                return [(name, "truth", None, holds)]
+                return [(name, "truth", NO_SLOT, holds)]
             case ast.Compare(left=ast.Name(id=name), ops=[ast.Is() | ast.Eq()], comparators=[ast.Constant(value=None)]):
-                return [(name, "none", None, holds)]
+                return [(name, "none", NO_SLOT, holds)]
             case ast.Compare(
                 left=ast.Name(id=name), ops=[ast.IsNot() | ast.NotEq()], comparators=[ast.Constant(value=None)]
             ):
-                return [(name, "none", None, not holds)]
+                return [(name, "none", NO_SLOT, not holds)]
             case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
                 return [(name, "isinstance", self.expr(kind), holds)] if name in self.env else []
             case ast.Call(
@@ -251,7 +252,7 @@ class ExpressionLowering(Builder):
                 # The function stands for the types that it knows; one of the project's own says nothing.
                 return [(name, "isinstance", self.expr(func), holds)] if name in self.env else []
             case ast.Call(func=ast.Name(id="callable"), args=[ast.Name(id=name)]):
-                return [(name, "callable", None, holds)]
+                return [(name, "callable", NO_SLOT, holds)]
         return []
 
     def lambda_(self, node: ast.Lambda) -> int:
@@ -268,64 +269,57 @@ class ExpressionLowering(Builder):
             if isinstance(value, ast.FormattedValue) and value.format_spec is not None:
                 self.expr(value.format_spec)
         dst = self.slot()
-        self.emit(Op.FORMAT, dst, tuple(parts), tuple(map(_conversion, shown)), _texts(node), position(node))
+        self.emit(ir.Format(position(node), dst, tuple(parts), tuple(map(_conversion, shown)), _texts(node)))
         return dst
 
     def formatted(self, node: ast.FormattedValue) -> int:
         dst = self.slot()
-        self.emit(Op.FORMAT, dst, (self.expr(node.value),), (_conversion(node),), (), position(node))
+        self.emit(ir.Format(position(node), dst, (self.expr(node.value),), (_conversion(node),), ()))
         return dst
 
     def named(self, node: ast.NamedExpr) -> int:
-        slot = self.copy(self.expr(node.value), position(node))
+        slot = self.expr(node.value)
         self.store(node.target.id, slot, position(node))
-        return slot
-
-    def copy(self, slot: int, pos: int) -> int:
-        """A version of its own for a value that gets a name."""
         return slot
 
     def starred(self, node: ast.Starred) -> int:
         return self.expr(node.value)
 
     def await_(self, node: ast.Await) -> int:
-        return self._simple(Op.AWAIT, self.expr(node.value), node)
+        return self._simple(ir.Await, self.expr(node.value), node)
 
     def yield_(self, node: ast.Yield) -> int:
         value = self.constant(None) if node.value is None else self.expr(node.value)
-        return self._simple(Op.YIELD, value, node)
+        return self._simple(ir.Yield, value, node)
 
     def yield_from(self, node: ast.YieldFrom) -> int:
-        return self._simple(Op.YIELD_FROM, self.expr(node.value), node)
+        return self._simple(ir.YieldFrom, self.expr(node.value), node)
 
-    def _simple(self, op: Op, operand: int, node: ast.expr) -> int:
+    def _simple(self, op: type[ir.Await | ir.Yield | ir.YieldFrom], operand: int, node: ast.expr) -> int:
         dst = self.slot()
-        self.emit(op, dst, operand, position(node))
+        self.emit(op(position(node), dst, operand))
         return dst
 
     def comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> int:
         pos = position(node)
         result = self.slot()
-        kinds: dict[type, Op] = {ast.ListComp: Op.LIST, ast.SetComp: Op.SET, ast.DictComp: Op.DICT}
-        op = kinds.get(type(node))
-        if op is None:
-            self.emit(Op.GENERATOR, result, pos)
-        else:
-            self.emit(op, result, (), pos)
+        self.emit(_COMPREHENSIONS[type(node)](pos, result))
         hidden = {n.id for g in node.generators for n in walk(g.target) if isinstance(n, ast.Name)}
         saved = {name: self.env.get(name) for name in hidden}
 
         def element() -> None:
             if isinstance(node, ast.DictComp):
                 key = self.expr(node.key)
-                self.emit(Op.PUT, -1, result, key, self.expr(node.value), pos)
+                self.emit(ir.Put(pos, result, key, self.expr(node.value)))
             else:
-                self.emit(Op.APPEND, -1, result, self.expr(node.elt), pos)
+                self.emit(ir.Append(pos, result, self.expr(node.elt)))
 
-        places = op in (Op.LIST, None) and not any(generator.ifs for generator in node.generators)
+        places = isinstance(node, (ast.ListComp, ast.GeneratorExp)) and not any(
+            generator.ifs for generator in node.generators
+        )
         source = self._generators(node, list(node.generators), element, result if places else NO_SLOT)
         if places and len(node.generators) == 1:
-            self.emit(Op.SIZED, -1, result, source, pos)
+            self.emit(ir.Sized(pos, result, source))
         for name, old in saved.items():
             self.log.append((name, self.env.get(name)))
             if old is None:
@@ -357,12 +351,10 @@ class ExpressionLowering(Builder):
 
         block, _ = self.branch(body)
         entry, back, exhausted, done = self.edge(), self.edge(), self.edge(), self.edge()
-        test: Block = ((Op.ITER, item, iterable, pos),)
+        test: Block = (ir.Iter(pos, item, iterable),)
         nests = len(generators) > 1
-        loop = Loop(
-            (), test, NO_SLOT, block, (), entry, back, exhausted, done, True, iterable, (), (), fills, nests, within
-        )
-        self.emit(Op.LOOP, -1, loop, pos)
+        edges = (entry, back, exhausted, done)
+        self.emit(ir.Loop(pos, (), test, NO_SLOT, block, (), *edges, True, iterable, (), (), fills, nests, within))
         return iterable
 
     def _filters(
@@ -380,7 +372,7 @@ class ExpressionLowering(Builder):
         block, _ = self.branch(
             lambda: self._filters(node, tests[1:], generators, element), self.refinements(tests[0], True)
         )
-        self.emit(Op.IF, -1, condition, block, (), self.edge(), self.edge(), position(tests[0]))
+        self.emit(ir.If(position(tests[0]), condition, block, (), self.edge(), self.edge()))
 
     def bind_target(self, target: ast.expr, slot: int, pos: int, *, comprehension: bool = False) -> None:
         """Assigns a value to a target: a name, attribute, item, or a nest of them."""
@@ -389,16 +381,16 @@ class ExpressionLowering(Builder):
                 self.store(target.id, slot, pos, comprehension=comprehension)
             case ast.Attribute():
                 shown = self._bind_own(target, slot) if self.own_fields else slot
-                self.emit(Op.SET_ATTR, -1, self.expr(target.value), self.mangle(target.attr), shown, position(target))
+                self.emit(ir.SetAttr(position(target), self.expr(target.value), self.mangle(target.attr), shown))
             case ast.Subscript():
                 owner, index = self.expr(target.value), self.expr(target.slice)
-                self.emit(Op.SET_ITEM, -1, owner, index, slot, position(target))
+                self.emit(ir.SetItem(position(target), owner, index, slot))
             case ast.Starred():
                 self.bind_target(target.value, slot, pos, comprehension=comprehension)
             case ast.Tuple() | ast.List():
                 star = next((i for i, e in enumerate(target.elts) if isinstance(e, ast.Starred)), -1)
                 slots = tuple(self.slot() for _ in target.elts)
-                self.emit(Op.UNPACK, slots, slot, star, position(target))
+                self.emit(ir.Unpack(position(target), slots, slot, star))
                 for element, part in zip(target.elts, slots, strict=True):
                     self.bind_target(element, part, position(element), comprehension=comprehension)
 
@@ -435,6 +427,12 @@ class ExpressionLowering(Builder):
         )
 
 
+_COMPREHENSIONS: Final[dict[type[ast.expr], Callable[[int, int], Instr]]] = {
+    ast.ListComp: lambda pos, result: ir.List(pos, result, ()),
+    ast.SetComp: lambda pos, result: ir.Set(pos, result, ()),
+    ast.DictComp: lambda pos, result: ir.Dict(pos, result, ()),
+    ast.GeneratorExp: ir.Generator,
+}
 _EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Any], int]] = {
     ast.Name: ExpressionLowering.name,
     ast.Constant: ExpressionLowering.const,

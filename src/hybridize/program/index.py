@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any, TypeVar, overload
 
-from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
-from hybridize.program.operands import operands, read_slots
+from hybridize.program import ir
+from hybridize.program.ir import Block, Code, Instr
+from hybridize.program.operands import NESTED, blocks_of, edges_of, operands, read_slots, written
 
-_NESTED = frozenset({Op.IF, Op.LOOP, Op.TRY})
+A = TypeVar("A", bound=Instr)
+B = TypeVar("B", bound=Instr)
+C = TypeVar("C", bound=Instr)
+D = TypeVar("D", bound=Instr)
 
 
 class Index:
@@ -17,19 +22,19 @@ class Index:
     def __init__(self, code: Code) -> None:
         self.flat: list[Instr] = []
         _flatten(code.body, self.flat)
-        self._body = code.body
+        self._assigned: dict[ir.Loop, tuple[int, ...]] = {}
+        self._inner_edges: dict[ir.Loop, tuple[int, ...]] = {}
 
     @cached_property
     def definitions(self) -> dict[int, Instr]:
         """The instruction that defines each slot."""
         found: dict[int, Instr] = {}
         for instr in self.flat:
-            dst = instr[1]
-            if isinstance(dst, tuple):
-                for slot in dst:
-                    found[slot] = instr
-            elif dst >= 0:
-                found[dst] = instr
+            slot = instr.target
+            if slot >= 0:
+                found[slot] = instr
+            elif isinstance(instr, ir.Unpack):
+                found.update(dict.fromkeys(instr.targets, instr))
         return found
 
     @cached_property
@@ -48,8 +53,8 @@ class Index:
     def original(self, slot: int) -> int:
         """The slot that the value in a slot was first in, copies of it passed over."""
         made = self.definitions.get(slot)
-        while made is not None and made[0] in (Op.COPY, Op.REFINE):
-            slot = made[2]
+        while isinstance(made, ir.Refine):
+            slot = made.source
             made = self.definitions.get(slot)
         return slot
 
@@ -58,35 +63,47 @@ class Index:
         return self.definitions.get(self.original(slot))
 
     @cached_property
-    def by_op(self) -> dict[Op, list[Instr]]:
+    def by_operation(self) -> dict[type[Instr], list[Any]]:
         """The instructions of each operation, in order."""
-        found: dict[Op, list[Instr]] = {}
+        found: dict[type[Instr], list[Any]] = {}
         for instr in self.flat:
-            found.setdefault(instr[0], []).append(instr)
+            found.setdefault(type(instr), []).append(instr)
         return found
 
-    def of(self, op: Op) -> list[Instr]:
-        """The instructions of an operation, in order."""
-        return self.by_op.get(op) or []
+    @overload
+    def of(self, one: type[A], /) -> list[A]: ...
+    @overload
+    def of(self, one: type[A], two: type[B], /) -> list[A | B]: ...
+    @overload
+    def of(self, one: type[A], two: type[B], three: type[C], /) -> list[A | B | C]: ...
+    @overload
+    def of(self, one: type[A], two: type[B], three: type[C], four: type[D], /) -> list[A | B | C | D]: ...
+    @overload
+    def of(self, *operations: type[A]) -> list[A]: ...
+    def of(self, *operations: type[Instr]) -> list[Any]:
+        """The instructions of some operations: those of the first in order, then those of the next."""
+        if len(operations) == 1:
+            return self.by_operation.get(operations[0]) or []
+        return [instr for operation in operations for instr in self.by_operation.get(operation, ())]
 
     @cached_property
-    def attributes(self) -> dict[str, list[Instr]]:
+    def attributes(self) -> dict[str, list[ir.Attr]]:
         """The reads of attributes, by name."""
-        found: dict[str, list[Instr]] = {}
-        for instr in self.of(Op.ATTR):
-            found.setdefault(instr[3], []).append(instr)
+        found: dict[str, list[ir.Attr]] = {}
+        for instr in self.of(ir.Attr):
+            found.setdefault(instr.name, []).append(instr)
         return found
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The module variables and builtins that are read."""
-        return frozenset(instr[2] for instr in self.of(Op.GLOBAL))
+        return frozenset(instr.name for instr in self.of(ir.Global))
 
     @cached_property
     def _by_position(self) -> dict[int, list[Instr]]:
         found: dict[int, list[Instr]] = {}
         for instr in self.flat:
-            found.setdefault(instr[-1], []).append(instr)
+            found.setdefault(instr.position, []).append(instr)
         return found
 
     def at(self, position: int) -> list[Instr]:
@@ -94,11 +111,11 @@ class Index:
         return self._by_position.get(position) or []
 
     @cached_property
-    def calls(self) -> dict[int, tuple[Instr, ...]]:
+    def calls(self) -> dict[int, tuple[ir.Call, ...]]:
         """The call instructions at each position: all calls of a chain `f(x).g(y)` stand at its start."""
-        found: dict[int, tuple[Instr, ...]] = {}
-        for instr in self.of(Op.CALL):
-            found[instr[-1]] = (*found.get(instr[-1], ()), instr)
+        found: dict[int, tuple[ir.Call, ...]] = {}
+        for call in self.of(ir.Call):
+            found[call.position] = (*found.get(call.position, ()), call)
         return found
 
     @cached_property
@@ -115,10 +132,25 @@ class Index:
     def loops(self) -> dict[int, tuple[int, ...]]:
         """The loops of the code itself that are around each position, by number, the outermost first."""
         found: dict[int, tuple[int, ...]] = {}
-        for number, instr in enumerate(self.of(Op.LOOP)):
-            loop: Loop = instr[2]
-            for pos in {inner[-1] for part in (loop.test, loop.body) for inner in instructions(part)}:
+        for number, loop in enumerate(self.of(ir.Loop)):
+            for pos in {inner.position for part in (loop.test, loop.body) for inner in instructions(part)}:
                 found[pos] = (*found.get(pos, ()), number)
+        return found
+
+    def assigned(self, loop: ir.Loop) -> tuple[int, ...]:
+        """The slots that the body of a loop writes."""
+        found = self._assigned.get(loop)
+        if found is None:
+            found = tuple(slot for instr in instructions(loop.body) for slot in written(instr))
+            self._assigned[loop] = found
+        return found
+
+    def inner_edges(self, loop: ir.Loop) -> tuple[int, ...]:
+        """The edges inside the body of a loop, and those back from it."""
+        found = self._inner_edges.get(loop)
+        if found is None:
+            inside = (edge for instr in instructions(loop.body) for edge in edges_of(instr))
+            found = self._inner_edges[loop] = (*inside, loop.back, *loop.continues)
         return found
 
     @cached_property
@@ -145,25 +177,6 @@ def instructions(block: Block) -> Iterator[Instr]:
 def _flatten(block: Block, found: list[Instr]) -> None:
     for instr in block:
         found.append(instr)
-        if instr[0] in _NESTED:
+        if type(instr) in NESTED:
             for part in blocks_of(instr):
                 _flatten(part, found)
-
-
-def blocks_of(instr: Instr) -> tuple[Block, ...]:
-    """The blocks inside an instruction, in order."""
-    op = instr[0]
-    if op == Op.IF:
-        return instr[3], instr[4]
-    if op == Op.LOOP:
-        loop: Loop = instr[2]
-        return loop.phis, loop.test, loop.body, loop.orelse
-    if op == Op.TRY:
-        statement: Try = instr[2]
-        handled = [block for handler in statement.handlers for block in _of_handler(handler)]
-        return statement.body, *handled, statement.orelse, statement.join, statement.final
-    return ()
-
-
-def _of_handler(handler: Handler) -> tuple[Block, Block, Block]:
-    return handler.phis, handler.catches, handler.body

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from hybridize.program import ir
 from hybridize.program.builder import Incoming, position
 from hybridize.program.expressions import BINARY
 from hybridize.program.growth import GrowthLowering, OpenFor
-from hybridize.program.ir import NO_SLOT, Block, Code, Handler, Loop, Op, Try
+from hybridize.program.ir import NO_SLOT, Block, Code
 from hybridize.program.overwritten import overwritten_fields, overwritten_names
 from hybridize.program.patterns import PatternLowering
 from hybridize.program.scopes import FunctionNode, Scope, Scopes, collect_scopes
@@ -89,18 +90,18 @@ class Lowering(PatternLowering, GrowthLowering):
         match target:
             case ast.Name():
                 old = self.load(target.id, position(target))
-                self.emit(Op.INPLACE, dst, op, old, self.expr(node.value), pos)
+                self.emit(ir.Inplace(pos, dst, op, old, self.expr(node.value)))
                 self.store(target.id, dst, pos)
             case ast.Attribute():
                 owner, old, name = self.expr(target.value), self.slot(), self.mangle(target.attr)
-                self.emit(Op.ATTR, old, owner, name, pos)
-                self.emit(Op.INPLACE, dst, op, old, self.expr(node.value), pos)
-                self.emit(Op.SET_ATTR, -1, owner, name, dst, pos)
+                self.emit(ir.Attr(pos, old, owner, name))
+                self.emit(ir.Inplace(pos, dst, op, old, self.expr(node.value)))
+                self.emit(ir.SetAttr(pos, owner, name, dst))
             case ast.Subscript():
                 owner, index, old = self.expr(target.value), self.expr(target.slice), self.slot()
-                self.emit(Op.ITEM, old, owner, index, pos)
-                self.emit(Op.INPLACE, dst, op, old, self.expr(node.value), pos)
-                self.emit(Op.SET_ITEM, -1, owner, index, dst, pos)
+                self.emit(ir.Item(pos, old, owner, index))
+                self.emit(ir.Inplace(pos, dst, op, old, self.expr(node.value)))
+                self.emit(ir.SetItem(pos, owner, index, dst))
 
     def delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -108,22 +109,22 @@ class Lowering(PatternLowering, GrowthLowering):
             match target:
                 case ast.Name():
                     if target.id in self.env:
-                        self.emit(Op.DEL_LOCAL, -1, self.env[target.id], pos)
+                        self.emit(ir.DelLocal(pos, self.env[target.id]))
                     self.unset(target.id)
                     if self.is_module or target.id in self.scope.globals:
-                        self.emit(Op.DEL_GLOBAL, -1, target.id, pos)
+                        self.emit(ir.DelGlobal(pos, target.id))
                     elif target.id in self.scope.nonlocals:
-                        self.emit(Op.DEL_CELL, -1, target.id, pos)
+                        self.emit(ir.DelCell(pos, target.id))
                 case ast.Attribute():
-                    self.emit(Op.DEL_ATTR, -1, self.expr(target.value), self.mangle(target.attr), pos)
+                    self.emit(ir.DelAttr(pos, self.expr(target.value), self.mangle(target.attr)))
                 case ast.Subscript():
-                    self.emit(Op.DEL_ITEM, -1, self.expr(target.value), self.expr(target.slice), pos)
+                    self.emit(ir.DelItem(pos, self.expr(target.value), self.expr(target.slice)))
                 case ast.Tuple() | ast.List():
                     self.delete(ast.Delete(targets=target.elts))
 
     def return_(self, node: ast.Return) -> bool:
         value = self.constant(None) if node.value is None else self.expr(node.value)
-        self.emit(Op.RETURN, -1, value, position(node))
+        self.emit(ir.Return(position(node), value))
         for loop in self.open_fors:
             loop.jumps = True
         return False
@@ -132,7 +133,7 @@ class Lowering(PatternLowering, GrowthLowering):
         value = NO_SLOT if node.exc is None else self.expr(node.exc)
         if node.cause is not None:
             self.expr(node.cause)
-        self.emit(Op.RAISE, -1, value, position(node))
+        self.emit(ir.Raise(position(node), value))
         return False
 
     def assert_(self, node: ast.Assert) -> None:
@@ -140,12 +141,12 @@ class Lowering(PatternLowering, GrowthLowering):
         if node.msg is not None:
             message = node.msg
             failed, _ = self.branch(lambda: self.expr(message))
-            self.emit(Op.IF, -1, condition, (), failed, self.edge(), self.edge(), position(node))
-        self.emit(Op.ASSERT, -1, condition, position(node))
-        for name, kind, argument, polarity in self.refinements(node.test, True):
+            self.emit(ir.If(position(node), condition, (), failed, self.edge(), self.edge()))
+        self.emit(ir.Assert(position(node), condition))
+        for name, kind, classes, polarity in self.refinements(node.test, True):
             if name in self.env and name not in self.unsettled and kind != "truth":
                 dst = self.slot()
-                self.emit(Op.REFINE, dst, self.env[name], kind, argument, polarity, position(node))
+                self.emit(ir.Refine(position(node), dst, self.env[name], kind, polarity, classes))
                 self.assign(name, dst)
 
     def nothing(self, node: ast.stmt) -> None:
@@ -161,7 +162,7 @@ class Lowering(PatternLowering, GrowthLowering):
         loop, edge = self.loops[-1], self.edge()
         self.open_fors[-1].jumps = True
         getattr(loop, where).append((edge, self.snapshot(loop.names)))
-        self.emit(Op.JUMP, -1, edge, position(node))
+        self.emit(ir.Jump(position(node), edge))
         return False
 
     # Imports -----------------------------------------------------------------------------------------------------
@@ -170,19 +171,19 @@ class Lowering(PatternLowering, GrowthLowering):
         pos = position(node)
         for alias in node.names:
             dst = self.slot()
-            self.emit(Op.IMPORT, dst, alias.name, alias.asname is None, pos)
+            self.emit(ir.Import(pos, dst, alias.name, alias.asname is None))
             self.store(alias.asname or alias.name.partition(".")[0], dst, pos)
 
     def import_from(self, node: ast.ImportFrom) -> None:
         pos = position(node)
         for alias in node.names:
             if alias.name == "*":
-                self.emit(Op.IMPORT_STAR, -1, node.module or "", node.level, pos)
+                self.emit(ir.ImportStar(pos, node.module or "", node.level))
                 # Any name may be rebound by it: later reads ask the module itself.
                 self.unsettled = self.unsettled | self.scope.bound
                 continue
             dst = self.slot()
-            self.emit(Op.IMPORT_FROM, dst, node.module or "", node.level, alias.name, pos)
+            self.emit(ir.ImportFrom(pos, dst, node.module or "", node.level, alias.name))
             self.store(alias.asname or alias.name, dst, pos)
 
     # Control flow ------------------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ class Lowering(PatternLowering, GrowthLowering):
         pos: int,
     ) -> bool:
         first, second = self.edge(), self.edge()
-        self.emit(Op.IF, -1, condition, then[0], other[0], first, second, pos)
+        self.emit(ir.If(pos, condition, then[0], other[0], first, second))
         incoming: list[Incoming] = []
         if then[2]:
             incoming.append((first, then[1]))
@@ -216,7 +217,7 @@ class Lowering(PatternLowering, GrowthLowering):
         item = self.slot()
 
         def test() -> int:
-            self.emit(Op.ITER, item, iterable, position(node.iter))
+            self.emit(ir.Iter(position(node.iter), item, iterable))
             return NO_SLOT
 
         def bind() -> None:
@@ -265,14 +266,13 @@ class Lowering(PatternLowering, GrowthLowering):
             incoming.append((back, {name: changes.get(name, self.env[name]) for name in names}))
         incoming += loop.continues
         phis = tuple(
-            (Op.PHI, slot, tuple((edge, env[name]) for edge, env in incoming if name in env), pos)
+            ir.Phi(pos, slot, tuple((edge, env[name]) for edge, env in incoming if name in env))
             for name, slot in heads.items()
         )
         orelse, else_changes, else_falls = self.nested(node.orelse)
         self.emit(
-            Op.LOOP,
-            -1,
-            Loop(
+            ir.Loop(
+                pos,
                 phis,
                 test_block,
                 condition[0],
@@ -286,8 +286,7 @@ class Lowering(PatternLowering, GrowthLowering):
                 iterable,
                 tuple(edge for edge, _ in loop.breaks),
                 tuple(edge for edge, _ in loop.continues),
-            ),
-            pos,
+            )
         )
         exits: list[Incoming] = list(loop.breaks)
         endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
@@ -323,12 +322,12 @@ class Lowering(PatternLowering, GrowthLowering):
             saved, self.out = self.out, []
             final_falls = self.block(node.finalbody)
             final, self.out = tuple(self.out), saved
-        self.emit(Op.TRY, -1, Try(body, handlers, orelse, fallthrough, join, final), pos)
+        self.emit(ir.Try(pos, body, handlers, orelse, fallthrough, join, final))
         return bool(incoming) and final_falls
 
     def _handler(
         self, node: ast.ExceptHandler, before: dict[str, int], versions: dict[str, list[int]], incoming: list[Incoming]
-    ) -> Handler:
+    ) -> ir.Handler:
         mark = len(self.log)
         pos = position(node)
         phis = self.handler_phis(before, versions, pos)
@@ -351,16 +350,16 @@ class Lowering(PatternLowering, GrowthLowering):
         edge = self.edge()
         if falls[0]:
             incoming.append((edge, changes))
-        return Handler(phis, body, edge, type_slot[0], catches, caught)
+        return ir.Handler(phis, catches, type_slot[0], caught, body, edge)
 
     def with_(self, node: ast.With | ast.AsyncWith) -> bool:
         is_async = isinstance(node, ast.AsyncWith)
         for item in node.items:
             manager, entered = self.expr(item.context_expr), self.slot()
             pos = position(item.context_expr)
-            self.emit(Op.ENTER, entered, manager, is_async, pos)
+            self.emit(ir.Enter(pos, entered, manager, is_async))
             body = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
-            self.emit(Op.EXIT, -1, manager, body, pos)  # here, because no `return` in the body skips it
+            self.emit(ir.Exit(pos, manager, body))  # here, because no `return` in the body skips it
             if item.optional_vars is not None:
                 self.bind_target(item.optional_vars, entered, pos)
         return self.block(node.body)
@@ -372,7 +371,7 @@ class Lowering(PatternLowering, GrowthLowering):
         slot = self.make_function(node, node.name)
         for expression, decorator in zip(reversed(node.decorator_list), reversed(decorators), strict=True):
             dst = self.slot()
-            self.emit(Op.CALL, dst, decorator, ((slot, False),), (), position(expression))
+            self.emit(ir.Call(position(expression), dst, decorator, ((slot, False),), ()))
             slot = dst
         self.store(node.name, slot, position(node))
 
@@ -388,17 +387,17 @@ class Lowering(PatternLowering, GrowthLowering):
         for param in code.params:
             inner.store(param.name, param.slot, pos)
         if isinstance(node, ast.Lambda):
-            inner.emit(Op.RETURN, -1, inner.expr(node.body), position(node.body))
+            inner.emit(ir.Return(position(node.body), inner.expr(node.body)))
         else:
             inner.find_overwritten(node)
             code.decorators, code.returns = tuple(node.decorator_list), node.returns
             code.abstract = _is_abstract(node)
             if inner.block(node.body):
-                inner.emit(Op.RETURN, -1, inner.constant(None), (node.end_lineno or node.lineno) << 16)
+                inner.emit(ir.Return((node.end_lineno or node.lineno) << 16, inner.constant(None)))
         inner.finish()
         defaults = tuple((p.name, self.expr(p.default)) for p in code.params if p.default is not None)
         dst = self.slot()
-        self.emit(Op.FUNC, dst, code, defaults, pos)
+        self.emit(ir.Func(pos, dst, code, defaults))
         return dst
 
     def find_overwritten(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
@@ -421,10 +420,10 @@ class Lowering(PatternLowering, GrowthLowering):
         inner.block(node.body)
         inner.finish()
         slot = self.slot()
-        self.emit(Op.CLASS, slot, code, bases, keywords, position(node))
+        self.emit(ir.Class(position(node), slot, code, bases, keywords))
         for expression, decorator in zip(reversed(node.decorator_list), reversed(decorators), strict=True):
             dst = self.slot()
-            self.emit(Op.CALL, dst, decorator, ((slot, False),), (), position(expression))
+            self.emit(ir.Call(position(expression), dst, decorator, ((slot, False),), ()))
             slot = dst
         self.store(node.name, slot, position(node))
 
@@ -492,7 +491,7 @@ def lower_module(tree: ast.Module, path: str, name: str) -> Code:
     lowering = Lowering(code, scopes.of[tree], scopes, {})
     lowering.dead = overwritten_names(tree.body, scopes.of[tree].bound - scopes.global_writes)
     lowering.block(tree.body)
-    lowering.emit(Op.RETURN, -1, lowering.constant(None), 1 << 16)
+    lowering.emit(ir.Return(1 << 16, lowering.constant(None)))
     lowering.finish()
     for child in walk_codes(code):
         child.size = len(child.template)

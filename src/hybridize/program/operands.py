@@ -1,74 +1,102 @@
-"""Which slots instructions read."""
+"""What instructions read, write, execute and hold: as the fields of their operations say, by their roles."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
-from hybridize.program.ir import Instr, Op
+from hybridize.program.instruction import Block, Instr
+from hybridize.program.ir import OPERATIONS, Handler, Phi, Refine
 
 
-def operands(instr: Instr) -> list[int]:
+def operands(instr: Instr | Handler) -> list[int]:
     """The slots that an instruction reads; those of the blocks in it not counted."""
-    op = instr[0]
-    plain = _SINGLE.get(op)
-    if plain is not None:
-        return [instr[i] for i in plain if instr[i] >= 0]
-    if op == Op.CALL:
-        found = [instr[2], *[s for s, _ in instr[3]], *[s for _, s in instr[4]]]
-    elif op in (Op.TUPLE, Op.LIST, Op.SET):
-        found = [s for s, _ in instr[2]]
-    elif op == Op.DICT:
-        found = [s for pair in instr[2] for s in pair]
-    elif op in (Op.BOOLOP, Op.FORMAT):
-        found = list(instr[2])
-    elif op in (Op.PHI, Op.FUNC):
-        found = [s for _, s in (instr[2] if op == Op.PHI else instr[3])]
-    elif op == Op.CLASS:
-        found = [s for s, _ in instr[3]] + [s for _, s in instr[4]]
-    elif op == Op.LOOP:
-        found = [instr[2].condition, instr[2].iterable]
-    elif op == Op.TRY:
-        found = [h.type_slot for h in instr[2].handlers]
-    else:
-        found = []
-    return [slot for slot in found if isinstance(slot, int) and slot >= 0]
+    return _READS[type(instr)](instr)
 
 
-#: Where the operands of plain instructions stand.
-_SINGLE: Final[dict[Op, tuple[int, ...]]] = {
-    Op.COPY: (2,),
-    Op.SET_GLOBAL: (3,),
-    Op.SET_CELL: (3,),
-    Op.SET_NAME: (3,),
-    Op.ATTR: (2,),
-    Op.SET_ATTR: (2, 4),
-    Op.DEL_ATTR: (2,),
-    Op.ITEM: (2, 3),
-    Op.SET_ITEM: (2, 3, 4),
-    Op.DEL_ITEM: (2, 3),
-    Op.SLICE: (2, 3, 4),
-    Op.BINARY: (3, 4),
-    Op.INPLACE: (3, 4),
-    Op.UNARY: (3,),
-    Op.COMPARE: (3, 4),
-    Op.APPEND: (2, 3),
-    Op.PUT: (2, 3, 4),
-    Op.UNPACK: (2,),
-    Op.REFINE: (2,),
-    Op.RETURN: (2,),
-    Op.YIELD: (2,),
-    Op.YIELD_FROM: (2,),
-    Op.AWAIT: (2,),
-    Op.RAISE: (2,),
-    Op.ASSERT: (2,),
-    Op.IF: (2,),
-    Op.ENTER: (2,),
-    Op.EXIT: (2,),
-    Op.ITER: (2,),
-    Op.MATCH: (2,),
+def written(instr: Instr | Handler) -> list[int]:
+    """The slots that an instruction writes; those of the blocks in it not counted."""
+    return _WRITES[type(instr)](instr)
+
+
+def edges_of(instr: Instr | Handler) -> list[int]:
+    """The edges that an instruction may execute; those of the blocks in it not counted."""
+    return _EDGES[type(instr)](instr)
+
+
+def blocks_of(instr: Instr | Handler) -> list[Block]:
+    """The blocks inside an instruction, in order."""
+    return _BLOCKS[type(instr)](instr)
+
+
+def roles(operation: type) -> dict[str, str]:
+    """The fields of an operation, in order, with their roles: what their types are called (`program.instruction`)."""
+    found: dict[str, str] = {}
+    for each in reversed(operation.__mro__):
+        found.update(getattr(each, "__annotations__", {}))
+    return found
+
+
+#: How an expression lists what a field of a role holds.
+_Parts: TypeAlias = dict[str, str]
+
+_READ: Final[_Parts] = {
+    "Slot": "i.{0}",
+    "Slots": "*i.{0}",
+    "Starred": "*[slot for slot, _ in i.{0}]",
+    "Keyed": "*[slot for _, slot in i.{0}]",
+    "Named": "*[slot for _, slot in i.{0}]",
+    "Entries": "*[slot for pair in i.{0} for slot in pair]",
+    "Incoming": "*[slot for _, slot in i.{0}]",
+    "Handlers": "*[slot for each in i.{0} for slot in operands(each)]",
 }
+_WRITTEN: Final[_Parts] = {"Target": "i.{0}", "Targets": "*i.{0}"}
+_EXECUTED: Final[_Parts] = {
+    "Edge": "i.{0}",
+    "Edges": "*i.{0}",
+    "Handlers": "*[edge for each in i.{0} for edge in edges_of(each)]",
+}
+_HELD: Final[_Parts] = {
+    "Block": "i.{0}",
+    "Joins": "i.{0}",
+    "Handlers": "*[block for each in i.{0} for block in blocks_of(each)]",
+}
+#: Types of fields that hold nothing of this.
+OTHER_ROLES: Final = frozenset(
+    {"Position", "Mention", "Code", "str", "int", "bool", "range", "tuple[str, ...]", "tuple[str | None, ...]"}
+    | {"Shape | None"}
+)
+KNOWN_ROLES: Final = frozenset().union(_READ, _WRITTEN, _EXECUTED, _HELD, OTHER_ROLES)
+
+
+class _Lists(dict[type, Callable[[Any], list[Any]]]):
+    """By operation, what lists all that its fields of some roles hold; each is compiled when it is first asked for.
+
+    Of slots and edges only those that are there count: not `NO_SLOT`.
+    """
+
+    def __init__(self, parts: _Parts, *, numbers: bool) -> None:
+        self._parts = parts
+        self._numbers = numbers
+
+    def __missing__(self, operation: type) -> Callable[[Any], list[Any]]:
+        shown = [self._parts[role].format(name) for name, role in roles(operation).items() if role in self._parts]
+        listed = f"[{', '.join(shown)}]"
+        if shown and self._numbers:
+            listed = f"[each for each in {listed} if each >= 0]"
+        found: Callable[[Any], list[Any]] = eval(f"lambda i: {listed}")
+        self[operation] = found
+        return found
+
+
+_READS: Final = _Lists(_READ, numbers=True)
+_WRITES: Final = _Lists(_WRITTEN, numbers=True)
+_EDGES: Final = _Lists(_EXECUTED, numbers=True)
+_BLOCKS: Final = _Lists(_HELD, numbers=False)
+#: Operations that hold blocks.
+NESTED: Final = frozenset({each for each in OPERATIONS if not _HELD.keys().isdisjoint(roles(each).values())})
 #: What only hands a value on: it is read only if the result is.
-_PASSES: Final = frozenset({Op.PHI, Op.REFINE, Op.COPY})
+_PASSES: Final = frozenset({Phi, Refine})
 
 
 def read_slots(flat: list[Instr]) -> frozenset[int]:
@@ -76,8 +104,8 @@ def read_slots(flat: list[Instr]) -> frozenset[int]:
     sources: dict[int, list[int]] = {}
     found: set[int] = set()
     for instr in flat:
-        if instr[0] in _PASSES:
-            sources.setdefault(instr[1], []).extend(operands(instr))
+        if type(instr) in _PASSES:
+            sources.setdefault(instr.target, []).extend(operands(instr))
         else:
             found.update(operands(instr))
     todo = list(found)

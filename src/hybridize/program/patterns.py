@@ -6,8 +6,9 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hybridize.program import ir
 from hybridize.program.builder import Builder, Incoming, position
-from hybridize.program.ir import Block, Op
+from hybridize.program.ir import Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,10 +56,10 @@ class PatternLowering(Builder):
             rest, rest_changes = self.branch(other)
         if case.guard is not None and not irrefutable:
             unknown = self.slot()
-            self.emit(Op.MATCH, unknown, subject, "test", None, case_pos)
+            self.emit(ir.Match(case_pos, unknown, subject, "test"))
             condition = unknown
         first, second = self.edge(), self.edge()
-        self.emit(Op.IF, -1, condition, block, rest, first, second, case_pos)
+        self.emit(ir.If(case_pos, condition, block, rest, first, second))
         incoming: list[Incoming] = []
         if falls[0]:
             incoming.append((first, changes))
@@ -81,24 +82,24 @@ class PatternLowering(Builder):
                 return self._compare("is", subject, self.constant(value), pos)
             case ast.MatchClass(cls=cls, patterns=[], kwd_patterns=[]):
                 dst = self.slot()
-                self.emit(Op.MATCH, dst, subject, "class", self.expr(cls), pos)
+                self.emit(ir.Match(pos, dst, subject, "class", self.expr(cls)))
                 return dst
             case ast.MatchOr(patterns=patterns):
                 tests = tuple(self.pattern_test(p, subject) for p in patterns)
                 dst = self.slot()
-                self.emit(Op.BOOLOP, dst, tests, "or", pos)
+                self.emit(ir.BoolOp(pos, dst, tests, "or"))
                 return dst
             case ast.MatchSequence() | ast.MatchMapping():
                 dst = self.slot()
-                self.emit(Op.MATCH, dst, subject, "shape", _shape(pattern), pos)
+                self.emit(ir.Match(pos, dst, subject, "shape", shape=_shape(pattern)))
                 return dst
         dst = self.slot()
-        self.emit(Op.MATCH, dst, subject, "test", None, pos)
+        self.emit(ir.Match(pos, dst, subject, "test"))
         return dst
 
     def _compare(self, op: str, left: int, right: int, pos: int) -> int:
         dst = self.slot()
-        self.emit(Op.COMPARE, dst, op, left, right, pos)
+        self.emit(ir.Compare(pos, dst, op, left, right))
         return dst
 
     def capture(self, pattern: ast.pattern, subject: int) -> None:
@@ -106,7 +107,7 @@ class PatternLowering(Builder):
         pos = position(pattern)
         if isinstance(pattern, (ast.MatchSequence, ast.MatchMapping)):
             narrowed = self.slot()
-            self.emit(Op.REFINE, narrowed, subject, "shape", _shape(pattern), True, pos)
+            self.emit(ir.Refine(pos, narrowed, subject, "shape", True, shape=_shape(pattern)))
             subject = narrowed
         match pattern:
             case ast.MatchAs(pattern=inner, name=name):
@@ -122,7 +123,7 @@ class PatternLowering(Builder):
             case ast.MatchMapping(keys=keys, patterns=patterns, rest=rest):
                 for key, value in zip(keys, patterns, strict=True):
                     dst = self.slot()
-                    self.emit(Op.ITEM, dst, subject, self.expr(key), pos)
+                    self.emit(ir.Item(pos, dst, subject, self.expr(key)))
                     self.capture(value, dst)
                 if rest:
                     self.store(rest, subject, pos)
@@ -132,7 +133,7 @@ class PatternLowering(Builder):
     def _sequence_pattern(self, patterns: Sequence[ast.pattern], subject: int, pos: int) -> None:
         star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), -1)
         slots = tuple(self.slot() for _ in patterns)
-        self.emit(Op.UNPACK, slots, subject, star, pos)
+        self.emit(ir.Unpack(pos, slots, subject, star))
         for part, slot in zip(patterns, slots, strict=True):
             if isinstance(part, ast.MatchStar):
                 if part.name:
@@ -142,14 +143,14 @@ class PatternLowering(Builder):
 
     def _class(self, pattern: ast.MatchClass, subject: int, pos: int) -> None:
         narrowed = self.slot()
-        self.emit(Op.REFINE, narrowed, subject, "isinstance", self.expr(pattern.cls), True, pos)
+        self.emit(ir.Refine(pos, narrowed, subject, "isinstance", True, self.expr(pattern.cls)))
         for i, part in enumerate(pattern.patterns):
             dst = self.slot()
-            self.emit(Op.MATCH, dst, narrowed, "position", i, pos)
+            self.emit(ir.Match(pos, dst, narrowed, "position", index=i))
             self.capture(part, dst)
         for name, part in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
             dst = self.slot()
-            self.emit(Op.ATTR, dst, narrowed, name, pos)
+            self.emit(ir.Attr(pos, dst, narrowed, name))
             self.capture(part, dst)
 
 

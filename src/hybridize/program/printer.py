@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
+from collections.abc import Callable
+from typing import Any, Final
+
+from hybridize.program import ir
+from hybridize.program.ir import ALWAYS, NO_SLOT, Block, Code, Instr
+from hybridize.program.operands import NESTED, roles
 
 
 def print_code(code: Code) -> str:
@@ -17,40 +22,52 @@ def print_code(code: Code) -> str:
 
 
 def _block(block: Block, depth: int) -> list[str]:
-    lines: list[str] = []
-    for instr in block:
-        lines += _instruction(instr, depth)
+    return [line for instr in block for line in _instruction(instr, depth)]
+
+
+def _instruction(instr: Instr | ir.Handler, depth: int) -> list[str]:
+    """A line of its own for an instruction, and one for each of its blocks, which follow indented."""
+    fields = [(name, role, getattr(instr, name)) for name, role in roles(type(instr)).items()]
+    written = [_SHOWN[role](value) for _, role, value in fields if role in ("Target", "Targets")]
+    shown = [f"{name}={_SHOWN.get(role, repr)(value)}" for name, role, value in fields if role not in _APART]
+    place = f"{instr.position >> 16}: " if isinstance(instr, Instr) else ""
+    head = " ".join([type(instr).__name__, *shown])
+    lines = ["  " * depth + place + " = ".join([*written, head])]
+    for name, role, value in fields if type(instr) in NESTED or isinstance(instr, ir.Handler) else ():
+        if role in ("Block", "Joins") and value:
+            lines += ["  " * depth + name, *_block(value, depth + 1)]
+        elif role == "Handlers":
+            lines += [line for handler in value for line in _instruction(handler, depth)]
     return lines
 
 
-def _instruction(instr: Instr, depth: int) -> list[str]:
-    pad = "  " * depth
-    op = instr[0]
-    line = instr[-1] >> 16
-    if op == Op.IF:
-        out = [f"{pad}{line}: IF %{instr[2]}", *_block(instr[3], depth + 1)]
-        return out + ([f"{pad}ELSE", *_block(instr[4], depth + 1)] if instr[4] else [])
-    if op == Op.LOOP:
-        loop: Loop = instr[2]
-        head = f"{pad}{line}: {'FOR' if loop.is_for else 'WHILE'}"
-        out = [head, *_block(loop.phis, depth + 1), *_block(loop.test, depth + 1), f"{pad}DO"]
-        out += _block(loop.body, depth + 1)
-        return out + ([f"{pad}ELSE", *_block(loop.orelse, depth + 1)] if loop.orelse else [])
-    if op == Op.TRY:
-        statement: Try = instr[2]
-        out = [f"{pad}{line}: TRY", *_block(statement.body, depth + 1)]
-        for handler in statement.handlers:
-            out += [f"{pad}EXCEPT", *_block(handler.phis + handler.catches + handler.body, depth + 1)]
-        for name, part in (("ELSE", statement.orelse), ("JOIN", statement.join), ("FINALLY", statement.final)):
-            out += [f"{pad}{name}", *_block(part, depth + 1)] if part else []
-        return out
-    dst = instr[1]
-    target = "" if dst == -1 else f"%{dst} = "
-    operands = " ".join(_operand(o) for o in instr[2:-1])
-    return [f"{pad}{line}: {target}{Op(op).name} {operands}".rstrip()]
+def _slot(slot: int) -> str:
+    return "-" if slot == NO_SLOT else f"%{slot}"
 
 
-def _operand(operand: object) -> str:
-    if isinstance(operand, Code):
-        return operand.qualname
-    return repr(operand) if isinstance(operand, (str, tuple, bool)) else f"%{operand}"
+def _slots(slots: tuple[int, ...]) -> str:
+    return f"({', '.join(map(_slot, slots))})"
+
+
+def _edge(edge: int) -> str:
+    return "always" if edge == ALWAYS else f"@{edge}"
+
+
+#: Fields that do not stand among the others.
+_APART: Final = frozenset({"Position", "Target", "Targets", "Block", "Joins", "Handlers"})
+#: How fields are shown, by role; others by `repr`.
+_SHOWN: Final[dict[str, Callable[[Any], str]]] = {
+    "Target": _slot,
+    "Targets": _slots,
+    "Slot": _slot,
+    "Slots": _slots,
+    "Mention": _slot,
+    "Starred": lambda given: f"({', '.join('*' * starred + _slot(slot) for slot, starred in given)})",
+    "Keyed": lambda given: f"({', '.join((name or '**') + '=' + _slot(slot) for name, slot in given)})",
+    "Named": lambda given: f"({', '.join(f'{name}={_slot(slot)}' for name, slot in given)})",
+    "Entries": lambda given: f"({', '.join(f'{_slot(key)}: {_slot(value)}' for key, value in given)})",
+    "Incoming": lambda given: f"({', '.join(f'{_edge(edge)}: {_slot(slot)}' for edge, slot in given)})",
+    "Edge": _edge,
+    "Edges": lambda edges: f"({', '.join(map(_edge, edges))})",
+    "Code": lambda code: code.qualname,
+}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from hybridize.domain.objects import Bound, Cell, Func, Heap, Inst, Lib, Lit, Mod, Obj, Prim, Tensor, Unknown, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.symbolic import holds_tensor
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass, field
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
@@ -21,6 +23,10 @@ from hybridize.source.versions import Versions
 NOTHING: Value = frozenset()
 
 
+#: What reads, writes or removes a field.
+FieldUse: TypeAlias = ir.Attr | ir.SetAttr | ir.DelAttr
+
+
 @dataclass(eq=False)
 class Bench:
     """The project, shared by all repairs of one run of the analysis."""
@@ -28,7 +34,7 @@ class Bench:
     project: ProjectView
     _files: dict[str, SourceFile | None] = field(default_factory=dict)
     _codes: dict[str, dict[int, Code]] | None = None
-    _attributes: dict[str, list[tuple[Frame, Instr]]] = field(default_factory=dict)
+    _attributes: dict[str, list[tuple[Frame, FieldUse]]] = field(default_factory=dict)
 
     def file(self, path: str) -> SourceFile | None:
         """A file of the project; None for what is not rewritten (a notebook) or does not parse."""
@@ -94,7 +100,7 @@ class Bench:
         """The live frames of a function."""
         return self.project.solution.frames.get(code, [])
 
-    def call(self, file: SourceFile, node: ast.Call) -> tuple[Code, Instr] | None:
+    def call(self, file: SourceFile, node: ast.Call) -> tuple[Code, ir.Call] | None:
         """The function that a call is in, and its instruction."""
         code = self.code_around(file, node)
         if code is None:
@@ -109,17 +115,19 @@ class Bench:
         if found is None:
             return None
         code, instr = found
-        slots = {a: slot for a, (slot, _) in zip(node.args, instr[3], strict=False)}
-        slots.update({k.value: slot for k, (_, slot) in zip(node.keywords, instr[4], strict=False)})
+        slots = {a: slot for a, (slot, _) in zip(node.args, instr.arguments, strict=False)}
+        slots.update({k.value: slot for k, (_, slot) in zip(node.keywords, instr.keywords, strict=False)})
         return code, slots
 
     def text_slots(self, file: SourceFile, node: ast.JoinedStr) -> tuple[Code, dict[ast.expr, int]] | None:
         """The slots of the values in an f-string."""
         code = self.code_around(file, node)
-        instrs = [i for i in index_of(code).at(position_of(node)) if i[0] == Op.FORMAT] if code is not None else []
+        instrs = (
+            [i for i in index_of(code).at(position_of(node)) if isinstance(i, ir.Format)] if code is not None else []
+        )
         shown = [v.value for v in node.values if isinstance(v, ast.FormattedValue)]
-        fitting = [i for i in instrs if len(i[2]) == len(shown)]
-        return (code, dict(zip(shown, fitting[-1][2], strict=True))) if code is not None and fitting else None
+        fitting = [i for i in instrs if len(i.values) == len(shown)]
+        return (code, dict(zip(shown, fitting[-1].values, strict=True))) if code is not None and fitting else None
 
     def values(self, code: Code, slot: int) -> Value:
         """What a slot holds in any context."""
@@ -149,51 +157,55 @@ class Bench:
                 return self.values(found[0], found[1][node])
         if isinstance(parent, ast.Attribute):
             for instr in index_of(code).at(position_of(parent)):
-                if instr[0] == Op.ATTR and instr[3] == parent.attr:
-                    return self.values(code, instr[2])
+                if isinstance(instr, ir.Attr) and instr.name == parent.attr:
+                    return self.values(code, instr.owner)
         return self._made(file, code, node, parent)
 
     def _made(self, file: SourceFile, code: Code, node: ast.expr, parent: ast.AST | None) -> Value:
         """What an expression is by the instruction that makes it, or that takes it as an operand."""
         if isinstance(node, ast.Call):
             found = self.call(file, node)
-            return self.values(code, found[1][1]) if found is not None else NOTHING
-        kinds = {ast.Attribute: Op.ATTR, ast.Subscript: Op.ITEM, ast.BinOp: Op.BINARY, ast.UnaryOp: Op.UNARY}
+            return self.values(code, found[1].target) if found is not None else NOTHING
+        kinds = {ast.Attribute: ir.Attr, ast.Subscript: ir.Item, ast.BinOp: ir.Binary, ast.UnaryOp: ir.Unary}
         op = kinds.get(type(node))
-        made = [i for i in index_of(code).at(position_of(node)) if i[0] == op]
+        made = [i for i in index_of(code).at(position_of(node)) if type(i) is op]
         if len(made) == 1:
-            return self.values(code, made[0][1])
+            return self.values(code, made[0].target)
         if isinstance(parent, (ast.Tuple, ast.List)):
             for instr in index_of(code).at(position_of(parent)):
-                if instr[0] in (Op.TUPLE, Op.LIST) and len(instr[2]) == len(parent.elts) and node in parent.elts:
-                    return self.values(code, instr[2][parent.elts.index(node)][0])
+                if (
+                    isinstance(instr, (ir.Tuple, ir.List))
+                    and len(instr.elements) == len(parent.elts)
+                    and node in parent.elts
+                ):
+                    return self.values(code, instr.elements[parent.elts.index(node)][0])
         if isinstance(parent, ast.UnaryOp):
             for instr in index_of(code).at(position_of(parent)):
-                if instr[0] == Op.UNARY:
-                    return self.values(code, instr[3])
+                if isinstance(instr, ir.Unary):
+                    return self.values(code, instr.operand)
         if isinstance(parent, ast.BinOp):
             for instr in index_of(code).at(position_of(parent)):
-                if instr[0] == Op.BINARY:
-                    return self.values(code, instr[3] if node is parent.left else instr[4])
+                if isinstance(instr, ir.Binary):
+                    return self.values(code, instr.left if node is parent.left else instr.right)
         if isinstance(parent, ast.Subscript) and node is parent.value:
-            items = [i for i in index_of(code).at(position_of(parent)) if i[0] == Op.ITEM]
+            items = [i for i in index_of(code).at(position_of(parent)) if isinstance(i, ir.Item)]
             if len(items) == 1:
-                return self.values(code, items[0][2])
+                return self.values(code, items[0].source)
         return NOTHING
 
     def stored(self, code: Code, statement: ast.stmt) -> Value:
         """What a statement that assigns to one name, field or variable puts there, or adds to it."""
         if isinstance(statement, ast.AugAssign):
             for instr in index_of(code).at(position_of(statement)):
-                if instr[0] == Op.INPLACE:
-                    return self.values(code, instr[4])
+                if isinstance(instr, ir.Inplace):
+                    return self.values(code, instr.right)
         for node in walk(statement):
             if isinstance(node, (ast.Attribute, ast.Name)) and isinstance(node.ctx, ast.Store):
                 for instr in index_of(code).at(position_of(node)):
-                    if instr[0] in (Op.SET_ATTR,):
-                        return self.values(code, instr[4])
-                    if instr[0] in (Op.SET_GLOBAL, Op.SET_CELL):
-                        return self.values(code, instr[3])
+                    if isinstance(instr, (ir.SetAttr)):
+                        return self.values(code, instr.value)
+                    if isinstance(instr, (ir.SetGlobal, ir.SetCell)):
+                        return self.values(code, instr.value)
         return NOTHING
 
     def may_hold_tensor(self, value: Value) -> bool:
@@ -206,31 +218,30 @@ class Bench:
         if found is None:
             return set()
         code, instr = found
-        return {name for view in self.views(code) for name in view.names(instr[2])}
+        return {name for view in self.views(code) for name in view.names(instr.function)}
 
     # Who reads and writes --------------------------------------------------------------------------------------------
 
-    def attribute_uses(self, name: str) -> list[tuple[Frame, Instr]]:
+    def attribute_uses(self, name: str) -> list[tuple[Frame, FieldUse]]:
         """Every read, write and removal of an attribute of this name in the program, in each context."""
         found = self._attributes.get(name)
         if found is None:
             found = self._attributes[name] = [
                 (frame, instr)
                 for code, frames in self.project.solution.frames.items()
-                for op in (Op.ATTR, Op.SET_ATTR, Op.DEL_ATTR)
-                for instr in index_of(code).of(op)
-                if instr[3] == name
+                for instr in index_of(code).of(ir.Attr, ir.SetAttr, ir.DelAttr)
+                if instr.name == name
                 for frame in frames
             ]
         return found
 
-    def owner_slot(self, instr: Instr) -> int:
+    def owner_slot(self, instr: ir.Attr | ir.DelAttr | ir.SetAttr) -> int:
         """The slot of the object whose attribute an instruction reads or writes."""
-        return int(instr[2])
+        return int(instr.owner)
 
-    def field_uses(self, owners: set[Heap], name: str) -> list[tuple[Code, Instr]] | None:
+    def field_uses(self, owners: set[Heap], name: str) -> list[tuple[Code, FieldUse]] | None:
         """The places that read or write a field of some objects; None where an unknown object may be one of them."""
-        found: dict[tuple[Code, Instr], None] = {}
+        found: dict[tuple[Code, FieldUse], None] = {}
         for frame, instr in self.attribute_uses(name):
             value = frame.vals[self.owner_slot(instr)] or NOTHING
             if owners & set(value):
@@ -266,7 +277,7 @@ class Bench:
     def _calls_only(self, caller: Frame, pos: int, code: Code) -> bool:
         """Whether the call at a position calls this function by its name, and no other."""
         for instr in index_of(caller.code).calls.get(pos, ()):
-            callees = caller.vals[instr[2]] or NOTHING
+            callees = caller.vals[instr.function] or NOTHING
             if any(_code_of(o) is code for o in callees):
                 return all(_code_of(o) is code for o in callees)
         return False
@@ -281,7 +292,7 @@ class Bench:
             found = self.call(file, node)
             if found is None or found[0] is not code:
                 continue
-            if any(_code_of(o) is callee for o in self.values(code, found[1][2])):
+            if any(_code_of(o) is callee for o in self.values(code, found[1].function)):
                 return file, node
         return None
 

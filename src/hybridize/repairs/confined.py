@@ -8,7 +8,7 @@ from typing import Final
 
 from hybridize.domain.objects import Heap, Inst
 from hybridize.facts.callgraph import reachable
-from hybridize.program.ir import Op
+from hybridize.program import ir
 from hybridize.records import dataclass
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.field_reads import all_uses, is_hook, looked_through, owner_at, require_plain
@@ -64,11 +64,11 @@ def stands_on_a_way(bench: Bench, uses: Iterable[Use]) -> bool:
             continue
         for view in bench.views(use.code):
             flow = control(view)
-            stores = [s for s in flow.structure.of(Op.SET_ATTR) if s.instr[-1] == position_of(use.node)]
+            stores = [s for s in flow.structure.of(ir.SetAttr) if s.instr.position == position_of(use.node)]
             if any(True for site in stores for _ in flow.guards(site)):
                 return True
             ways = [site for site, mask in (*flow.branches, *flow.loops) if mask]
-            if any(inner.instr[0] == Op.RETURN for way in ways for inner in flow.structure.within(way)):
+            if any(isinstance(inner.instr, ir.Return) for way in ways for inner in flow.structure.within(way)):
                 return True
     return False
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Class, Heap, Inst, Unknown, Value
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.repairs.bench import NOTHING, Bench
@@ -156,10 +157,9 @@ def receiver(bench: Bench, code: Code, node: ast.Attribute) -> Value:
     """What an attribute is read from or written to."""
     places = {position_of(node)}
     found = NOTHING
-    for op in (Op.ATTR, Op.SET_ATTR, Op.DEL_ATTR):
-        for instr in index_of(code).of(op):
-            if instr[3] == node.attr and instr[-1] in places:
-                found |= bench.values(code, instr[2])
+    for instr in index_of(code).of(ir.Attr, ir.SetAttr, ir.DelAttr):
+        if instr.name == node.attr and instr.position in places:
+            found |= bench.values(code, instr.owner)
     return found
 
 

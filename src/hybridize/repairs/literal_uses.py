@@ -6,8 +6,8 @@ import ast
 from typing import Final
 
 from hybridize.domain.objects import Tensor, Value
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.records import dataclass, field
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.log_setup import LEVELS
@@ -252,8 +252,8 @@ class Uses:
         """The dtype of the tensor that a statement like `x *= number` changes."""
         code = self.bench.code_around(self.file, statement)
         for instr in index_of(code).at(position_of(statement)) if code is not None else ():
-            if code is not None and instr[0] == Op.INPLACE:
-                return self._known(self.bench.values(code, instr[3]), known=True)
+            if code is not None and isinstance(instr, ir.Inplace):
+                return self._known(self.bench.values(code, instr.left), known=True)
         return None
 
     def _dtype_of(self, node: ast.expr, *, known: bool = True) -> set[str] | None:

@@ -9,8 +9,9 @@ from typing import Final
 from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.facts.origins import passed_slots
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 from hybridize.records import dataclass, field
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Place, Repair, RepairExample, TextEdit
@@ -23,10 +24,10 @@ _Parameter = tuple[Code, int]
 #: Dtypes that arrays of any numbers are converted to.
 _FLOATS: Final = frozenset({"float16", "float32", "float64"})
 _NUMBERS: Final = ("bool", "int", "uint", "float")
-_MOVES: Final = frozenset({Op.COPY, Op.REFINE, Op.PHI})
+_MOVES: Final = (ir.Refine, ir.Phi)
 #: The types of indices that mean the same to arrays and tensors.
 _INDICES: Final = frozenset({"int", "None", "ellipsis"})
-_MEETS: Final = (Op.BINARY, Op.INPLACE, Op.COMPARE, Op.CALL)
+_MEETS: Final = (ir.Binary, ir.Inplace, ir.Compare, ir.Call)
 
 
 def propose(bench: Bench, cause: Cause) -> Iterator[Change]:
@@ -86,7 +87,7 @@ class _Pinned:
         self._met.add((code, position))
         for view in self.bench.views(code):
             for instr in index_of(code).at(position):
-                for each in met(view, instr) if instr[0] in _MEETS else ():
+                for each in met(view, instr) if isinstance(instr, _MEETS) else ():
                     found = clash(view, each)
                     if found is not None and (found.certain or self.every):
                         root = _root(code, each.slot)
@@ -104,8 +105,8 @@ class _Pinned:
     def visit(self, code: Code, index: int) -> None:
         """Sees that every use is a meeting, and converts the array where it comes from."""
         for each in index_of(code).flat:
-            if each[0] in _MEETS:
-                self.meeting(code, each[-1])
+            if isinstance(each, _MEETS):
+                self.meeting(code, each.position)
         node = self.bench.function_node(code)
         if node is None or node.decorator_list or code.params[index].kind in ("varargs", "kwargs"):
             raise NotOffered("decorators or stars stand between the calls and the parameter")
@@ -186,51 +187,58 @@ class _Uses:
             return
         self._seen.add((code, slot))
         for instr in index_of(code).uses.get(slot, ()):
-            op = instr[0]
-            if op in _MOVES or (op == Op.ITEM and instr[2] == slot and self._is_plain(code, instr[3])):
-                self._follow(code, instr[1])
-            elif op in _MEETS:
+            if isinstance(instr, _MOVES) or (
+                isinstance(instr, ir.Item) and instr.source == slot and self._is_plain(code, instr.index)
+            ):
+                self._follow(code, instr.target)
+            elif isinstance(instr, _MEETS):
                 self._meets(code, slot, instr, _operands(instr))
-            elif op in (Op.LIST, Op.TUPLE):
+            elif isinstance(instr, (ir.List, ir.Tuple)):
                 self._listed(code, slot, instr)
-            elif op != Op.ATTR or not self._is_size(code, instr):
+            elif not isinstance(instr, ir.Attr) or not self._is_size(code, instr):
                 raise _refused()
 
     def _is_plain(self, code: Code, slot: int) -> bool:
         """Whether an index takes the same of a tensor as of an array: numbers and slices."""
         made = index_of(code).source(slot)
-        if made is not None and made[0] == Op.SLICE:
+        if isinstance(made, ir.Slice):
             return True
-        if made is not None and made[0] == Op.TUPLE:
-            return all(not starred and self._is_plain(code, part) for part, starred in made[2])
+        if isinstance(made, ir.Tuple):
+            return all(not starred and self._is_plain(code, part) for part, starred in made.elements)
         value = self.pinned.bench.values(code, slot)
         return bool(value) and all(isinstance(o, (Lit, Prim)) and o.kind in _INDICES for o in value)
 
-    def _is_size(self, code: Code, read: Instr) -> bool:
+    def _is_size(self, code: Code, read: ir.Attr) -> bool:
         """Whether it is asked for its rank, or for a size: `x.shape[0]`."""
-        sizes = index_of(code).uses.get(read[1], ())
-        return read[3] == "ndim" or (read[3] == "shape" and all(i[0] == Op.ITEM and i[2] == read[1] for i in sizes))
+        sizes = index_of(code).uses.get(read.target, ())
+        return read.name == "ndim" or (
+            read.name == "shape" and all(isinstance(i, ir.Item) and i.source == read.target for i in sizes)
+        )
 
-    def _listed(self, code: Code, slot: int, made: Instr) -> None:
+    def _listed(self, code: Code, slot: int, made: ir.List | ir.Tuple) -> None:
         """Elements of a list that functions of lists are given (`tf.concat([x, y], 0)`)."""
-        for each in index_of(code).uses.get(made[1], ()):
-            if each[0] != Op.CALL or made[1] not in _operands(each):
+        for each in index_of(code).uses.get(made.target, ()):
+            if not isinstance(each, ir.Call) or made.target not in _operands(each):
                 raise _refused()
-            self._meets(code, slot, each, [part for part, _ in made[2]])
+            self._meets(code, slot, each, [part for part, _ in made.elements])
 
-    def _meets(self, code: Code, slot: int, instr: Instr, operands: list[int]) -> None:
+    def _meets(
+        self, code: Code, slot: int, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace, operands: list[int]
+    ) -> None:
         for view in self.pinned.bench.views(code):
-            if not view.value(slot) or (instr[1] >= 0 and view.frame.vals[instr[1]] is None):
+            if not view.value(slot) or (instr.target >= 0 and view.frame.vals[instr.target] is None):
                 continue  # control never gets there
-            if instr[0] == Op.CALL and self._is_handed(view, slot, instr):
+            if isinstance(instr, ir.Call) and self._is_handed(view, slot, instr):
                 continue
             self._joined(view, slot, instr, operands)
-            self.pinned.meeting(code, instr[-1])
+            self.pinned.meeting(code, instr.position)
 
-    def _joined(self, view: FrameView, slot: int, instr: Instr, operands: list[int]) -> None:
+    def _joined(
+        self, view: FrameView, slot: int, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace, operands: list[int]
+    ) -> None:
         """A tensor beside it makes it give way."""
         meetings = [each for each in met(view, instr) if each.slot == slot]
-        if operands.count(slot) != 1 or len(meetings) != 1 or (instr[0] == Op.INPLACE and instr[3] == slot):
+        if operands.count(slot) != 1 or len(meetings) != 1 or (isinstance(instr, ir.Inplace) and instr.left == slot):
             raise _refused()
         each = meetings[0]
         others = frozenset[object]().union(*[view.value(other) for other in each.others])
@@ -240,12 +248,12 @@ class _Uses:
             raise NotOffered("what the array meets does not surely make it give way")
         self._dtypes |= {dtype for dtype in dtypes if dtype}
 
-    def _is_handed(self, view: FrameView, slot: int, call: Instr) -> bool:
+    def _is_handed(self, view: FrameView, slot: int, call: ir.Call) -> bool:
         """Whether a call asks only for its length, or gives it to functions of the project, which are followed."""
-        if view.names(call[2]) == ("builtins.len",):
+        if view.names(call.function) == ("builtins.len",):
             return True
-        callees = view.callees(call[-1])
-        if view.names(call[2]) or not callees or slot not in _operands(call):
+        callees = view.callees(call.position)
+        if view.names(call.function) or not callees or slot not in _operands(call):
             return False
         for callee, how in callees:
             places = [i for i in range(len(callee.code.params)) if slot in self._given(view, call, callee, i)]
@@ -255,18 +263,18 @@ class _Uses:
         return True
 
     @staticmethod
-    def _given(view: FrameView, call: Instr, callee: object, index: int) -> Sequence[int]:
-        return passed_slots(view.frame, call[-1], callee, index) or ()  # type: ignore[arg-type]  # a frame
+    def _given(view: FrameView, call: ir.Call, callee: object, index: int) -> Sequence[int]:
+        return passed_slots(view.frame, call.position, callee, index) or ()  # type: ignore[arg-type]  # a frame
 
 
 def _refused() -> NotOffered:
     return NotOffered("more is done with the array than to meet tensors")
 
 
-def _operands(instr: Instr) -> list[int]:
-    if instr[0] != Op.CALL:
-        return [instr[3], instr[4]]
-    return [slot for slot, _ in instr[3]] + [slot for _, slot in instr[4]]
+def _operands(instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace) -> list[int]:
+    if not isinstance(instr, ir.Call):
+        return [instr.left, instr.right]
+    return [slot for slot, _ in instr.arguments] + [slot for _, slot in instr.keywords]
 
 
 def _parameter(code: Code, slot: int) -> int | None:
@@ -286,10 +294,10 @@ def _root(code: Code, slot: int) -> int | None:
         parameter = _parameter(code, each)
         if parameter is not None or made is None:
             roots.add(parameter)
-        elif made[0] == Op.PHI:
-            todo += [source for _, source in made[2]]
-        elif made[0] == Op.ITEM:
-            todo.append(made[2])
+        elif isinstance(made, ir.Phi):
+            todo += [source for _, source in made.incoming]
+        elif isinstance(made, ir.Item):
+            todo.append(made.source)
         else:
             roots.add(None)
     return roots.pop() if len(roots) == 1 else None

@@ -144,11 +144,11 @@ class Reads:
         if found is None or any(isinstance(a, ast.Starred) for a in call.args):
             return False
         code, instr = found
-        called = self.bench.values(code, instr[2])
+        called = self.bench.values(code, instr.function)
         if called and all(isinstance(o, LibInst) for o in called):
             known = all(isinstance(o, LibInst) and o.cls in _TRAINING for o in called)
             return known and place in (1, "training") and not self.bench.versions.may_have_keras(3)
-        callees = {callee.code for f in self.bench.frames(code) for callee, _ in callees_at(f, instr[-1])}
+        callees = {callee.code for f in self.bench.frames(code) for callee, _ in callees_at(f, instr.position)}
         return depth < _MOST and bool(callees) and all(self._parameter(each, place, depth) for each in callees)
 
     def _parameter(self, code: Code, place: str | int, depth: int) -> bool:

@@ -8,8 +8,8 @@ from typing import Final
 
 from hybridize.domain.objects import Tensor, Value
 from hybridize.domain.tensors import DENSE, VARIABLE, is_dynamic
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
@@ -58,16 +58,20 @@ def _iterated(bench: Bench, file: SourceFile, node: ast.AST, position: int) -> I
                     yield inner, bench.values(slots[0], slots[1][each])
         case ast.List() | ast.Tuple():
             for instr in found:
-                if code is not None and instr[0] in (Op.LIST, Op.TUPLE) and len(instr[2]) == len(node.elts):
-                    for each, (slot, starred) in zip(node.elts, instr[2], strict=True):
+                if (
+                    code is not None
+                    and isinstance(instr, (ir.List, ir.Tuple))
+                    and len(instr.elements) == len(node.elts)
+                ):
+                    for each, (slot, starred) in zip(node.elts, instr.elements, strict=True):
                         if starred and isinstance(each, ast.Starred):
                             yield each.value, bench.values(code, slot)
         case ast.Assign(targets=[ast.Tuple() | ast.List()]):
             yield from _unpacked(bench, file, node)
         case ast.AugAssign(op=ast.Add()):
             for instr in found:
-                if code is not None and instr[0] == Op.INPLACE:
-                    yield node.value, bench.values(code, instr[4])
+                if code is not None and isinstance(instr, ir.Inplace):
+                    yield node.value, bench.values(code, instr.right)
     parent = file.parents.get(node)
     if isinstance(parent, ast.comprehension) and parent.target is node:
         yield parent.iter, _run_over(bench, file, node, position)
@@ -88,9 +92,9 @@ def _unpacked(bench: Bench, file: SourceFile, node: ast.Assign) -> Iterator[tupl
     code = bench.code_around(file, node)
     targets = node.targets[0]
     places = {start(each) for each in (node, targets, node.value)}
-    for instr in index_of(code).of(Op.UNPACK) if code is not None and isinstance(targets, ast.Tuple) else ():
-        if code is not None and (instr[-1] >> 16, instr[-1] & 0xFFFF) in places:
-            yield node.value, bench.values(code, instr[2])
+    for instr in index_of(code).of(ir.Unpack) if code is not None and isinstance(targets, ast.Tuple) else ():
+        if code is not None and (instr.position >> 16, instr.position & 0xFFFF) in places:
+            yield node.value, bench.values(code, instr.source)
             return
 
 
@@ -98,8 +102,8 @@ def _run_over(bench: Bench, file: SourceFile, node: ast.AST, position: int) -> V
     """What a loop or comprehension runs over; `node` is in the same function."""
     code = bench.code_around(file, node)
     for instr in index_of(code).at(position) if code is not None else ():
-        if code is not None and instr[0] == Op.LOOP and instr[2].is_for:
-            return bench.values(code, instr[2].iterable)
+        if code is not None and isinstance(instr, ir.Loop) and instr.is_for:
+            return bench.values(code, instr.iterable)
     return NOTHING
 
 

@@ -107,7 +107,7 @@ class Order:
         callees = {
             callee.code
             for frame in self.bench.frames(caller)
-            for callee, how in callees_at(frame, instr[-1])
+            for callee, how in callees_at(frame, instr.position)
             if how != "build"
         }
         return bool(callees) and all(self._returns_written(each) for each in callees)

@@ -11,8 +11,9 @@ from hybridize.facts.guards import guarded, set_up_once
 from hybridize.facts.origins import call_at, definitions
 from hybridize.facts.reasons import CONSTRUCTORS, Reason
 from hybridize.flow.frames import Effect, Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.rules.views import ProjectView
 
 _NO_VALUE: Final[Value] = frozenset()
@@ -38,13 +39,13 @@ def adds_same(reason: Reason, root: Frame) -> bool:
         return False
     if effect.kind == "mutate" and target.kind == "set" and effect.detail.rpartition(".")[2] == "add":
         call = call_at(frame.code, effect.position)
-        return call is not None and len(call[3]) == 1 and _is_same(frame, call[3][0][0], frame is root)
+        return call is not None and len(call.arguments) == 1 and _is_same(frame, call.arguments[0][0], frame is root)
     if effect.kind != "item" or target.kind != "dict":
         return False
-    found = [i for i in index_of(frame.code).at(effect.position) if i[0] == Op.SET_ITEM]
+    found = [i for i in index_of(frame.code).at(effect.position) if isinstance(i, ir.SetItem)]
     if len(found) != 1:
         return False
-    key, value = found[0][3], frame.vals[found[0][4]] or _NO_VALUE
+    key, value = found[0].index, frame.vals[found[0].value] or _NO_VALUE
     return _is_constant(value) and _is_same(frame, key, frame is root) and _every_entry(target, frame, key) <= value
 
 
@@ -58,8 +59,11 @@ def writes_same(project: ProjectView, reason: Reason) -> bool:
         # `if first: ...; first = False`: a graph that is traced then does at each call what is meant for the first.
         return set_up_once(frame, effect.position)
     index = index_of(frame.code)
-    written = [(i[2], i[4]) for i in index.at(effect.position) if i[0] == Op.SET_ATTR and i[3] == effect.detail]
-    written += [(i[3][0][0], i[3][2][0]) for i in index.at(effect.position) if _is_setattr(frame, i)]
+    written = [
+        (i.owner, i.value) for i in index.at(effect.position) if isinstance(i, ir.SetAttr) and i.name == effect.detail
+    ]
+    calls = [i for i in index.at(effect.position) if isinstance(i, ir.Call) and _is_setattr(frame, i)]
+    written += [(call.arguments[0][0], call.arguments[2][0]) for call in calls]
     if effect.kind != "attribute" or len(written) != 1:
         return False
     ((owner, slot),) = written
@@ -69,10 +73,10 @@ def writes_same(project: ProjectView, reason: Reason) -> bool:
     return _is_held(frame, slot, (index.original(owner), effect.detail))
 
 
-def _is_setattr(frame: Frame, instr: Instr) -> bool:
+def _is_setattr(frame: Frame, call: ir.Call) -> bool:
     """Whether a call is `setattr(object, name, value)`."""
-    called = index_of(frame.code).source(instr[2]) if instr[0] == Op.CALL and len(instr[3]) == 3 else None
-    return called is not None and called[0] == Op.GLOBAL and called[2] == "setattr"
+    called = index_of(frame.code).source(call.function) if len(call.arguments) == 3 else None
+    return isinstance(called, ir.Global) and called.name == "setattr"
 
 
 def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DEPTH) -> bool:
@@ -86,29 +90,29 @@ def _is_held(frame: Frame, slot: int, written: tuple[int, str], depth: int = _DE
         given = frame.vals[slot] or _NO_VALUE
         is_object = bool(given) and all(isinstance(o, _OBJECTS) or _is_variable(o) for o in given)
         return is_object and any(param.slot == slot for param in frame.code.params)
-    match made[0]:
-        case Op.GLOBAL:
+    match made:
+        case ir.Global():
             return True
-        case Op.ATTR if (index.original(made[2]), made[3]) != written:
-            value = frame.vals[made[1]] or _NO_VALUE
+        case ir.Attr() if (index.original(made.owner), made.name) != written:
+            value = frame.vals[made.target] or _NO_VALUE
             is_object = bool(value) and all(isinstance(o, (*_OBJECTS, Unknown)) or _is_variable(o) for o in value)
-            return is_object and _is_held(frame, made[2], written, depth - 1)
-        case Op.ITEM:
-            return _is_held(frame, made[2], written, depth - 1)
-        case Op.BINARY if made[2] == "+":
-            return all(_is_held(frame, s, written, depth - 1) for s in made[3:5])
-        case Op.LIST | Op.TUPLE:
-            return all(not star and _is_held(frame, s, written, depth - 1) for s, star in made[2])
-        case Op.DICT:
-            return not made[2]
-        case Op.CALL:
+            return is_object and _is_held(frame, made.owner, written, depth - 1)
+        case ir.Item():
+            return _is_held(frame, made.source, written, depth - 1)
+        case ir.Binary() if made.operator == "+":
+            return all(_is_held(frame, s, written, depth - 1) for s in (made.left, made.right))
+        case ir.List() | ir.Tuple():
+            return all(not star and _is_held(frame, s, written, depth - 1) for s, star in made.elements)
+        case ir.Dict():
+            return not made.entries
+        case ir.Call():
             # A list that the function itself makes is as long at every call of the graph.
-            called = index.source(made[2])
-            if called is not None and called[0] == Op.GLOBAL and called[2] in ("list", "dict") and not made[3]:
+            called = index.source(made.function)
+            if isinstance(called, ir.Global) and called.name in ("list", "dict") and not made.arguments:
                 return True
-            measured = index.source(made[3][0][0]) if len(made[3]) == 1 else None
-            is_len = called is not None and called[0] == Op.GLOBAL and called[2] == "len"
-            return is_len and measured is not None and measured[0] in (Op.LIST, Op.TUPLE)
+            measured = index.source(made.arguments[0][0]) if len(made.arguments) == 1 else None
+            is_len = isinstance(called, ir.Global) and called.name == "len"
+            return is_len and isinstance(measured, (ir.List, ir.Tuple))
     return False
 
 
@@ -123,11 +127,11 @@ def _other_writes(project: ProjectView, effect: Effect) -> Value:
         found: dict[str, list[tuple[Value, Value]]] = {}
         hybrids = project.solution.world.hybrids
         for code, frames in project.solution.frames.items():
-            for instr in (
-                index_of(code).of(Op.SET_ATTR) if code.name not in CONSTRUCTORS and code not in hybrids else ()
-            ):
-                values = ((frame.vals[instr[2]] or _NO_VALUE, frame.vals[instr[4]] or _NO_VALUE) for frame in frames)
-                found.setdefault(instr[3], []).extend(values)
+            for instr in index_of(code).of(ir.SetAttr) if code.name not in CONSTRUCTORS and code not in hybrids else ():
+                values = (
+                    (frame.vals[instr.owner] or _NO_VALUE, frame.vals[instr.value] or _NO_VALUE) for frame in frames
+                )
+                found.setdefault(instr.name, []).extend(values)
         return found
 
     every = project.shared("values of attributes", gather).get(effect.detail, [])
@@ -155,7 +159,7 @@ def is_entered(reason: Reason, every: Iterable[Reason]) -> bool:
 def fills_default(reason: Reason) -> bool:
     """Whether reading an element makes it, as a `defaultdict` does: the first time alone."""
     found = index_of(reason.frame.code).at(reason.effect.position)
-    return reason.effect.kind == "item" and not any(i[0] == Op.SET_ITEM for i in found)
+    return reason.effect.kind == "item" and not any(isinstance(i, ir.SetItem) for i in found)
 
 
 def fills_cache(reason: Reason) -> bool:
@@ -164,8 +168,8 @@ def fills_cache(reason: Reason) -> bool:
     if reason.effect.kind != "item" or not isinstance(target, Container) or target.kind != "dict":
         return False
     index = index_of(frame.code)
-    asked = [i[4] for i in index.of(Op.COMPARE) if i[2] in ("in", "not in")]
-    asked += [i[2] for i in index.attributes.get("get", ())]
+    asked = [i.right for i in index.of(ir.Compare) if i.operator in ("in", "not in")]
+    asked += [i.owner for i in index.attributes.get("get", ())]
     return any(target in (frame.vals[slot] or _NO_VALUE) for slot in asked)
 
 
@@ -191,18 +195,18 @@ def _is_same(frame: Frame, slot: int, is_root: bool, depth: int = _DEPTH) -> boo
         own = any(p.slot == slot for p in frame.code.params)
         plain = bool(value) and not any(isinstance(o, Tensor) for o in value)
         return _is_constant(value) if not own else is_root and plain
-    match made[0]:
-        case Op.ATTR if made[3] in _STATIC:
-            owner = frame.vals[made[2]] or _NO_VALUE
+    match made:
+        case ir.Attr() if made.name in _STATIC:
+            owner = frame.vals[made.owner] or _NO_VALUE
             return bool(owner) and all(isinstance(o, Tensor) for o in owner)
-        case Op.COPY | Op.REFINE:
-            return _is_same(frame, made[2], is_root, depth - 1)
-        case Op.TUPLE:
-            return all(not star and _is_same(frame, s, is_root, depth - 1) for s, star in made[2])
-        case Op.CALL if not made[4]:
-            called = definitions(frame.code).get(made[2])
-            if called is not None and called[0] == Op.ATTR and called[3] == "as_list":
-                return _is_same(frame, called[2], is_root, depth - 1)
-            pure = called is not None and called[0] == Op.GLOBAL and called[2] in _PURE
-            return pure and all(not star and _is_same(frame, s, is_root, depth - 1) for s, star in made[3])
+        case ir.Refine():
+            return _is_same(frame, made.source, is_root, depth - 1)
+        case ir.Tuple():
+            return all(not star and _is_same(frame, s, is_root, depth - 1) for s, star in made.elements)
+        case ir.Call() if not made.keywords:
+            called = definitions(frame.code).get(made.function)
+            if isinstance(called, ir.Attr) and called.name == "as_list":
+                return _is_same(frame, called.owner, is_root, depth - 1)
+            pure = isinstance(called, ir.Global) and called.name in _PURE
+            return pure and all(not star and _is_same(frame, s, is_root, depth - 1) for s, star in made.arguments)
     return False

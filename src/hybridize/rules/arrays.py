@@ -12,8 +12,9 @@ from hybridize.domain.objects import Cell, Heap, Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.origins import VIEWS, callees_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 
 _STEPS: Final = 100  # slots that an array is followed through
 
@@ -31,12 +32,12 @@ def _is_array(frame: Frame, slot: int) -> bool:
     return any(isinstance(o, Tensor) and o.kind == NDARRAY for o in frame.vals[slot] or ())
 
 
-def _viewed(frame: Frame, call: Instr) -> list[int]:
+def _viewed(frame: Frame, call: ir.Call) -> list[int]:
     """The arrays that the result of a call shares memory with: `a.reshape(2, 2)`, `np.asarray(a)`."""
-    method = definitions(frame.code).get(call[2])
-    if method is None or method[0] != Op.ATTR or method[3] not in VIEWS:
+    method = definitions(frame.code).get(call.function)
+    if not isinstance(method, ir.Attr) or method.name not in VIEWS:
         return []
-    return [each for each in (method[2], *(slot for slot, _ in call[3][:1])) if _is_array(frame, each)]
+    return [each for each in (method.owner, *(slot for slot, _ in call.arguments[:1])) if _is_array(frame, each)]
 
 
 class _Search:
@@ -52,10 +53,9 @@ class _Search:
         if (frame, slot) in self._seen or len(self._seen) > _STEPS:
             return
         self._seen.add((frame, slot))
-        for op in (Op.SET_GLOBAL, Op.SET_CELL):
-            for instr in index_of(frame.code).of(op):
-                if instr[3] == slot:
-                    self._variable(frame, op, instr[2])
+        for instr in index_of(frame.code).of(ir.SetGlobal, ir.SetCell):
+            if instr.value == slot:
+                self._variable(frame, instr)
         made = definitions(frame.code).get(slot)
         if made is not None:
             self._back(frame, slot, made)
@@ -73,20 +73,20 @@ class _Search:
             for each in passed_slots(*sites[0], frame, index) or ():
                 self.trace(sites[0][0], each)
 
-    def _variable(self, frame: Frame, op: int, name: str) -> None:
-        outer = op in (Op.GLOBAL, Op.SET_GLOBAL)
-        cell = frame.module.fields.get(name) if outer else frame.cells.get(name)
+    def _variable(self, frame: Frame, use: ir.Global | ir.Cell | ir.SetGlobal | ir.SetCell) -> None:
+        outer = isinstance(use, (ir.Global, ir.SetGlobal))
+        cell = frame.module.fields.get(use.name) if outer else frame.cells.get(use.name)
         if cell is not None:
             self.found.setdefault(cell, None)
 
     def _on(self, frame: Frame, slot: int) -> None:
         """The calls that are given the array, and keep it as it is: in a field, or for a function inside."""
         index = index_of(frame.code)
-        for call in index.of(Op.CALL):
-            for each in (*(s for s, _ in call[3]), *(s for _, s in call[4])):
+        for call in index.of(ir.Call):
+            for each in (*(s for s, _ in call.arguments), *(s for _, s in call.keywords)):
                 if self._is_same(frame, each, slot):
-                    for callee, _ in callees_at(frame, call[-1]):
-                        self._kept(frame, call[-1], callee, each)
+                    for callee, _ in callees_at(frame, call.position):
+                        self._kept(frame, call.position, callee, each)
 
     def _is_same(self, frame: Frame, other: int, slot: int) -> bool:
         """Whether two slots hold one array: copies, or reads of one variable."""
@@ -94,11 +94,11 @@ class _Search:
         if index.original(other) == index.original(slot):
             return True
         one, two = index.source(other), index.source(slot)
-        if one is None or two is None or one[0] not in (Op.GLOBAL, Op.CELL):
+        if two is None or not isinstance(one, (ir.Global, ir.Cell)):
             return False
-        if one[:1] == two[:1] and one[2] == two[2]:
+        if isinstance(two, type(one)) and one.name == two.name:
             return True
-        return _stores(index, one[0], one[2]) == [slot]
+        return _stores(index, one) == [slot]
 
     def _kept(self, frame: Frame, pos: int, callee: Frame, given: int) -> None:
         if (callee, given) in self._given or len(self._given) > _STEPS or callee is frame:
@@ -108,64 +108,63 @@ class _Search:
         for i, param in enumerate(callee.code.params):
             if param.kind in ("varargs", "kwargs") or given not in (passed_slots(frame, pos, callee, i) or ()):
                 continue
-            stores = [each for each in index.of(Op.SET_CELL) if index.original(each[3]) == param.slot]
+            stores = [each for each in index.of(ir.SetCell) if index.original(each.value) == param.slot]
             for each in stores:
-                if sum(other[2] == each[2] for other in index.of(Op.SET_CELL)) == 1:
-                    self._variable(callee, Op.SET_CELL, each[2])
-            for each in index.of(Op.SET_ATTR):
-                if sum(other[3] == each[3] for other in index.of(Op.SET_ATTR)) > 1:
+                if sum(other.name == each.name for other in index.of(ir.SetCell)) == 1:
+                    self._variable(callee, each)
+            for kept in index.of(ir.SetAttr):
+                if sum(other.name == kept.name for other in index.of(ir.SetAttr)) > 1:
                     continue
-                if index.original(each[4]) == param.slot:
-                    for owner in callee.vals[each[2]] or ():
-                        if isinstance(owner, (Inst, LibInst)) and each[3] in owner.fields:
-                            self.found.setdefault(owner.fields[each[3]], owner)
+                if index.original(kept.value) == param.slot:
+                    for owner in callee.vals[kept.owner] or ():
+                        if isinstance(owner, (Inst, LibInst)) and kept.name in owner.fields:
+                            self.found.setdefault(owner.fields[kept.name], owner)
 
     def _back(self, frame: Frame, slot: int, made: Instr) -> None:
         """Goes on with what an instruction takes over as it is."""
-        op = made[0]
-        if op in (Op.GLOBAL, Op.CELL):
-            self._variable(frame, op, made[2])
-            self._stored(frame, op, made[2])
-        elif op == Op.ATTR and made[3] in VIEWS and _is_array(frame, made[2]):
-            self.trace(frame, made[2])
-        elif op == Op.ATTR:
-            for owner in frame.vals[made[2]] or ():
-                if isinstance(owner, (Inst, LibInst)) and made[3] in owner.fields:
-                    self.found.setdefault(owner.fields[made[3]], owner)
-        elif op in (Op.COPY, Op.REFINE):
-            self.trace(frame, made[2])
-        elif op == Op.PHI:
-            for _, source in made[2]:
+        if isinstance(made, (ir.Global, ir.Cell)):
+            self._variable(frame, made)
+            self._stored(frame, made)
+        elif isinstance(made, ir.Attr) and made.name in VIEWS and _is_array(frame, made.owner):
+            self.trace(frame, made.owner)
+        elif isinstance(made, ir.Attr):
+            for owner in frame.vals[made.owner] or ():
+                if isinstance(owner, (Inst, LibInst)) and made.name in owner.fields:
+                    self.found.setdefault(owner.fields[made.name], owner)
+        elif isinstance(made, ir.Refine):
+            self.trace(frame, made.source)
+        elif isinstance(made, ir.Phi):
+            for _, source in made.incoming:
                 self.trace(frame, source)
-        elif op == Op.INPLACE:
-            self.trace(frame, made[3])
-        elif op == Op.CALL:
+        elif isinstance(made, ir.Inplace):
+            self.trace(frame, made.left)
+        elif isinstance(made, ir.Call):
             for each in _viewed(frame, made):
                 self.trace(frame, each)
             self._results(frame, slot, made, None)
-        elif op == Op.ITER or (
-            op == Op.ITEM and not any(isinstance(o, (Heap, Tensor)) for o in frame.vals[made[3]] or ())
+        elif isinstance(made, ir.Iter) or (
+            isinstance(made, ir.Item) and not any(isinstance(o, (Heap, Tensor)) for o in frame.vals[made.index] or ())
         ):
-            if _is_array(frame, made[2]):  # rows and slices; what a mask or list of indices chooses is a copy
-                self.trace(frame, made[2])
-            elif op == Op.ITEM:
+            if _is_array(frame, made.source):  # rows and slices; what a mask or list of indices chooses is a copy
+                self.trace(frame, made.source)
+            elif isinstance(made, ir.Item):
                 self._item(frame, made)
-        elif op == Op.UNPACK and made[3] < 0:
-            self._part(frame, made[2], made[1].index(slot))
+        elif isinstance(made, ir.Unpack) and made.star < 0:
+            self._part(frame, made.source, made.targets.index(slot))
 
-    def _item(self, frame: Frame, made: Instr) -> None:
+    def _item(self, frame: Frame, made: ir.Item) -> None:
         """The element of a tuple at a constant index; rows and slices of an array, of which masks and lists copy."""
-        index = frame.vals[made[3]] or frozenset()
-        if _is_array(frame, made[2]) and not any(isinstance(o, (Heap, Tensor)) for o in index):
-            self.trace(frame, made[2])
+        index = frame.vals[made.index] or frozenset()
+        if _is_array(frame, made.source) and not any(isinstance(o, (Heap, Tensor)) for o in index):
+            self.trace(frame, made.source)
             return
         for obj in index if len(index) == 1 else ():
             if isinstance(obj, Lit) and isinstance(obj.const, int) and obj.const >= 0:
-                self._part(frame, made[2], obj.const)
+                self._part(frame, made.source, obj.const)
 
-    def _stored(self, frame: Frame, op: int, name: str) -> None:
+    def _stored(self, frame: Frame, read: ir.Global | ir.Cell) -> None:
         """What the code itself puts into a variable, where it does so once."""
-        stores = _stores(index_of(frame.code), op, name)
+        stores = _stores(index_of(frame.code), read)
         if len(stores) == 1:
             self.trace(frame, stores[0])
 
@@ -174,30 +173,30 @@ class _Search:
         made = index_of(frame.code).source(slot)
         if made is None:
             return
-        if made[0] == Op.TUPLE:
-            if index < len(made[2]) and not any(starred for _, starred in made[2]):
-                self.trace(frame, made[2][index][0])
-        elif made[0] == Op.CALL:
-            self._results(frame, made[1], made, index)
-        elif made[0] in (Op.GLOBAL, Op.CELL):
-            stores = _stores(index_of(frame.code), made[0], made[2])
+        if isinstance(made, ir.Tuple):
+            if index < len(made.elements) and not any(starred for _, starred in made.elements):
+                self.trace(frame, made.elements[index][0])
+        elif isinstance(made, ir.Call):
+            self._results(frame, made.target, made, index)
+        elif isinstance(made, (ir.Global, ir.Cell)):
+            stores = _stores(index_of(frame.code), made)
             if len(stores) == 1 and stores[0] != slot:
                 self._part(frame, stores[0], index)
 
-    def _results(self, frame: Frame, slot: int, call: Instr, index: int | None) -> None:
+    def _results(self, frame: Frame, slot: int, call: ir.Call, index: int | None) -> None:
         """What functions of the project return: a value, or an element of a tuple."""
-        pos = call[-1]
+        pos = call.position
         for callee, how in callees_at(frame, pos):
             if how != "call" or callee.code.is_generator or callee is frame:
                 continue
-            for each in index_of(callee.code).of(Op.RETURN):
-                if each[2] < 0 or (callee, each[2]) in self._seen:
+            for each in index_of(callee.code).of(ir.Return):
+                if each.value < 0 or (callee, each.value) in self._seen:
                     continue
                 if index is None:
-                    self._returned(frame, pos, callee, each[2])
-                    self.trace(callee, each[2])
+                    self._returned(frame, pos, callee, each.value)
+                    self.trace(callee, each.value)
                 elif len(self._seen) < _STEPS:
-                    self._part(callee, each[2], index)
+                    self._part(callee, each.value, index)
 
     def _returned(self, frame: Frame, pos: int, callee: Frame, slot: int) -> None:
         """A parameter that is handed back is what the call was given."""
@@ -207,7 +206,7 @@ class _Search:
                     self.trace(frame, each)
 
 
-def _stores(index: Index, reading: int, name: str) -> list[int]:
-    """The slots that a code puts into a variable, by the operation that reads the variable."""
-    setting = Op.SET_GLOBAL if reading == Op.GLOBAL else Op.SET_CELL
-    return [instr[3] for instr in index.of(setting) if instr[2] == name]
+def _stores(index: Index, read: ir.Global | ir.Cell) -> list[int]:
+    """The slots that a code puts into the variable that an instruction reads."""
+    stores = index.of(ir.SetGlobal) if isinstance(read, ir.Global) else index.of(ir.SetCell)
+    return [store.value for store in stores if store.name == read.name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Cell, Lit, Value, Wrapper
-from hybridize.program.ir import Instr
+from hybridize.program import ir
 from hybridize.rules.views import FrameView
 from hybridize.rules.writes import ENVIRONMENT, FILES, LOGGING
 
@@ -33,13 +33,17 @@ WORLD: Final[dict[str, Cell]] = {
 }
 
 
-def attributes_asked(view: FrameView, instr: Instr) -> tuple[Value, set[str]]:
+def attributes_asked(view: FrameView, instr: ir.Call) -> tuple[Value, set[str]]:
     """The objects that `getattr` or an `attrgetter` is called with, and the attributes that it reads of them."""
-    names = {o.const for o in view.value(instr[3][1][0]) if isinstance(o, Lit)} if len(instr[3]) > 1 else set()
-    for obj in view.value(instr[2]):
+    names = (
+        {o.const for o in view.value(instr.arguments[1][0]) if isinstance(o, Lit)}
+        if len(instr.arguments) > 1
+        else set()
+    )
+    for obj in view.value(instr.function):
         if isinstance(obj, Wrapper) and _deferred(obj) == ATTRGETTER:
             names |= {str(o.const).partition(".")[0] for _, value in obj.extra[1] for o in value if isinstance(o, Lit)}
-    return view.value(instr[3][0][0]) if instr[3] else frozenset(), {str(name) for name in names}
+    return view.value(instr.arguments[0][0]) if instr.arguments else frozenset(), {str(name) for name in names}
 
 
 def names_asked(view: FrameView, slot: int) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from typing import Final
 
 from hybridize.domain.objects import Class, Func, Inst
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.rules.views import ProjectView
 from hybridize.source.syntax import walk
 
@@ -77,14 +78,14 @@ class Awaited:
     def _of_managers(frame: Frame) -> Iterator[range]:
         """The bodies of `with` statements that a frame enters with a manager of the program's own."""
         index = index_of(frame.code)
-        for left in index.of(Op.EXIT):
-            made = index.source(left[2])
-            position = made[-1] if made is not None and made[0] == Op.CALL else -1
+        for left in index.of(ir.Exit):
+            made = index.source(left.source)
+            position = made.position if isinstance(made, ir.Call) else -1
             called = [callee.code for pos, callee in frame.calls if pos == position]
-            classes = [o.cls for o in frame.vals[left[2]] or () if isinstance(o, Inst)]
+            classes = [o.cls for o in frame.vals[left.source] or () if isinstance(o, Inst)]
             methods = [o.code for cls in classes for o in _exit_of(cls)]
             if any(map(_is_awaiting, (*called, *methods))):
-                yield left[3]
+                yield left.lines
 
 
 def awaited(project: ProjectView) -> Awaited:

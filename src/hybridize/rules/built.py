@@ -14,8 +14,8 @@ from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tup, Value
 from hybridize.facts.extents import Having
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.scan import NOT_TRACED
 from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -73,19 +73,19 @@ class Walk:
         self.built: set[Obj] = set(built)
         self._seen: set[Frame] = set()
 
-    def reads(self, frame: Frame, names: Set[str]) -> Iterator[tuple[Frame, Instr, Obj]]:
+    def reads(self, frame: Frame, names: Set[str]) -> Iterator[tuple[Frame, ir.Attr, Obj]]:
         """The places where one of some attributes is read of what is lazy and not built by then."""
         if frame in self._seen or len(self._seen) > _STEPS:
             return
         self._seen.add(frame)
         callees = self._callees(frame)
         for instr in self.project.symbolic.instructions(frame.code):
-            if instr[0] == Op.ATTR and instr[3] in names:
-                for obj in frame.vals[instr[2]] or ():
+            if isinstance(instr, ir.Attr) and instr.name in names:
+                for obj in frame.vals[instr.owner] or ():
                     if is_lazy(self.project, obj) and not self.is_run(obj):
                         yield frame, instr, obj
-            elif instr[0] == Op.CALL:
-                for callee in callees.pop(instr[-1], ()):
+            elif isinstance(instr, ir.Call):
+                for callee in callees.pop(instr.position, ()):
                     yield from self.reads(callee, names)
                 self._run(frame, instr)
 
@@ -94,8 +94,8 @@ class Walk:
         counts: Counts = self.project.shared("counts of runs", Counts)
         share, callees = counts.places(frame.code).share, self._callees(frame)
         for instr in self.project.symbolic.instructions(frame.code):
-            pos = instr[-1]
-            if instr[0] == Op.CALL and pos < position and pos not in share:
+            pos = instr.position
+            if isinstance(instr, ir.Call) and pos < position and pos not in share:
                 for callee in callees.pop(pos, ()):
                     for _ in self.reads(callee, frozenset()):
                         pass
@@ -109,12 +109,12 @@ class Walk:
                 found.setdefault(pos, []).append(callee)
         return found
 
-    def _run(self, frame: Frame, call: Instr) -> None:
-        self.built |= {o for o in frame.vals[call[2]] or () if isinstance(o, (Inst, LibInst))}
+    def _run(self, frame: Frame, call: ir.Call) -> None:
+        self.built |= {o for o in frame.vals[call.function] or () if isinstance(o, (Inst, LibInst))}
         view = FrameView(self.project, frame)
-        made = view.definition(call[2])
-        if made is not None and made[0] == Op.ATTR and made[3] in _RUNS:
-            self.built |= {o for o in view.value(made[2]) if isinstance(o, (Inst, LibInst))}
+        made = view.definition(call.function)
+        if isinstance(made, ir.Attr) and made.name in _RUNS:
+            self.built |= {o for o in view.value(made.owner) if isinstance(o, (Inst, LibInst))}
 
     def is_run(self, obj: Obj) -> bool:
         """Whether an object was called, or some of what it holds, which is taken for all."""
@@ -160,7 +160,7 @@ def _mentions(frame: Frame, names: Set[str]) -> bool:
     return any(name in index_of(frame.code).attributes for name in names)
 
 
-def unbuilt(function: FunctionView, names: Iterable[str]) -> Iterator[tuple[Frame, Instr, Obj]]:
+def unbuilt(function: FunctionView, names: Iterable[str]) -> Iterator[tuple[Frame, ir.Attr, Obj]]:
     """Where a function or its callees read one of some attributes of what may have no weights at the first call."""
     asked = frozenset(names)
     project = function.project

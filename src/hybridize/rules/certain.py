@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from hybridize.facts.callgraph import denotes
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.processes import programs_of
 from hybridize.rules.views import FunctionView
 
@@ -29,7 +29,7 @@ def direct_calls(function: FunctionView) -> Iterator[tuple[Frame, int, Frame]]:
     """The calls that name the function itself: none of a library that runs it (a layer its activation)."""
     for caller, pos, frame, how in function.callers():
         if how in _CALLS:
-            called = [o for call in index_of(caller.code).calls.get(pos, ()) for o in caller.vals[call[2]] or ()]
+            called = [o for call in index_of(caller.code).calls.get(pos, ()) for o in caller.vals[call.function] or ()]
             if called and all(denotes(obj, function.code) for obj in called):
                 yield caller, pos, frame
 
@@ -37,5 +37,5 @@ def direct_calls(function: FunctionView) -> Iterator[tuple[Frame, int, Frame]]:
 def runs_always(frame: Frame, position: int) -> bool:
     """Whether each call of a function comes to an instruction: nothing stands around it, no exit before it."""
     index = index_of(frame.code)
-    exits = [instr[-1] for op in (Op.RETURN, Op.RAISE) for instr in index.of(op) if instr[-1] < position]
-    return not exits and any(instr[-1] == position for instr in frame.code.body)
+    exits = [instr.position for instr in index.of(ir.Return, ir.Raise) if instr.position < position]
+    return not exits and any(instr.position == position for instr in frame.code.body)

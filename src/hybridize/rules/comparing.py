@@ -8,8 +8,9 @@ from typing import Final
 from hybridize.domain.objects import Class, Func, Lib, Lit, Obj
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.rules.denoted import denoted
 
 #: Classes of libraries that compare by value, or hash nothing.
@@ -117,8 +118,8 @@ def compared(cls: Class) -> tuple[set[str], Evidence] | None:
             if isinstance(func, Func):
                 line = func.code.line
                 index = index_of(func.code)
-                fields |= {i[3] for i in index.flat if i[0] == Op.ATTR}
-                if any(i[0] == Op.COMPARE and i[2] in ("is", "is not") for i in index.flat):
+                fields |= {i.name for i in index.flat if isinstance(i, ir.Attr)}
+                if any(isinstance(i, ir.Compare) and i.operator in ("is", "is not") for i in index.flat):
                     return None
                 if _WHOLE & fields or any(name in index.names for name in _WHOLE_CALLS):
                     return None
@@ -132,7 +133,7 @@ def _compared_fields(cls: Class) -> set[str]:
     for base in cls.mro:
         if isinstance(base, Class) and dataclass_options(base) is not None:
             index = index_of(base.code)
-            stores = {i[2]: index.source(i[3]) for i in index.of(Op.SET_NAME)}
+            stores = {i.name: index.source(i.value) for i in index.of(ir.SetName)}
             left_out = {name for name, made in stores.items() if made is not None and _is_left_out(base, made)}
             found |= {name for name in base.code.fields if name not in left_out}
     return found
@@ -140,7 +141,7 @@ def _compared_fields(cls: Class) -> set[str]:
 
 def _is_left_out(cls: Class, made: Instr) -> bool:
     """Whether a field is made with `compare=False`."""
-    given = dict(made[4]) if made[0] == Op.CALL else {}
+    given = dict(made.keywords) if isinstance(made, ir.Call) else {}
     slot = given.get("compare", given.get("eq"))
     value = cls.code.template[slot] or () if slot is not None else ()
     return any(isinstance(o, Lit) and o.const is False for o in value)
@@ -166,8 +167,8 @@ def not_remade(cls: Class) -> Evidence | None:
             continue
         options = dataclass_options(base) or {}
         index = index_of(base.code)
-        made = {i[2]: index.source(i[3]) for i in index.of(Op.SET_NAME)}
-        given = {name: dict(call[4]) for name, call in made.items() if call is not None and call[0] == Op.CALL}
+        made = {i.name: index.source(i.value) for i in index.of(ir.SetName)}
+        given = {name: dict(call.keywords) for name, call in made.items() if isinstance(call, ir.Call)}
         refused = [name for name, options in given.items() if not _REFUSED_FIELDS.isdisjoint(options)]
         if options.get("kw_only") or refused or "__attrs_post_init__" in base.fields or "__init__" in base.fields:
             said = "TensorFlow makes again of its fields by place, without their names, checks or conversions"

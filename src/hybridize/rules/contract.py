@@ -64,10 +64,10 @@ def _exceptions(function: FunctionView) -> Iterator[Evidence]:
 def _results(view: FrameView) -> Iterator[Evidence]:
     """Results of which something else comes back, or nobody knows what."""
     for instr in returns(view.frame, view):
-        for part in parts_of(view, instr[2]):
+        for part in parts_of(view, instr.value):
             if part.what in (PYTHON, ARRAY, READS):
                 yield site(view, instr, f"returns {part.said}, of which a tensor comes back")
-        for _, slot in display(view, instr[2]):
+        for _, slot in display(view, instr.value):
             value = view.value(slot)
             if is_mutable_container(value) and roots(view.frame, slot):
                 yield site(view, instr, "returns a container that existed before, of which another one comes back")

@@ -30,8 +30,10 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import DYNAMIC, NDARRAY, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.truth import truth
-from hybridize.program.ir import ALWAYS, Block, Instr, Loop, Op, Try
-from hybridize.rules.structure import Site, Structure
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.program.ir import ALWAYS, Block, Instr
+from hybridize.rules.structure import Branch, Site, Structure, Turning
 from hybridize.rules.views import FrameView, ProjectView, position_of
 from hybridize.source.syntax import children, walk
 
@@ -82,7 +84,7 @@ class Control:
         self.frame = view.frame
         self.numbers: dict[int, int] = {}  # rules.values: what must be symbolic for Python numbers to be tensors
         self._tensor: dict[int, int] = {}
-        self._joins: dict[int, Site] | None = None
+        self._joins: dict[int, Branch | Turning] | None = None
         self._loops: dict[int, int] = {}
 
     @cached_property
@@ -125,23 +127,24 @@ class Control:
     def _asks_for_none(self, slot: int) -> bool:
         """`t == None` is Python's to answer."""
         made = self.view.definition(slot)
-        if made is None or made[0] != Op.COMPARE or made[2] not in ("==", "!="):
+        if not isinstance(made, ir.Compare) or made.operator not in ("==", "!="):
             return False
-        return NONE_V in (self.view.value(made[3]), self.view.value(made[4]))
+        return NONE_V in (self.view.value(made.left), self.view.value(made.right))
 
     def _made(self, made: Instr) -> int:
-        op = made[0]
-        if op in (Op.COPY, Op.REFINE):
-            return self.tensor(made[2])
-        if op == Op.UNARY:
-            return self.tensor(made[3])
-        if op in (Op.BINARY, Op.INPLACE) or (op == Op.COMPARE and made[2] not in ("is", "is not", "in", "not in")):
-            return self.tensor(made[3]) | self.tensor(made[4])
-        if op == Op.BOOLOP:
-            return self._any(made[2])
-        if op == Op.CALL:
+        if isinstance(made, ir.Refine):
+            return self.tensor(made.source)
+        if isinstance(made, ir.Unary):
+            return self.tensor(made.operand)
+        if isinstance(made, (ir.Binary, ir.Inplace)) or (
+            isinstance(made, ir.Compare) and made.operator not in ("is", "is not", "in", "not in")
+        ):
+            return self.tensor(made.left) | self.tensor(made.right)
+        if isinstance(made, ir.BoolOp):
+            return self._any(made.operands)
+        if isinstance(made, ir.Call):
             return self._called(made)
-        if op == Op.PHI:
+        if isinstance(made, ir.Phi):
             return self._joined(made)
         return 0
 
@@ -151,61 +154,62 @@ class Control:
             found |= self.tensor(slot)
         return found
 
-    def _called(self, call: Instr) -> int:
-        names = self.view.names(call[2])
-        if any(name in CONVERTED for name in names) and call[3]:
-            slot = call[3][0][0]
+    def _called(self, call: ir.Call) -> int:
+        names = self.view.names(call.function)
+        if any(name in CONVERTED for name in names) and call.arguments:
+            slot = call.arguments[0][0]
             if "builtins.len" in names and self._holds_dataset(slot):
                 return OPERATION  # the cardinality
             if "builtins.len" in names and not self._dynamic_length(slot):
                 return 0
             return self.tensor(slot)
         found = 0
-        for callee, how in self.view.callees(call[-1]):
+        for callee, how in self.view.callees(call.position):
             if how == "call" and callee is not self.frame and not callee.code.is_generator:
                 inner = control(FrameView(self.view.project, callee))
                 mask = 0
-                for site in inner.structure.of(Op.RETURN):
-                    mask |= inner.tensor(site.instr[2])
-                found |= self.view.project.symbolic.lift(self.frame, call[-1], callee, mask) if mask else 0
+                for result in index_of(callee.code).of(ir.Return):
+                    mask |= inner.tensor(result.value)
+                found |= self.view.project.symbolic.lift(self.frame, call.position, callee, mask) if mask else 0
         return found
 
     def _dynamic_length(self, slot: int) -> bool:
         tensors = [o for o in self.view.value(slot) if isinstance(o, Tensor)]
         return any(o.shape and o.shape[0] == DYNAMIC for o in tensors)
 
-    def _joined(self, phi: Instr) -> int:
+    def _joined(self, phi: ir.Phi) -> int:
         found = 0
-        for edge, slot in phi[2]:
+        for edge, slot in phi.incoming:
             if edge == ALWAYS or self.frame.edges[edge]:
                 found |= self.tensor(slot)
         site = self.origin(phi)
         if site is not None:
             # What a branch or loop of the graph assigns is a tensor afterwards.
-            live = [slot for edge, slot in phi[2] if edge == ALWAYS or self.frame.edges[edge]]
+            live = [slot for edge, slot in phi.incoming if edge == ALWAYS or self.frame.edges[edge]]
             if len(live) > 1:
-                found |= self.condition(site) if site.instr[0] == Op.IF else self.loop(site)
+                found |= self.condition(site) if isinstance(site, Branch) else self.loop(site)
         return found
 
-    def origin(self, phi: Instr) -> Site | None:
+    def origin(self, joined: ir.Phi) -> Branch | Turning | None:
         """The branch or loop that a PHI joins."""
         if self._joins is None:
             self._joins = {}
-            for site in self.structure.branches + self.structure.loops:
+            sites: list[Branch | Turning] = [*self.structure.branches, *self.structure.loops]
+            for site in sites:
                 for join in site.joins():
-                    self._joins.setdefault(join[1], site)
-                if site.instr[0] == Op.LOOP:
-                    for join in site.instr[2].phis:
-                        self._joins[join[1]] = site
-        return self._joins.get(phi[1])
+                    self._joins.setdefault(join.target, site)
+                if isinstance(site, Turning):
+                    for phi in site.instr.phis:
+                        self._joins[phi.target] = site
+        return self._joins.get(joined.target)
 
     # Branches and loops ----------------------------------------------------------------------------------------------
 
-    def condition(self, site: Site) -> int:
+    def condition(self, site: Branch) -> int:
         """The mask of the condition of an IF, 0 where it is Python's."""
-        return self.tensor(site.instr[2]) if self.view.value(site.instr[2]) else 0
+        return self.tensor(site.instr.condition) if self.view.value(site.instr.condition) else 0
 
-    def loop(self, site: Site) -> int:
+    def loop(self, site: Turning) -> int:
         """The mask of a loop that becomes one of the graph, 0 where Python runs (unrolls) it."""
         key = id(site)
         found = self._loops.get(key)
@@ -214,17 +218,17 @@ class Control:
             found = self._loops[key] = self._loop(site)
         return found
 
-    def _loop(self, site: Site) -> int:
-        loop: Loop = site.instr[2]
+    def _loop(self, site: Turning) -> int:
+        loop = site.instr
         if loop.is_for:
             return 0 if self.is_comprehension(site) else self.iterable(loop.iterable)
         if loop.condition < 0 or not self.view.value(loop.condition):
             return 0
         return self.at_entry(loop)
 
-    def at_entry(self, loop: Loop) -> int:
+    def at_entry(self, loop: ir.Loop) -> int:
         """The mask of a `while` condition when it is first computed: what decides whose loop it is."""
-        entry = {phi[1]: next((s for e, s in phi[2] if e == loop.entry), -1) for phi in loop.phis}
+        entry = {phi.target: next((s for e, s in phi.incoming if e == loop.entry), -1) for phi in loop.phis}
         return self.first(loop.condition, entry)
 
     def first(self, slot: int, entry: dict[int, int]) -> int:
@@ -237,18 +241,17 @@ class Control:
         made = self.view.definition(slot) if depth < 12 else None
         if made is None:
             return self.tensor(slot)
-        op = made[0]
         parts: tuple[int, ...] = ()
-        if op in (Op.BINARY, Op.COMPARE):
-            parts = (made[3], made[4])
-        elif op == Op.UNARY:
-            parts = (made[3],)
-        elif op in (Op.COPY, Op.REFINE):
-            parts = (made[2],)
-        elif op == Op.BOOLOP:
-            parts = made[2]
-        elif op == Op.PHI:
-            parts = tuple(s for e, s in made[2] if e == ALWAYS or self.frame.edges[e])
+        if isinstance(made, (ir.Binary, ir.Compare)):
+            parts = (made.left, made.right)
+        elif isinstance(made, ir.Unary):
+            parts = (made.operand,)
+        elif isinstance(made, ir.Refine):
+            parts = (made.source,)
+        elif isinstance(made, ir.BoolOp):
+            parts = made.operands
+        elif isinstance(made, ir.Phi):
+            parts = tuple(s for e, s in made.incoming if e == ALWAYS or self.frame.edges[e])
         else:
             return self.tensor(slot)
         found = 0
@@ -264,32 +267,32 @@ class Control:
         if any(isinstance(o, Stream) and o.is_data for o in value):
             return OPERATION
         made = self.view.definition(slot)
-        if made is None or made[0] != Op.CALL:
+        if not isinstance(made, ir.Call):
             return 0
-        names = self.view.names(made[2])
+        names = self.view.names(made.function)
         if "builtins.range" in names:
-            return self._any(tuple(s for s, _ in made[3]))
+            return self._any(tuple(s for s, _ in made.arguments))
         if _OVER_DATASETS.intersection(names):
-            return OPERATION if any(self._holds_dataset(s) for s, _ in made[3]) else 0
+            return OPERATION if any(self._holds_dataset(s) for s, _ in made.arguments) else 0
         return 0
 
     def _holds_dataset(self, slot: int) -> bool:
         return any(isinstance(o, Stream) and o.is_data for o in self.view.value(slot))
 
-    def is_over_dataset(self, site: Site) -> bool:
+    def is_over_dataset(self, site: Turning) -> bool:
         """Whether a loop goes through a dataset itself (not an iterator over one)."""
-        slot = site.instr[2].iterable
+        slot = site.instr.iterable
         made = self.view.definition(slot)
         slots = [slot]
-        if made is not None and made[0] == Op.CALL and _OVER_DATASETS.intersection(self.view.names(made[2])):
-            slots += [s for s, _ in made[3]]
+        if isinstance(made, ir.Call) and _OVER_DATASETS.intersection(self.view.names(made.function)):
+            slots += [s for s, _ in made.arguments]
         return any(isinstance(o, Stream) and o.kind == DATASET for s in slots for o in self.view.value(s))
 
     def is_comprehension(self, site: Site) -> bool:
         """Whether a loop is that of a comprehension or generator expression."""
-        if site.instr[0] != Op.LOOP or not site.instr[2].is_for:
+        if not isinstance(site.instr, ir.Loop) or not site.instr.is_for:
             return False
-        return bool(site.instr[2].test[-1][-1] == site.instr[-1])  # a `for` statement stands before its iterable
+        return bool(site.instr.test[-1].position == site.instr.position)  # a `for` statement stands before its iterable
 
     @cached_property
     def syntax(self) -> Syntax:
@@ -297,13 +300,13 @@ class Control:
         return syntax(self.view.project, self.view.code.path)
 
     @cached_property
-    def branches(self) -> list[tuple[Site, int]]:
+    def branches(self) -> list[tuple[Branch, int]]:
         """The conditions that become ones of the graph."""
         masks = [(site, self.condition(site)) for site in self.structure.branches]
         return [(site, mask) for site, mask in masks if mask and self.runs(site)]
 
     @cached_property
-    def loops(self) -> list[tuple[Site, int]]:
+    def loops(self) -> list[tuple[Turning, int]]:
         """The loops that become ones of the graph."""
         masks = [(site, self.loop(site)) for site in self.structure.loops]
         return [(site, mask) for site, mask in masks if mask and self.runs(site)]
@@ -327,13 +330,13 @@ class Control:
     def runs(self, site: Site) -> bool:
         """Whether control may reach a site in this frame, as far as the conditions around it tell."""
         for outer, part in site.around():
-            if outer.instr[0] == Op.IF and part in ("then", "else"):
-                value = self.view.value(outer.instr[2])
+            if isinstance(outer.instr, ir.If) and part in ("then", "else"):
+                value = self.view.value(outer.instr.condition)
                 if not value or not self.truth(value)[part == "else"]:
                     return False
-            elif outer.instr[0] == Op.LOOP and part == "body":
-                loop: Loop = outer.instr[2]
-                if loop.is_for and not self.view.value(loop.test[-1][1]):
+            elif isinstance(outer.instr, ir.Loop) and part == "body":
+                loop: ir.Loop = outer.instr
+                if loop.is_for and not self.view.value(loop.test[-1].target):
                     return False
         return True
 
@@ -342,17 +345,16 @@ class Control:
         return all(self._falls(instr) for instr in block[start:end])
 
     def _falls(self, instr: Instr) -> bool:
-        op = instr[0]
-        if op == Op.RETURN:
-            return not instr[-1] & 0xFFFF  # the one that lowering adds at the end
-        if op in (Op.RAISE, Op.JUMP):
+        if isinstance(instr, ir.Return):
+            return not instr.position & 0xFFFF  # the one that lowering adds at the end
+        if isinstance(instr, (ir.Raise, ir.Jump)):
             return False
-        if op == Op.IF:
-            value = self.view.value(instr[2])
-            may, may_not = (True, True) if not value or self.tensor(instr[2]) else self.truth(value)
-            return (may and self.falls(instr[3])) or (may_not and self.falls(instr[4]))
-        if op == Op.TRY:
-            statement: Try = instr[2]
+        if isinstance(instr, ir.If):
+            value = self.view.value(instr.condition)
+            may, may_not = (True, True) if not value or self.tensor(instr.condition) else self.truth(value)
+            return (may and self.falls(instr.then)) or (may_not and self.falls(instr.orelse))
+        if isinstance(instr, ir.Try):
+            statement: ir.Try = instr
             inside = self.falls(statement.body) and self.falls(statement.orelse)
             return (inside or any(self.falls(h.body) for h in statement.handlers)) and self.falls(statement.final)
         return True
@@ -366,11 +368,14 @@ class Control:
         """(may be true, may be false)."""
         return truth(self.view.project.solution.engine, self.frame, value)  # type: ignore[arg-type]
 
-    def is_short_circuit(self, site: Site) -> bool:
+    def is_short_circuit(self, site: Branch) -> bool:
         """Whether an IF is that of `and` or `or`."""
         return any(
-            len(block) == 1 and block[0][0] == Op.REFINE and block[0][3] == "truth" and block[0][-1] == site.instr[-1]
-            for block in (site.instr[3], site.instr[4])
+            len(block) == 1
+            and isinstance(block[0], ir.Refine)
+            and block[0].kind == "truth"
+            and block[0].position == site.instr.position
+            for block in (site.instr.then, site.instr.orelse)
         )
 
 

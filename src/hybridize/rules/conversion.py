@@ -15,8 +15,9 @@ from hybridize.domain.objects import Bound, Func, Inst
 from hybridize.facts.guards import is_applied
 from hybridize.flow.frames import Frame
 from hybridize.library.builtin_names import BUILTINS
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.regex import regex
 from hybridize.rules.control import Control, control
@@ -97,7 +98,7 @@ def _lost_annotation(project: ProjectView, code: Code) -> str | None:
         module = module.parent
     known = module.bound | code.free | BUILTINS
     lost = next((name for name in names if name not in known), None)
-    if lost is None or index_of(module).of(Op.IMPORT_STAR) or _LATER.search(project.text(code.path)):
+    if lost is None or index_of(module).of(ir.ImportStar) or _LATER.search(project.text(code.path)):
         return None
     return lost
 
@@ -148,7 +149,7 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
         return "AutoGraph does not convert properties"
     if any(_is_direct(view, call, callee) for call in calls):
         return None
-    known = [n for call in calls for n in view.names(call[2]) if "." in n]
+    known = [n for call in calls for n in view.names(call.function) if "." in n]
     name = callee.code.name
     if name == "__init__" and not known:
         return "AutoGraph does not convert constructors"
@@ -168,19 +169,19 @@ def _is_within(code: Code, outer: Code) -> bool:
     return False
 
 
-def _calls_at(view: FrameView, pos: int) -> list[Instr]:
+def _calls_at(view: FrameView, pos: int) -> list[ir.Call]:
     """The calls at a position: those of a chain (`f(a)(b)`, `super().m(x)`) share it."""
-    made: dict[int, list[Instr]] = view.project.shared(("calls", view.code), dict)
+    made: dict[int, list[ir.Call]] = view.project.shared(("calls", view.code), dict)
     if not made:
         for instr in view.instructions():
-            if instr[0] == Op.CALL:
-                made.setdefault(instr[-1], []).append(instr)
+            if isinstance(instr, ir.Call):
+                made.setdefault(instr.position, []).append(instr)
     return made.get(pos, [])
 
 
-def _is_direct(view: FrameView, call: Instr, callee: Frame) -> bool:
+def _is_direct(view: FrameView, call: ir.Call, callee: Frame) -> bool:
     """Whether a call names the function itself, not something that calls it."""
-    for obj in view.value(call[2]):
+    for obj in view.value(call.function):
         func = obj.func if isinstance(obj, Bound) else obj
         if isinstance(func, Func) and func.code is callee.code:
             return True
@@ -243,23 +244,25 @@ def own(view: FrameView, flow: Control) -> tuple[Plain, ...]:
 def _own(view: FrameView, flow: Control) -> Iterator[Plain]:
     path = view.code.path
     for site, mask in flow.branches:
-        yield Plain(path, site.instr[-1], "a condition on a symbolic tensor", mask)
-    for site, mask in flow.loops:
-        yield Plain(path, site.instr[-1], "a loop over or while a symbolic tensor", mask)
-    for site in flow.structure.of(Op.UNARY):
-        if site.instr[2] == "not" and flow.runs(site):
-            mask = flow.tensor(site.instr[3])
+        yield Plain(path, site.instr.position, "a condition on a symbolic tensor", mask)
+    for turning, mask in flow.loops:
+        yield Plain(path, turning.instr.position, "a loop over or while a symbolic tensor", mask)
+    for instr in index_of(flow.view.code).of(ir.Unary):
+        if instr.operator == "not" and flow.runs(flow.structure.at(instr)):
+            mask = flow.tensor(instr.operand)
             if mask:
-                yield Plain(path, site.instr[-1], "`not` of a symbolic tensor", mask)
+                yield Plain(path, instr.position, "`not` of a symbolic tensor", mask)
     for call in view.project.shared(("asking calls", view.code), lambda: _asking_calls(view.code)):
-        asking = next((n for n in view.names(call[2]) if n in _ASKING), None)
-        mask = owned(view, call[3][0][0]) if asking is not None else 0
+        asking = next((n for n in view.names(call.function) if n in _ASKING), None)
+        mask = owned(view, call.arguments[0][0]) if asking is not None else 0
         if mask:
-            yield Plain(path, call[-1], f"`{str(asking)[9:]}` of a symbolic tensor", mask)
+            yield Plain(path, call.position, f"`{str(asking)[9:]}` of a symbolic tensor", mask)
 
 
-def _asking_calls(code: Code) -> list[Instr]:
+def _asking_calls(code: Code) -> list[ir.Call]:
     """The calls of one argument whose function may be one of the built-in ones, as its name says."""
     index = index_of(code)
-    names = {slot for slot, i in index.definitions.items() if i[0] == Op.GLOBAL and f"builtins.{i[2]}" in _ASKING}
-    return [call for call in index.of(Op.CALL) if call[2] in names and len(call[3]) == 1] if names else []
+    names = {
+        slot for slot, i in index.definitions.items() if isinstance(i, ir.Global) and f"builtins.{i.name}" in _ASKING
+    }
+    return [call for call in index.of(ir.Call) if call.function in names and len(call.arguments) == 1] if names else []

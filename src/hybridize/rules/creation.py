@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Class, Container, Func, Lib, LibInst, Lit, Value
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.program.operands import operands
 from hybridize.regex import regex
 from hybridize.rules.views import FrameView, ProjectView
@@ -84,7 +84,7 @@ def builds_weights(project: ProjectView, value: Value) -> str | None:
 
 
 def _adds_weights(func: Func) -> bool:
-    return any(i[0] == Op.ATTR and i[3] in _OWN_WEIGHTS for i in index_of(func.code).flat)
+    return any(isinstance(i, ir.Attr) and i.name in _OWN_WEIGHTS for i in index_of(func.code).flat)
 
 
 def makes_queue(view: FrameView, slot: int) -> str | None:
@@ -97,21 +97,26 @@ def makes_table(view: FrameView, slot: int) -> str | None:
     return next((name for name in view.names(slot) if is_table(name)), None)
 
 
-def once_kept(view: FrameView, made: Instr) -> int | None:
+def once_kept(view: FrameView, made: ir.Call) -> int | None:
     """The slot of the key under which `d.setdefault(key, Dense(...))` keeps the first object of all that are made.
 
     That is enough where an object makes its variables when it is first called: those that are dropped make none.
     """
-    if not is_built_late(view, made[2]):
+    if not is_built_late(view, made.function):
         return None
     flat = index_of(view.code)
-    users = [i for i in flat.flat if made[1] in operands(i)]
-    if len(users) != 1 or users[0][0] != Op.CALL or len(users[0][3]) != 2 or users[0][3][1][0] != made[1]:
+    users = [i for i in flat.flat if made.target in operands(i)]
+    if (
+        len(users) != 1
+        or not isinstance(users[0], ir.Call)
+        or len(users[0].arguments) != 2
+        or users[0].arguments[1][0] != made.target
+    ):
         return None
-    called = view.definition(users[0][2])
-    if called is None or called[0] != Op.ATTR or called[3] != "setdefault":
+    called = view.definition(users[0].function)
+    if not isinstance(called, ir.Attr) or called.name != "setdefault":
         return None
-    return int(users[0][3][0][0]) if _holds_dicts(view, called[2]) else None
+    return int(users[0].arguments[0][0]) if _holds_dicts(view, called.owner) else None
 
 
 def is_built_late(view: FrameView, slot: int) -> bool:

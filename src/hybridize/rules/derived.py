@@ -9,8 +9,9 @@ from hybridize.domain.objects import Container, LibInst, Tup, Value
 from hybridize.facts.guards import may_hold_tensor
 from hybridize.facts.symbolic import parameters_of
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.rules.paths import Origin, before, origins, sites
 from hybridize.rules.values import argument
@@ -50,12 +51,12 @@ def derivatives(function: FunctionView) -> Iterator[Derived]:
                 for sources, needed in _lifted(view, frame, inside, origins(view, source), mask, _CALLS):
                     places = range(len(frame.code.params))
                     needs = [i for i in parameters_of(needed) if i in places] if needed >= 0 else []
-                    yield Derived(frame, sources, tuple(needs or places), each.code.path, call[-1])
+                    yield Derived(frame, sources, tuple(needs or places), each.code.path, call.position)
 
 
-def _asking(project: ProjectView) -> dict[Frame, list[tuple[Instr, int, int]]]:
+def _asking(project: ProjectView) -> dict[Frame, list[tuple[ir.Call, int, int]]]:
     """The calls that derive by tensors, by frame: the call, its target (-1: not told), its sources."""
-    found: dict[Frame, list[tuple[Instr, int, int]]] = {}
+    found: dict[Frame, list[tuple[ir.Call, int, int]]] = {}
     for code, frames in project.solution.frames.items():
         if not _may_derive(code):
             continue
@@ -71,16 +72,16 @@ def _may_derive(code: Code) -> bool:
     return not index.attributes.keys().isdisjoint((*_METHODS, "ForwardAccumulator"))
 
 
-def _calls(view: FrameView) -> Iterator[tuple[Instr, int, int]]:
-    for call in index_of(view.code).of(Op.CALL):
-        made = view.definition(call[2])
-        if made is None or made[0] != Op.ATTR:
+def _calls(view: FrameView) -> Iterator[tuple[ir.Call, int, int]]:
+    for call in index_of(view.code).of(ir.Call):
+        made = view.definition(call.function)
+        if not isinstance(made, ir.Attr):
             continue
-        if made[3] in _METHODS and any(isinstance(o, LibInst) and o.cls == _TAPE for o in view.value(made[2])):
-            source = argument(call, 1, _METHODS[made[3]])
+        if made.name in _METHODS and any(isinstance(o, LibInst) and o.cls == _TAPE for o in view.value(made.owner)):
+            source = argument(call, 1, _METHODS[made.name])
             if may_hold_tensor(view.value(source)):
                 yield call, argument(call, 0, "target"), source
-        elif _FORWARD in view.names(call[2]) and may_hold_tensor(view.value(argument(call, 0, "primals"))):
+        elif _FORWARD in view.names(call.function) and may_hold_tensor(view.value(argument(call, 0, "primals"))):
             yield call, -1, argument(call, 0, "primals")
 
 

@@ -7,12 +7,14 @@ from typing import Final
 
 from hybridize.domain.objects import Container, LibInst, Lit, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, SPARSE, VARIABLE, Shape, is_dynamic
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
+from hybridize.program.operands import operands
 from hybridize.rules.control import control
 from hybridize.rules.opened import Dims as Dims
 from hybridize.rules.opened import OpenView, computed, given_to, indexed, moved, returned
 from hybridize.rules.sized import SIZED, broadcast, sized
-from hybridize.rules.structure import Site
+from hybridize.rules.structure import Branch, Site, Turning
 from hybridize.rules.values import argument, elements, has_tensor, own, uses
 from hybridize.rules.views import FrameView
 
@@ -68,51 +70,49 @@ def _from_operation(view: FrameView, slot: int, depth: int) -> Dims | None:
     made = view.definition(slot)
     if made is None or not depth or _is_set(view, slot):
         return None
-    op = made[0]
-    if op in (Op.COPY, Op.REFINE):
-        return unknown_dims(view, made[2], depth - 1)
-    if op == Op.PHI:  # of a loop or branch: one way to an unknown dim is enough
-        found = [unknown_dims(view, s, depth - 1) for _, s in made[2]]
+    if isinstance(made, ir.Refine):
+        return unknown_dims(view, made.source, depth - 1)
+    if isinstance(made, ir.Phi):  # of a loop or branch: one way to an unknown dim is enough
+        found = [unknown_dims(view, s, depth - 1) for _, s in made.incoming]
         return next((f for f in found if f is not None), None) or _merged(view, made)
-    if op in (Op.BINARY, Op.UNARY, Op.INPLACE):
-        operands = made[3 : 5 if op != Op.UNARY else 4]
-        return broadcast(view, slot, [(s, unknown_dims(view, s, depth - 1)) for s in operands])
-    if op == Op.CALL:
+    if isinstance(made, (ir.Binary, ir.Unary, ir.Inplace)):
+        return broadcast(view, slot, [(s, unknown_dims(view, s, depth - 1)) for s in operands(made)])
+    if isinstance(made, ir.Call):
         return _called(view, made, depth)
-    if op == Op.ITEM:
+    if isinstance(made, ir.Item):
         if _is_mask(view, made) or _is_cut(view, made):
             return FIRST
         inner = _taken(view, made, depth)
         if inner is not None:
             return inner
-        dims = unknown_dims(view, made[2], depth - 1)
+        dims = unknown_dims(view, made.source, depth - 1)
         return indexed(view, made, dims) if dims else None
-    if op in (Op.UNPACK, Op.ITER):
+    if isinstance(made, (ir.Unpack, ir.Iter)):
         return _element(view, slot, made, depth)
-    if op == Op.ATTR:
+    if isinstance(made, ir.Attr):
         return FIRST if _is_part(view, made) else computed(view, made, unknown_dims)
     return None
 
 
-def _merged(view: FrameView, phi: Instr) -> Dims | None:
+def _merged(view: FrameView, phi: ir.Phi) -> Dims | None:
     """The dims in which the branches of a condition of the graph differ."""
     flow = control(view)
     site = flow.origin(phi)
-    if site is not None and site.instr[0] == Op.LOOP:
+    if isinstance(site, Turning):
         return _relaxed(view, site, phi)
-    sides = [view.value(slot) for edge, slot in phi[2] if edge < 0 or view.frame.edges[edge]]
-    if site is None or site.instr[0] != Op.IF or len(sides) != 2 or not flow.condition(site):
+    sides = [view.value(slot) for edge, slot in phi.incoming if edge < 0 or view.frame.edges[edge]]
+    if not isinstance(site, Branch) or len(sides) != 2 or not flow.condition(site):
         return None
     return _differing(*sides)
 
 
-def _relaxed(view: FrameView, site: Site, phi: Instr) -> Dims | None:
+def _relaxed(view: FrameView, site: Site, phi: ir.Phi) -> Dims | None:
     """The dims that a turn of a loop changes, where the program says that it may (without that it raises)."""
     inside = (each.instr for each in control(view).structure.within(site))
-    calls = (instr for instr in inside if instr[0] == Op.CALL)
-    if not any("tf.autograph.experimental.set_loop_options" in view.names(call[2]) for call in calls):
+    calls = (instr for instr in inside if isinstance(instr, ir.Call))
+    if not any("tf.autograph.experimental.set_loop_options" in view.names(call.function) for call in calls):
         return None
-    return tuple(i for o in _shapes(view.value(phi[1])) for i, dim in enumerate(o or ()) if dim < 0) or None
+    return tuple(i for o in _shapes(view.value(phi.target)) for i, dim in enumerate(o or ()) if dim < 0) or None
 
 
 def _differing(first: Value, second: Value) -> Dims | None:
@@ -137,8 +137,8 @@ def _differ(a: int, b: int) -> bool:
     return a != b and a >= 0 and b >= 0
 
 
-def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
-    for name in view.names(made[2]):
+def _called(view: FrameView, made: ir.Call, depth: int) -> Dims | None:
+    for name in view.names(made.function):
         if name in _HOST:
             return ALL
         if name == "tf.boolean_mask":
@@ -148,42 +148,42 @@ def _called(view: FrameView, made: Instr, depth: int) -> Dims | None:
         if name in _RULES:
             return _RULES[name](view, made)
         if name == "tf.where":
-            return FIRST if len(made[3]) + len(made[4]) == 1 else None
+            return FIRST if len(made.arguments) + len(made.keywords) == 1 else None
         if name in SIZED:
             return sized(name, view, made, _measured)
         if name in ("tf.tile", "tf.repeat"):
-            return FIRST if any(_counts(view, s) for s, _ in made[3][1:2]) else None
+            return FIRST if any(_counts(view, s) for s, _ in made.arguments[1:2]) else None
         if name == "tf.range":
-            return FIRST if any(own(view, s, arrays=False) for s, _ in made[3]) else None
-        if name in _SAME and made[3]:
-            return unknown_dims(view, made[3][0][0], depth - 1)
-        if name in _AXES and made[3]:
-            dims = unknown_dims(view, made[3][0][0], depth - 1)
+            return FIRST if any(own(view, s, arrays=False) for s, _ in made.arguments) else None
+        if name in _SAME and made.arguments:
+            return unknown_dims(view, made.arguments[0][0], depth - 1)
+        if name in _AXES and made.arguments:
+            dims = unknown_dims(view, made.arguments[0][0], depth - 1)
             return moved(name, view, made, dims) if dims else None
         if name in _PAIRS:
-            return broadcast(view, made[1], [(s, unknown_dims(view, s, depth - 1)) for s, _ in made[3][:2]])
+            return broadcast(view, made.target, [(s, unknown_dims(view, s, depth - 1)) for s, _ in made.arguments[:2]])
     return returned(view, made, unknown_dims)
 
 
-def _stacked(view: FrameView, call: Instr) -> Dims | None:
+def _stacked(view: FrameView, call: ir.Call) -> Dims | None:
     """A `TensorArray` of a size that a run computes."""
-    arrays = [o for o in view.value(view.receiver(call[2])) if isinstance(o, LibInst) and "size" in o.fields]
+    arrays = [o for o in view.value(view.receiver(call.function)) if isinstance(o, LibInst) and "size" in o.fields]
     return FIRST if any(has_tensor(o.fields["size"].value) for o in arrays) else None
 
 
 def _chosen(view: FrameView, call: Instr) -> Dims | None:
     """What two functions give, of which the graph runs one."""
-    given = [callee.ret for callee, _ in view.callees(call[-1])]
+    given = [callee.ret for callee, _ in view.callees(call.position)]
     return _differing(given[0], given[1]) if len(given) == 2 else None
 
 
-def _single(view: FrameView, call: Instr) -> Dims | None:
+def _single(view: FrameView, call: ir.Call) -> Dims | None:
     """The next, or the only, batch of a dataset."""
-    stream = view.receiver(call[2]) if not call[3] else call[3][0][0]
-    return _batch(view, stream, call[1])
+    stream = view.receiver(call.function) if not call.arguments else call.arguments[0][0]
+    return _batch(view, stream, call.target)
 
 
-_RULES: Final[Mapping[str, Callable[[FrameView, Instr], Dims | None]]] = {
+_RULES: Final[Mapping[str, Callable[[FrameView, ir.Call], Dims | None]]] = {
     "tf.TensorArray.stack": _stacked,
     "tf.cond": _chosen,
     "builtins.next": _single,
@@ -192,28 +192,28 @@ _RULES: Final[Mapping[str, Callable[[FrameView, Instr], Dims | None]]] = {
 }
 
 
-def _is_part(view: FrameView, read: Instr) -> bool:
+def _is_part(view: FrameView, read: ir.Attr) -> bool:
     """`t.values`, `t.indices` of a sparse tensor that is not put together here: a graph never knows how many."""
-    made = view.definition(read[2])
-    own_parts = made is not None and made[0] == Op.CALL and _PUT_TOGETHER & set(view.names(made[2]))
-    sparse = any(isinstance(o, Tensor) and o.kind == SPARSE for o in view.value(read[2]))
-    return sparse and not own_parts and read[3] in ("values", "indices")
+    made = view.definition(read.owner)
+    own_parts = isinstance(made, ir.Call) and _PUT_TOGETHER & set(view.names(made.function))
+    sparse = any(isinstance(o, Tensor) and o.kind == SPARSE for o in view.value(read.owner))
+    return sparse and not own_parts and read.name in ("values", "indices")
 
 
-def _taken(view: FrameView, made: Instr, depth: int) -> Dims | None:
+def _taken(view: FrameView, made: ir.Item, depth: int) -> Dims | None:
     """What `f(x)[1]` takes of a tuple that a function of the project returns."""
-    inner = view.definition(made[2])
-    if inner is None or inner[0] != Op.CALL or not any(isinstance(o, Tup) for o in view.value(made[2])):
+    inner = view.definition(made.source)
+    if not isinstance(inner, ir.Call) or not any(isinstance(o, Tup) for o in view.value(made.source)):
         return None
-    found = {o.const for o in view.value(made[3]) if isinstance(o, Lit)}
+    found = {o.const for o in view.value(made.index) if isinstance(o, Lit)}
     place = found.pop() if len(found) == 1 else None
     return returned(view, inner, unknown_dims, place) if type(place) is int and place >= 0 and depth else None
 
 
-def _axis(view: FrameView, made: Instr) -> int:
+def _axis(view: FrameView, made: ir.Call) -> int:
     """The axis that a mask is for: the first, if no constant says otherwise."""
     found = [o.const for o in view.value(argument(made, 2, "axis")) if isinstance(o, Lit)]
-    rank = next((len(o.shape) for o in view.value(made[1]) if isinstance(o, Tensor) and o.shape is not None), 0)
+    rank = next((len(o.shape) for o in view.value(made.target) if isinstance(o, Tensor) and o.shape is not None), 0)
     axis = found[0] if len(found) == 1 and isinstance(found[0], int) else 0
     return axis if axis >= 0 else axis + rank
 
@@ -223,32 +223,32 @@ def _counts(view: FrameView, slot: int) -> bool:
     return bool(own(view, slot, arrays=False)) or has_tensor(elements(view.value(slot)), arrays=False)
 
 
-def _is_mask(view: FrameView, made: Instr) -> bool:
+def _is_mask(view: FrameView, made: ir.Item) -> bool:
     """`x[mask]`."""
-    tensor = any(isinstance(o, Tensor) and o.kind != NDARRAY for o in view.value(made[2]))
-    index = view.value(made[3])
+    tensor = any(isinstance(o, Tensor) and o.kind != NDARRAY for o in view.value(made.source))
+    index = view.value(made.index)
     return tensor and bool(index) and all(isinstance(o, Tensor) and o.dtype == "bool" and o.shape for o in index)
 
 
-def _is_cut(view: FrameView, made: Instr) -> bool:
+def _is_cut(view: FrameView, made: ir.Item) -> bool:
     """`x[:n]` with a tensor n."""
-    index = view.definition(made[3])
-    if index is None or index[0] != Op.SLICE or not has_tensor(view.value(made[2]), arrays=False):
+    index = view.definition(made.index)
+    if not isinstance(index, ir.Slice) or not has_tensor(view.value(made.source), arrays=False):
         return False
-    return any(own(view, part, arrays=False) for part in index[2:5] if part >= 0)
+    return any(own(view, part, arrays=False) for part in operands(index))
 
 
-def _element(view: FrameView, slot: int, made: Instr, depth: int) -> Dims | None:
+def _element(view: FrameView, slot: int, made: ir.Iter | ir.Unpack, depth: int) -> Dims | None:
     """Parts of tuples of results, and elements of datasets."""
-    if made[0] == Op.ITER:
-        return _batch(view, made[2], made[1])
-    inner = view.definition(made[2])
-    if inner is not None and inner[0] == Op.ITER:
-        return _batch(view, inner[2], made[1][0]) if depth else None
-    if inner is not None and inner[0] == Op.CALL and any(n in _SIZES or n in _HOST for n in view.names(inner[2])):
+    if isinstance(made, ir.Iter):
+        return _batch(view, made.source, made.target)
+    inner = view.definition(made.source)
+    if isinstance(inner, ir.Iter):
+        return _batch(view, inner.source, made.targets[0]) if depth else None
+    if isinstance(inner, ir.Call) and any(n in _SIZES or n in _HOST for n in view.names(inner.function)):
         return _called(view, inner, depth - 1)
-    if inner is not None and inner[0] == Op.CALL and made[0] == Op.UNPACK and depth and made[3] < 0:
-        return returned(view, inner, unknown_dims, made[1].index(slot)) if slot in made[1] else None
+    if isinstance(inner, ir.Call) and isinstance(made, ir.Unpack) and depth and made.star < 0:
+        return returned(view, inner, unknown_dims, made.targets.index(slot)) if slot in made.targets else None
     return None
 
 
@@ -262,7 +262,7 @@ def _batch(view: FrameView, stream: int, slot: int) -> Dims | None:
 
 def _is_set(view: FrameView, slot: int) -> bool:
     """Whether the program says the shape itself (`t.set_shape(...)`)."""
-    return any(use[0] == Op.ATTR and use[3] == "set_shape" for use in uses(view, slot))
+    return any(isinstance(use, ir.Attr) and use.name == "set_shape" for use in uses(view, slot))
 
 
 def _from_types(view: FrameView, slot: int, depth: int) -> Dims | None:
@@ -287,40 +287,42 @@ def _from_types(view: FrameView, slot: int, depth: int) -> Dims | None:
     return tuple(sorted(open_dims))
 
 
-def _maker(view: FrameView, slot: int) -> Instr | None:
+def _maker(view: FrameView, slot: int) -> ir.Call | ir.Item | ir.Binary | ir.Inplace | None:
     """The operation of TensorFlow that makes what is in a slot, or in the tuple that it is taken from."""
     made = view.definition(slot)
-    if made is not None and made[0] in (Op.UNPACK, Op.ITEM):
-        inner = view.definition(made[2])
-        if inner is not None and inner[0] == Op.CALL and any(isinstance(o, Tup) for o in view.value(made[2])):
+    if isinstance(made, (ir.Unpack, ir.Item)):
+        inner = view.definition(made.source)
+        if isinstance(inner, ir.Call) and any(isinstance(o, Tup) for o in view.value(made.source)):
             made = inner
-    if made is None or made[0] not in (Op.CALL, Op.ITEM, Op.BINARY, Op.INPLACE):
+    if not isinstance(made, (ir.Call, ir.Item, ir.Binary, ir.Inplace)):
         return None
-    if made[0] == Op.CALL and not any(n.startswith(("tf.", "tensor.", "keras.layers.")) for n in view.names(made[2])):
+    if isinstance(made, ir.Call) and not any(
+        n.startswith(("tf.", "tensor.", "keras.layers.")) for n in view.names(made.function)
+    ):
         return None
     return made
 
 
-def _operands(view: FrameView, made: Instr) -> Iterator[int]:
+def _operands(view: FrameView, made: ir.Binary | ir.Call | ir.Inplace | ir.Item) -> Iterator[int]:
     """The slots of the tensors that an operation takes, those in displays of lists included."""
-    if made[0] == Op.CALL:
-        todo = [*(s for s, _ in made[3]), *(s for _, s in made[4])]
-        if view.receiver(made[2]) >= 0:
-            todo.append(view.receiver(made[2]))
-    elif made[0] == Op.ITEM:
-        todo = [made[2], made[3]]
+    if isinstance(made, ir.Call):
+        todo = [*(s for s, _ in made.arguments), *(s for _, s in made.keywords)]
+        if view.receiver(made.function) >= 0:
+            todo.append(view.receiver(made.function))
+    elif isinstance(made, ir.Item):
+        todo = [made.source, made.index]
     else:
-        todo = [made[3], made[4]]
+        todo = [made.left, made.right]
     while todo:
         slot = todo.pop()
         value = view.value(slot)
         if any(isinstance(o, Tensor) for o in value):
             yield slot
         inner = view.definition(slot) if any(isinstance(o, (Tup, Container)) for o in value) else None
-        if inner is not None and inner[0] in (Op.LIST, Op.TUPLE):
-            todo += [s for s, _ in inner[2]]
-        elif inner is not None and inner[0] == Op.SLICE:
-            todo += [s for s in inner[2:5] if s >= 0]
+        if isinstance(inner, (ir.List, ir.Tuple)):
+            todo += [s for s, _ in inner.elements]
+        elif isinstance(inner, ir.Slice):
+            todo += operands(inner)
 
 
 def _measured(view: FrameView, slot: int, depth: int = _DEPTH) -> bool:
@@ -328,14 +330,14 @@ def _measured(view: FrameView, slot: int, depth: int = _DEPTH) -> bool:
     made = view.definition(slot)
     if made is None or not depth:
         return False
-    if made[0] in (Op.ITEM, Op.UNPACK, Op.COPY, Op.REFINE):
-        return _measured(view, made[2], depth - 1)
-    if made[0] in (Op.BINARY, Op.INPLACE):
-        tensors = [s for s in made[3:5] if has_tensor(view.value(s))]
+    if isinstance(made, (ir.Item, ir.Unpack, ir.Refine)):
+        return _measured(view, made.source, depth - 1)
+    if isinstance(made, (ir.Binary, ir.Inplace)):
+        tensors = [s for s in operands(made) if has_tensor(view.value(s))]
         return bool(tensors) and all(_measured(view, s, depth - 1) for s in tensors)
-    if made[0] == Op.CALL:
-        names = view.names(made[2])
+    if isinstance(made, ir.Call):
+        names = view.names(made.function)
         if any(n in ("tf.shape", "tf.size") for n in names):
             return True
-        return len(made[3]) == 1 and _measured(view, made[3][0][0], depth - 1)
+        return len(made.arguments) == 1 and _measured(view, made.arguments[0][0], depth - 1)
     return False

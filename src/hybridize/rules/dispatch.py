@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from hybridize.domain.objects import Value
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.rules.model import Rule, Trigger, Where
 from hybridize.rules.views import ProjectView
 
@@ -20,8 +21,8 @@ class Dispatch:
 
     def __init__(self, project: ProjectView, rules: Sequence[Rule]) -> None:
         self.project = project
-        self._always: dict[Op, list[Watcher]] = {}
-        self._by_form: dict[Op, list[tuple[Watcher, Where]]] = {}
+        self._always: dict[type[Instr], list[Watcher]] = {}
+        self._by_form: dict[type[Instr], list[tuple[Watcher, Where]]] = {}
         self._by_callee: list[tuple[Watcher, Where]] = []
         for rule in rules:
             for op, trigger in rule.triggers.items():
@@ -32,7 +33,7 @@ class Dispatch:
         self._callees: dict[Value, list[Watcher]] = {}
         self._names: dict[str, list[Watcher]] = {}
 
-    def _add(self, rule: Rule, op: Op, trigger: Trigger | Where) -> None:
+    def _add(self, rule: Rule, op: type[Instr], trigger: Trigger | Where) -> None:
         if not isinstance(trigger, Where):
             self._always.setdefault(op, []).append((rule, trigger))
             return
@@ -40,7 +41,7 @@ class Dispatch:
         if trigger.form is not None:
             self._by_form.setdefault(op, []).append((watcher, trigger))
         if trigger.names is not None or trigger.values is not None:
-            assert op == Op.CALL, "only calls have a callee"
+            assert op == ir.Call, "only calls have a callee"
             self._by_callee.append((watcher, trigger))
 
     def watched(self, code: Code) -> list[tuple[Instr, list[Watcher]]]:
@@ -52,16 +53,16 @@ class Dispatch:
         if found is None:
             index = index_of(code)
             found = self._codes[code] = []
-            some = self._always.keys() | self._by_form.keys() | {Op.CALL}
+            some = self._always.keys() | self._by_form.keys() | {ir.Call}
             for instr in index.flat:
-                op = instr[0]
+                op = type(instr)
                 if op not in some:
                     continue
                 watchers = list(self._always.get(op, ()))
                 for watcher, where in self._by_form.get(op, ()):
                     if where.form is not None and where.form(index, instr):
                         watchers.append(watcher)
-                if watchers or op == Op.CALL:
+                if watchers or isinstance(instr, ir.Call):
                     found.append((instr, watchers))
         return found
 

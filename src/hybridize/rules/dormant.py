@@ -17,8 +17,9 @@ from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Block, Code, Instr, Op
+from hybridize.program.ir import Block, Code
 from hybridize.program.operands import operands
 from hybridize.rules.scan import NOT_TRACED, Scanner
 
@@ -45,9 +46,9 @@ def broken_setting(scanner: Scanner, code: Code, frames: Sequence[Frame]) -> Evi
     for frame in extent(frames, NOT_TRACED):
         found.setdefault(frame.code, []).append(frame)
     for each, of_code in found.items():
-        for instr in index_of(each).of(Op.IF):
+        for instr in index_of(each).of(ir.If):
             block = _dead(of_code, instr)
-            if not block or not any(_is_setting(frame, instr[2]) for frame in of_code):
+            if not block or not any(_is_setting(frame, instr.condition) for frame in of_code):
                 continue
             said = next((s for frame in of_code for s in _Block(scanner, frame).broken(block)), None)
             if said is not None:
@@ -56,12 +57,12 @@ def broken_setting(scanner: Scanner, code: Code, frames: Sequence[Frame]) -> Evi
     return None
 
 
-def _dead(frames: Sequence[Frame], instr: Instr) -> Block:
+def _dead(frames: Sequence[Frame], instr: ir.If) -> Block:
     """The branch that no frame takes, of a condition that some come to."""
-    then, other = (any(frame.edges[instr[i]] for frame in frames) for i in (5, 6))
+    then, other = (any(frame.edges[e] for frame in frames) for e in (instr.then_edge, instr.else_edge))
     if then == other:
         return ()
-    block: Block = instr[4] if then else instr[3]
+    block: Block = instr.orelse if then else instr.then
     return block
 
 
@@ -77,14 +78,14 @@ def _is_setting(frame: Frame, slot: int) -> bool:
         made = index.definitions.get(slot)
         if len(seen) > _FAR:
             return False
-        if made is None or made[0] in (Op.GLOBAL, Op.ATTR, Op.ITEM):
+        if made is None or isinstance(made, (ir.Global, ir.Attr, ir.Item)):
             value = frame.vals[slot] or _NO_VALUE
             if made is None and _is_literal(value) and all(p.slot != slot for p in frame.code.params):
                 continue  # a constant in the text
             if made is None or not _is_literal(value) or not _is_kept(frame, made):
                 return False
             some = True
-        elif made[0] in (Op.COMPARE, Op.UNARY, Op.BINARY, Op.BOOLOP, Op.PHI):
+        elif isinstance(made, (ir.Compare, ir.Unary, ir.Binary, ir.BoolOp, ir.Phi)):
             todo += operands(made)
         else:
             return False
@@ -95,15 +96,15 @@ def _is_literal(value: Value) -> bool:
     return bool(value) and all(isinstance(o, Lit) and not o.varies for o in value)
 
 
-def _is_kept(frame: Frame, made: Instr) -> bool:
+def _is_kept(frame: Frame, made: ir.Attr | ir.Global | ir.Item) -> bool:
     """Whether something is kept that whoever starts the program, or makes the object, has chosen."""
-    if made[0] == Op.GLOBAL:
-        cell = frame.module.fields.get(made[2])
+    if isinstance(made, ir.Global):
+        cell = frame.module.fields.get(made.name)
         return cell is not None and len(cell.writes) == 1 and all(c.kind == "module" for c, _ in cell.writes)
-    owners = frame.vals[made[2]] or _NO_VALUE
-    if made[0] == Op.ITEM:
+    owners = frame.vals[made.owner if isinstance(made, ir.Attr) else made.source] or _NO_VALUE
+    if isinstance(made, ir.Item):
         return any(isinstance(o, Container) and o.kind == "dict" for o in owners)
-    cells = [o.fields[made[3]] for o in owners if isinstance(o, Inst) and made[3] in o.fields]
+    cells = [o.fields[made.name] for o in owners if isinstance(o, Inst) and made.name in o.fields]
     return bool(cells) and all(_is_chosen(cell) for cell in cells)
 
 
@@ -116,14 +117,14 @@ def _from_outside(code: Code, pos: int) -> bool:
     """Whether what a constructor stores follows from its parameters."""
     index = index_of(code)
     given = {p.slot for p in code.params[1:]}
-    todo = [i[4] for i in index.at(pos) if i[0] == Op.SET_ATTR]
+    todo = [i.value for i in index.at(pos) if isinstance(i, ir.SetAttr)]
     seen: set[int] = set()
     while todo and len(seen) < _FAR:
         slot = index.original(todo.pop())
         if slot in given:
             return True
         made = index.definitions.get(slot)
-        if slot not in seen and made is not None and made[0] not in (Op.CALL, Op.FUNC):
+        if slot not in seen and made is not None and not isinstance(made, (ir.Call, ir.Func)):
             todo += operands(made)
         seen.add(slot)
     return False
@@ -140,24 +141,24 @@ class _Block:
     def broken(self, block: Block) -> Iterator[tuple[str, int]]:
         """What in it a graph refuses or does otherwise, with the place."""
         for instr in instructions(block):
-            if instr[0] == Op.CALL:
+            if isinstance(instr, ir.Call):
                 said = self._called(instr)
-            elif instr[0] == Op.SET_ATTR and any(isinstance(o, Inst) for o in self.frame.vals[instr[2]] or ()):
-                said = f"writes attribute `{instr[3]}`"
-            elif instr[0] == Op.SET_GLOBAL:
-                said = f"writes the global `{instr[2]}`"
+            elif isinstance(instr, ir.SetAttr) and any(isinstance(o, Inst) for o in self.frame.vals[instr.owner] or ()):
+                said = f"writes attribute `{instr.name}`"
+            elif isinstance(instr, ir.SetGlobal):
+                said = f"writes the global `{instr.name}`"
             else:
                 said = ""
             if said:
-                yield said, instr[-1]
+                yield said, instr.position
 
-    def _called(self, call: Instr) -> str:
-        made = self.index.source(call[2])
-        if made is not None and made[0] == Op.ATTR and made[3] == _READS and not call[3]:
-            owner = self._value(made[2], _DEEP)
-            if self.frame.vals[made[2]] is None or any(isinstance(o, Tensor) and o.kind != NDARRAY for o in owner):
+    def _called(self, call: ir.Call) -> str:
+        made = self.index.source(call.function)
+        if isinstance(made, ir.Attr) and made.name == _READS and not call.arguments:
+            owner = self._value(made.owner, _DEEP)
+            if self.frame.vals[made.owner] is None or any(isinstance(o, Tensor) and o.kind != NDARRAY for o in owner):
                 return f"uses `.{_READS}()`, which works only eagerly"
-        for obj in self._value(call[2], _DEEP):
+        for obj in self._value(call.function, _DEEP):
             said = self._library(obj) if not isinstance(obj, (Func, Bound)) else ""
             if isinstance(obj, Bound) and isinstance(obj.func, str):
                 said = self._named(obj.func.replace(":", "."))
@@ -194,12 +195,12 @@ class _Block:
         made = self.index.source(slot)
         if known or made is None or not depth:
             return known or _NO_VALUE
-        if made[0] == Op.GLOBAL:
-            cell = self.frame.module.fields.get(made[2])
-            found: Value = cell.value if cell is not None else library_attribute("builtins", made[2])
+        if isinstance(made, ir.Global):
+            cell = self.frame.module.fields.get(made.name)
+            found: Value = cell.value if cell is not None else library_attribute("builtins", made.name)
             return found
-        if made[0] == Op.ATTR:
-            return _NO_VALUE.union(*(self._member(o, made[3]) for o in self._value(made[2], depth - 1)))
+        if isinstance(made, ir.Attr):
+            return _NO_VALUE.union(*(self._member(o, made.name) for o in self._value(made.owner, depth - 1)))
         return _NO_VALUE
 
     def _member(self, obj: object, name: str) -> Value:

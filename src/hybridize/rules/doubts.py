@@ -17,8 +17,9 @@ from hybridize.facts.guards import parts
 from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.rules.debuggability.eager_switch import switches
 from hybridize.rules.moving import from_elsewhere
@@ -32,7 +33,7 @@ from hybridize.rules.writes import ENVIRONMENT, FILES, Place, name_of, writes_of
 
 #: What other processes and people change as well: that the program writes somewhere to a file says nothing of this one.
 _OUTSIDE: Final = (ENVIRONMENT, FILES)
-_PUTS: Final = frozenset({Op.SET_ITEM, Op.DEL_ITEM, Op.APPEND, Op.PUT})
+_PUTS: Final = (ir.SetItem, ir.DelItem, ir.Append, ir.Put)
 #: Who writes so many fields of an object is no setter of one.
 _MANY: Final = 4
 #: So deep what is kept is looked into.
@@ -97,7 +98,7 @@ def _is_same_again(project: ProjectView, place: Place) -> bool:
         return False
     answers = from_elsewhere(project)
     for frame, pos in known.at(place):
-        written = [i[4] for i in index_of(frame.code).at(pos) if i[0] == Op.SET_ATTR]
+        written = [i.value for i in index_of(frame.code).at(pos) if isinstance(i, ir.SetAttr)]
         if len(written) != 1 or answers.moves(frame, pos, written[0]):
             return False
     return True
@@ -108,10 +109,10 @@ def puts_into(frame: Frame, position: int, place: Place) -> bool:
     if not isinstance(place, Container):
         return True
     for instr in index_of(frame.code).at(position):
-        if instr[0] in _PUTS and place in (frame.vals[instr[2]] or ()):
+        if isinstance(instr, _PUTS) and place in (frame.vals[instr.owner] or ()):
             return True
-        method = index_of(frame.code).definitions.get(instr[2]) if instr[0] == Op.CALL else None
-        if method is not None and method[0] == Op.ATTR and place in (frame.vals[method[2]] or ()):
+        method = index_of(frame.code).definitions.get(instr.function) if isinstance(instr, ir.Call) else None
+        if isinstance(method, ir.Attr) and place in (frame.vals[method.owner] or ()):
             return True
     return False
 
@@ -120,7 +121,7 @@ def _names(writer: Frame, place: Place, owner: Heap | None) -> bool:
     """Whether who writes a field names it: an array that is changed in place may be another one of its kind."""
     name = name_of(place, owner) if isinstance(place, Cell) and owner is not None else None
     index = index_of(writer.code)
-    return name is None or name in index.attributes or any(i[3] == name for i in index.of(Op.SET_ATTR))
+    return name is None or name in index.attributes or any(i.name == name for i in index.of(ir.SetAttr))
 
 
 def _is_variable(place: Cell, owner: Heap) -> bool:
@@ -163,7 +164,7 @@ def is_settled(project: ProjectView, place: Place) -> bool:
         readers = [
             code
             for code in frame.code.children
-            if code in project.solution.frames and any(i[2] in names for i in index_of(code).of(Op.CELL))
+            if code in project.solution.frames and any(i.name in names for i in index_of(code).of(ir.Cell))
         ]
         if any(code.position < position for code in readers):
             return False
@@ -188,7 +189,7 @@ def _hands_on(frame: Frame, code: Code) -> bool:
     if _holds(frame.ret, code):
         return True
     index = index_of(frame.code)
-    kept = (instr for op in (Op.SET_ATTR, Op.SET_GLOBAL, *_PUTS) for instr in index.of(op))
+    kept = index.of(ir.SetAttr, ir.SetGlobal, *_PUTS)
     return any(slot >= 0 and _holds(frame.vals[slot] or (), code) for instr in kept for slot in operands(instr))
 
 

@@ -8,8 +8,8 @@ from typing import Final
 from hybridize.domain.objects import NONE, Container, Func, Inst, Lit, Obj, Tup, Value, Wrapper
 from hybridize.facts.origins import calls_at, definitions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Op
 from hybridize.rules.loops import runs_often
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView
@@ -82,17 +82,17 @@ def _key(obj: Obj, depth: int) -> Hashable:
 def _goes_through(caller: Frame, pos: int, value: Value) -> bool:
     """Whether a loop that runs once takes a call through the elements of a display."""
     around = [
-        instr[2]
-        for instr in index_of(caller.code).of(Op.LOOP)
-        if any(each[-1] == pos for part in (instr[2].test, instr[2].body) for each in instructions(part))
+        instr
+        for instr in index_of(caller.code).of(ir.Loop)
+        if any(each.position == pos for part in (instr.test, instr.body) for each in instructions(part))
     ]
     if caller.code.kind != "module" or len(around) != 1:
         return False
     for call in calls_at(caller.code, pos):
         for slot in arguments(call):
             made = definitions(caller.code).get(slot) if slot >= 0 and caller.vals[slot] == value else None
-            if made is not None and made[0] == Op.UNPACK:
-                made = definitions(caller.code).get(made[2])
-            if made is not None and made[0] == Op.ITER:
-                return all(isinstance(o, (Tup, Container)) for o in caller.vals[made[2]] or ())
+            if isinstance(made, ir.Unpack):
+                made = definitions(caller.code).get(made.source)
+            if isinstance(made, ir.Iter):
+                return all(isinstance(o, (Tup, Container)) for o in caller.vals[made.source] or ())
     return False

@@ -8,8 +8,8 @@ from typing import Final
 from hybridize.domain.objects import Lib
 from hybridize.facts.lifted import in_init_scope
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Instr, Op
 
 _NOWHERE: Final[frozenset[int]] = frozenset()
 #: Functions that ask for the mode, with the answer while tracing.
@@ -31,10 +31,10 @@ def eager_only(frame: Frame) -> frozenset[int]:
 
 def _positions(frame: Frame) -> Iterator[int]:
     index = index_of(frame.code)
-    for instr in index.of(Op.IF):
-        answer = _answer(frame, instr[2])
+    for instr in index.of(ir.If):
+        answer = _answer(frame, instr.condition)
         if answer is not None:
-            yield from (each[-1] for each in instructions(instr[4] if answer else instr[3]))
+            yield from (each.position for each in instructions(instr.orelse if answer else instr.then))
 
 
 def _answer(frame: Frame, slot: int) -> bool | None:
@@ -45,34 +45,34 @@ def _answer(frame: Frame, slot: int) -> bool | None:
         made = known.get(slot)
         if made is None:
             return None
-        if made[0] in (Op.COPY, Op.REFINE):
-            slot = made[2]
-        elif made[0] == Op.UNARY and made[2] == "not":
-            slot, positive = made[3], not positive
-        elif made[0] == Op.PHI:
+        if isinstance(made, ir.Refine):
+            slot = made.source
+        elif isinstance(made, ir.Unary) and made.operator == "not":
+            slot, positive = made.operand, not positive
+        elif isinstance(made, ir.Phi):
             joined = _joined(frame, made)
             return joined if joined is None else joined is positive
         else:
             break
-    if made[0] != Op.CALL or in_init_scope(frame.code, made[-1]):
+    if not isinstance(made, ir.Call) or in_init_scope(frame.code, made.position):
         return None
-    found = frame.vals[made[2]] or ()
+    found = frame.vals[made.function] or ()
     names = {o.name if isinstance(o, Lib) else "" for o in found}
     answers = {_WHILE_TRACING.get(name) for name in names}
     answer = answers.pop() if len(answers) == 1 else None
     return answer if answer is None else answer is positive
 
 
-def _joined(frame: Frame, phi: Instr) -> bool | None:
+def _joined(frame: Frame, phi: ir.Phi) -> bool | None:
     """What `a and b` or `a or b` is while tracing: what one operand decides, or the one that is left."""
-    ways: dict[int, int] = dict(phi[2])
-    for branch in index_of(frame.code).of(Op.IF):
-        if branch[5] in ways and branch[6] in ways and len(ways) == 2:
-            first, then, other = _answer(frame, branch[2]), ways[branch[5]], ways[branch[6]]
+    ways: dict[int, int] = dict(phi.incoming)
+    for branch in index_of(frame.code).of(ir.If):
+        if branch.then_edge in ways and branch.else_edge in ways and len(ways) == 2:
+            first, then, other = _answer(frame, branch.condition), ways[branch.then_edge], ways[branch.else_edge]
             if first is not None:
                 return _answer(frame, then if first else other)
             made = index_of(frame.code).definitions.get(then)
-            is_or = made is not None and made[0] == Op.REFINE and made[2] == branch[2]
+            is_or = isinstance(made, ir.Refine) and made.source == branch.condition
             rest = _answer(frame, other if is_or else then)
             return rest if rest is is_or else None
     return None

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Value, lib
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView
@@ -55,24 +55,24 @@ def _gathered(view: FrameView) -> dict[range | int, list[Expected]]:
     """By the lines of a `with` statement's body, or by the position of a call that is given a function."""
     found: dict[range | int, list[Expected]] = {}
     index = index_of(view.code)
-    for left in index.of(Op.EXIT):
-        made = index.source(left[2])
-        for each in _asked(view, made) if made is not None and made[0] == Op.CALL else ():
-            found.setdefault(left[3], []).append(each)
+    for left in index.of(ir.Exit):
+        made = index.source(left.source)
+        for each in _asked(view, made) if isinstance(made, ir.Call) else ():
+            found.setdefault(left.lines, []).append(each)
     if index.attributes.keys() & _EXPECTING.keys() or "raises" in index.names:
-        for call in index.of(Op.CALL):
-            if len(call[3]) > 1:
+        for call in index.of(ir.Call):
+            if len(call.arguments) > 1:
                 for each in _asked(view, call):
-                    found.setdefault(call[-1], []).append(each)
+                    found.setdefault(call.position, []).append(each)
     return found
 
 
-def is_expecting(view: FrameView, call: Instr) -> bool:
+def is_expecting(view: FrameView, call: ir.Call) -> bool:
     """Whether a call gives what expects an exception, `pytest.raises(Error)`, or swallows it."""
-    return _name(view, call) is not None or "contextlib.suppress" in view.names(call[2])
+    return _name(view, call) is not None or "contextlib.suppress" in view.names(call.function)
 
 
-def _asked(view: FrameView, call: Instr) -> Iterator[Expected]:
+def _asked(view: FrameView, call: ir.Call) -> Iterator[Expected]:
     name = _name(view, call)
     if name is None:
         return
@@ -80,23 +80,23 @@ def _asked(view: FrameView, call: Instr) -> Iterator[Expected]:
     slot = argument(call, index, keyword) if index >= 0 else -1
     classes = lib("tf.errors.OpError").value if name == _OP_ERROR else view.value(slot)
     if classes:
-        yield Expected(classes, call[-1] >> 16, name == _LITERAL or _is_anchored(view, call, pattern))
+        yield Expected(classes, call.position >> 16, name == _LITERAL or _is_anchored(view, call, pattern))
 
 
-def _name(view: FrameView, call: Instr) -> str | None:
+def _name(view: FrameView, call: ir.Call) -> str | None:
     """The last name of what a call asks for an exception with; a method of a test, whatever its class derives from."""
-    made = index_of(view.code).source(call[2])
-    if made is not None and made[0] == Op.ATTR and made[3].startswith("assert") and made[3] in _EXPECTING:
-        return str(made[3])
-    named = next((n for n in view.names(call[2]) if n in _PACKAGES), None)
+    made = index_of(view.code).source(call.function)
+    if isinstance(made, ir.Attr) and made.name.startswith("assert") and made.name in _EXPECTING:
+        return str(made.name)
+    named = next((n for n in view.names(call.function) if n in _PACKAGES), None)
     return None if named is None else named.rpartition(".")[2]
 
 
-def _is_anchored(view: FrameView, call: Instr, pattern: tuple[int, str] | None) -> bool:
+def _is_anchored(view: FrameView, call: ir.Call, pattern: tuple[int, str] | None) -> bool:
     """Whether the pattern of a text only fits its beginning, which is another one for what comes out of a graph."""
     if pattern is None:
         return False
     index, keyword = pattern
-    slot = argument(call, index, keyword) if index >= 0 else next((s for k, s in call[4] if k == keyword), -1)
+    slot = argument(call, index, keyword) if index >= 0 else next((s for k, s in call.keywords if k == keyword), -1)
     texts = [str(getattr(o, "const", "")) for o in view.value(slot)]
     return any(text.startswith("^") for text in texts)

@@ -14,7 +14,8 @@ from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Container, Lit, Prim, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, Shape
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
 from hybridize.records import dataclass
 from hybridize.rules.meetings import ALIKE, OPERATORS
 from hybridize.rules.values import argument, number
@@ -75,47 +76,46 @@ def failures(view: FrameView) -> list[Failure]:
 def fails_by_value(view: FrameView) -> bool:
     """Whether a frame has an operation that raises by the values it gets."""
     for instr in view.instructions():
-        if instr[0] == Op.CALL and any(name.startswith(_BY_VALUE) for name in view.names(instr[2])):
+        if isinstance(instr, ir.Call) and any(name.startswith(_BY_VALUE) for name in view.names(instr.function)):
             return True
-        if instr[0] in (Op.BINARY, Op.INPLACE) and instr[2] in ("//", "%") and _tensors(view, instr[4]):
+        if isinstance(instr, (ir.Binary, ir.Inplace)) and instr.operator in ("//", "%") and _tensors(view, instr.right):
             return True
     return False
 
 
 def _failures(view: FrameView) -> Iterator[Failure]:
     for instr in view.instructions():
-        op = instr[0]
-        if op in (Op.BINARY, Op.INPLACE, Op.COMPARE):
-            if op != Op.COMPARE and instr[2] in _DIVISIONS:
+        if isinstance(instr, (ir.Binary, ir.Inplace, ir.Compare)):
+            if not isinstance(instr, ir.Compare) and instr.operator in _DIVISIONS:
                 yield from _division(view, instr)
-            if instr[2] in OPERATORS:
-                rule = _product if instr[2] == "@" else _broadcast
-                yield from _pair(view, instr, instr[3], instr[4], rule, f"`{instr[2]}`")
-        elif op == Op.ITEM:
+            if instr.operator in OPERATORS:
+                rule = _product if instr.operator == "@" else _broadcast
+                yield from _pair(view, instr, instr.left, instr.right, rule, f"`{instr.operator}`")
+        elif isinstance(instr, ir.Item):
             yield from _item(view, instr)
-        elif op == Op.CALL and instr[-1] in view.frame.ops:
+        elif isinstance(instr, ir.Call) and instr.position in view.frame.ops:
             yield from _operation(view, instr)
 
 
 # Python ---------------------------------------------------------------------------------------------------------------
 
 
-def _division(view: FrameView, instr: Instr) -> Iterator[Failure]:
-    left, right = view.value(instr[3]), view.value(instr[4])
-    if not (left and right and _are_numbers(left) and _are_numbers(right)) or number(view, instr[4]):
+def _division(view: FrameView, instr: ir.Binary | ir.Inplace) -> Iterator[Failure]:
+    left, right = view.value(instr.left), view.value(instr.right)
+    if not (left and right and _are_numbers(left) and _are_numbers(right)) or number(view, instr.right):
         return
     if any(not isinstance(o, Lit) or not o.const for o in right):
         certain = any(isinstance(o, Lit) for o in right)
-        yield Failure(instr[-1], f"`{instr[2]}` by zero", "builtins.ZeroDivisionError", STAGING, certain)
+        yield Failure(instr.position, f"`{instr.operator}` by zero", "builtins.ZeroDivisionError", STAGING, certain)
 
 
 def _are_numbers(value: Value) -> bool:
     return all(isinstance(o, (Lit, Prim)) and o.kind in _NUMBERS for o in value)
 
 
-def _item(view: FrameView, instr: Instr) -> Iterator[Failure]:
+def _item(view: FrameView, instr: ir.Item) -> Iterator[Failure]:
     """`xs[i]` of a list or tuple, `d[k]`, `t[3]`."""
-    owner, keys = view.value(instr[2]), view.value(instr[3])
+    owner, keys = view.value(instr.source), view.value(instr.index)
     if not keys or not all(isinstance(o, (Lit, Prim)) for o in keys):
         return
     for obj in owner:
@@ -126,9 +126,9 @@ def _item(view: FrameView, instr: Instr) -> Iterator[Failure]:
         if missing is None:
             continue
         if isinstance(obj, Container) and obj.kind.endswith("dict"):
-            yield Failure(instr[-1], "a missing key", "builtins.KeyError", "builtins.KeyError", missing)
+            yield Failure(instr.position, "a missing key", "builtins.KeyError", "builtins.KeyError", missing)
         else:
-            yield Failure(instr[-1], "an index out of range", "builtins.IndexError", STAGING, missing)
+            yield Failure(instr.position, "an index out of range", "builtins.IndexError", STAGING, missing)
         return
 
 
@@ -157,13 +157,13 @@ def _may_miss(obj: object, keys: Value) -> bool | None:
     return False if any(isinstance(key, Prim) for key in keys) else None
 
 
-def _element(instr: Instr, obj: Tensor, keys: Value) -> Iterator[Failure]:
+def _element(instr: ir.Item, obj: Tensor, keys: Value) -> Iterator[Failure]:
     if obj.kind in (NDARRAY, SYMBOLIC) or not all(isinstance(o, Lit) and type(o.const) is int for o in keys):
         return
     size = obj.shape[0] if obj.shape else -1
     places = [o.const for o in keys if isinstance(o, Lit) and isinstance(o.const, int)]
     if size < 0 or any(not -size <= place < size for place in places):
-        yield Failure(instr[-1], "an index out of range", INVALID, _VALUE, certain=size >= 0)
+        yield Failure(instr.position, "an index out of range", INVALID, _VALUE, certain=size >= 0)
 
 
 # TensorFlow -----------------------------------------------------------------------------------------------------------
@@ -176,8 +176,8 @@ def _tensors(view: FrameView, slot: int) -> list[Tensor]:
     return found if len(found) == len(value) else []
 
 
-def _operation(view: FrameView, instr: Instr) -> Iterator[Failure]:
-    for name in view.names(instr[2]):
+def _operation(view: FrameView, instr: ir.Call) -> Iterator[Failure]:
+    for name in view.names(instr.function):
         said = f"`{name}`"
         if name in ALIKE:
             slots = [argument(instr, i, p) for i, p in enumerate(ALIKE[name]) if p]
@@ -187,7 +187,7 @@ def _operation(view: FrameView, instr: Instr) -> Iterator[Failure]:
         elif name == "tf.reshape":
             yield from _reshape(view, instr)
         elif name in ("tf.concat", "tf.stack") or name in _SHAPED:
-            yield Failure(instr[-1], f"shapes that don't suit {said}", INVALID, _VALUE, certain=False)
+            yield Failure(instr.position, f"shapes that don't suit {said}", INVALID, _VALUE, certain=False)
 
 
 def _pair(view: FrameView, instr: Instr, left: int, right: int, rule: _Rule, said: str) -> Iterator[Failure]:
@@ -195,10 +195,10 @@ def _pair(view: FrameView, instr: Instr, left: int, right: int, rule: _Rule, sai
     ones, others = _tensors(view, left), _tensors(view, right)
     pairs = [(a, b) for a in ones for b in others]
     if any(a.dtype and b.dtype and a.dtype != b.dtype for a, b in pairs):
-        yield Failure(instr[-1], f"dtypes that don't suit {said}", INVALID, _TYPE, certain=True)
+        yield Failure(instr.position, f"dtypes that don't suit {said}", INVALID, _TYPE, certain=True)
     fit = [rule(a.shape, b.shape) for a, b in pairs]
     if not all(fit):
-        yield Failure(instr[-1], f"shapes that don't suit {said}", INVALID, _VALUE, certain=False in fit)
+        yield Failure(instr.position, f"shapes that don't suit {said}", INVALID, _VALUE, certain=False in fit)
 
 
 def _broadcast(a: Shape, b: Shape) -> bool | None:
@@ -223,7 +223,7 @@ def _unsure(a: Shape, b: Shape) -> bool | None:
     return None
 
 
-def _reshape(view: FrameView, instr: Instr) -> Iterator[Failure]:
+def _reshape(view: FrameView, instr: ir.Call) -> Iterator[Failure]:
     """`tf.reshape(x, [2, 3])` of something that may have another size."""
     slot = argument(instr, 1, "shape")
     dims: list[int] = []
@@ -242,5 +242,5 @@ def _reshape(view: FrameView, instr: Instr) -> Iterator[Failure]:
         known = tensor.shape is not None and all(d >= 0 for d in tensor.shape)
         size = prod(tensor.shape or ()) if known else -1
         if not known or (size % fixed if -1 in dims else size != fixed):
-            yield Failure(instr[-1], "shapes that don't suit `tf.reshape`", INVALID, _VALUE, certain=known)
+            yield Failure(instr.position, "shapes that don't suit `tf.reshape`", INVALID, _VALUE, certain=known)
             return

@@ -10,8 +10,8 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
 from hybridize.facts.symbolic import CLOSURE, OPERATION, parameter_bit
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.records import dataclass
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -75,20 +75,20 @@ def fed(view: FrameView) -> Fed:
 
 def _fed(view: FrameView) -> Fed:
     layers, position, refused = 0, 0, False
-    for instr in index_of(view.code).of(Op.CALL):
+    for instr in index_of(view.code).of(ir.Call):
         given = 0
         for slot in arguments(instr):
             given |= view.mask(slot) & ~OPERATION
-        names = view.names(instr[2])
+        names = view.names(instr.function)
         refused = refused or any(map(_refuses, names))
-        through = given if is_layer(view.project, view.value(instr[2])) else 0
-        for callee, how in view.callees(instr[-1]):
+        through = given if is_layer(view.project, view.value(instr.function)) else 0
+        for callee, how in view.callees(instr.position):
             if how in _CALLED:
                 inner = fed(FrameView(view.project, callee))
                 refused = refused or inner.refused
-                through |= view.project.symbolic.lift(view.frame, instr[-1], callee, inner.layers) & ~OPERATION
+                through |= view.project.symbolic.lift(view.frame, instr.position, callee, inner.layers) & ~OPERATION
         if through & ~layers:
-            position = position or instr[-1]
+            position = position or instr.position
             layers |= through
     return Fed(layers, position, refused)
 

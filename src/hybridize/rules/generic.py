@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Bound, Container, Func, Obj, Tup, Value, Wrapper
 from hybridize.flow.calls import DISPATCHED, dispatching
 from hybridize.library.python.dispatching import is_dispatcher
-from hybridize.program.ir import Instr
+from hybridize.program import ir
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, ProjectView
 
@@ -17,15 +17,15 @@ def is_dispatched(_: ProjectView, value: Value) -> bool:
     return any(wrapped.kind == "dispatch" for wrapped, _ in _wrappers(value)) or any(map(is_dispatcher, value))
 
 
-def choices(view: FrameView, call: Instr) -> Iterator[tuple[int, Value]]:
+def choices(view: FrameView, call: ir.Call) -> Iterator[tuple[int, Value]]:
     """What a call asks: the slot of the argument that chooses, and the types that functions are registered for."""
-    for wrapped, bound in _wrappers(view.value(call[2])):
+    for wrapped, bound in _wrappers(view.value(call.function)):
         slot = argument(call, dispatching(wrapped) - bound) if wrapped.kind == "dispatch" else -1
         for func in wrapped.inner if slot >= 0 else ():
             if isinstance(func, Func) and DISPATCHED in func.fields:
                 for kinds, _ in view.project.solution.engine.registered(view.frame, func):
                     yield slot, kinds
-    for dispatcher in filter(is_dispatcher, view.value(call[2])):
+    for dispatcher in filter(is_dispatcher, view.value(call.function)):
         for i, kinds in _asked(view, dispatcher):
             yield argument(call, i), kinds
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from hybridize.program.ir import Op
+from hybridize.program import ir
 from hybridize.rules.structure import Site
 from hybridize.rules.views import FrameView
 from hybridize.source.syntax import walk
@@ -17,9 +17,9 @@ def unbound(view: FrameView, site: Site) -> frozenset[str]:
     The body of the `try` assigns them, and nothing before it: where it fails first, they are not bound, and the branch
     that the condition becomes asks for them.
     """
-    if not any(outer.instr[0] == Op.TRY and part == "handler" for outer, part in site.around()):
+    if not any(isinstance(outer.instr, ir.Try) and part == "handler" for outer, part in site.around()):
         return frozenset()
-    line = site.instr[-1] >> 16
+    line = site.instr.position >> 16
     node = view.node
     for each in walk(node) if node is not None else ():
         if isinstance(each, ast.Try):

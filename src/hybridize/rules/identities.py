@@ -7,8 +7,8 @@ from typing import Final
 
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import VARIABLE
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.model import Hit, Level
 from hybridize.rules.values import argument
 from hybridize.rules.views import FunctionView
@@ -26,13 +26,12 @@ def told_apart(function: FunctionView) -> Iterator[Hit]:
         return
     for view in function.views():
         given = {p.slot for i, p in enumerate(function.code.params) if i or not view.has_receiver}
-        for instr in index.of(Op.CALL):
-            func = index.source(instr[2])
-            refers = func is not None and func[0] == Op.ATTR and func[3] in REFERENCES
-            slot = func[2] if refers and func is not None else -1
-            if not refers and _ID in view.names(instr[2]):
+        for instr in index.of(ir.Call):
+            func = index.source(instr.function)
+            slot = func.owner if isinstance(func, ir.Attr) and func.name in REFERENCES else -1
+            if slot < 0 and _ID in view.names(instr.function):
                 slot = argument(instr, 0)
-            if slot < 0 or index.original(slot) not in given or not index.uses.get(instr[1]):
+            if slot < 0 or index.original(slot) not in given or not index.uses.get(instr.target):
                 continue
             if any(isinstance(o, Tensor) and o.kind == VARIABLE for o in view.value(slot)):
-                yield Hit(instr[-1], _SAID, level=Level.WARNING)
+                yield Hit(instr.position, _SAID, level=Level.WARNING)

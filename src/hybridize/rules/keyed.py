@@ -9,7 +9,8 @@ from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.facts.guards import regions
 from hybridize.facts.origins import definitions, passed_slots
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Code, Instr
 
 #: Whether a value may be true, and whether it may be false.
 Truth: TypeAlias = Callable[[Frame, Value], tuple[bool, bool]]
@@ -32,29 +33,29 @@ def _asked(code: Code, test: int) -> Iterator[int]:
         if instr is None or slot in seen:
             continue
         seen.add(slot)
-        match instr[0]:
-            case Op.COMPARE if instr[2] in ("in", "not in"):
-                yield instr[3]
-            case Op.COMPARE:
-                if instr[2] not in ("is", "is not"):
-                    yield from (instr[3], instr[4])  # `self.v is None or self.v.shape[0] != n`
-                todo += [instr[3], instr[4]]
-            case Op.PHI:  # of `and`, `or`
-                todo += [each for _, each in instr[2]]
-            case Op.COPY | Op.REFINE:
-                todo.append(instr[2])
-            case Op.UNARY:
-                todo.append(instr[3])
-            case Op.BOOLOP:
-                todo += instr[2]
-            case Op.ITEM:
-                yield instr[3]
-            case Op.CALL if _is_get(known.get(instr[2])) and instr[3]:
-                yield instr[3][0][0]
+        match instr:
+            case ir.Compare() if instr.operator in ("in", "not in"):
+                yield instr.left
+            case ir.Compare():
+                if instr.operator not in ("is", "is not"):
+                    yield from (instr.left, instr.right)  # `self.v is None or self.v.shape[0] != n`
+                todo += [instr.left, instr.right]
+            case ir.Phi():  # of `and`, `or`
+                todo += [each for _, each in instr.incoming]
+            case ir.Refine():
+                todo.append(instr.source)
+            case ir.Unary():
+                todo.append(instr.operand)
+            case ir.BoolOp():
+                todo += instr.operands
+            case ir.Item():
+                yield instr.index
+            case ir.Call() if _is_get(known.get(instr.function)) and instr.arguments:
+                yield instr.arguments[0][0]
 
 
 def _is_get(made: Instr | None) -> bool:
-    return made is not None and made[0] == Op.ATTR and made[3] == "get"
+    return isinstance(made, ir.Attr) and made.name == "get"
 
 
 def comes_late(frame: Frame, position: int, roots: Sequence[Frame], truth: Truth) -> bool:
@@ -90,20 +91,20 @@ def varies(frame: Frame, key: int, roots: Sequence[Frame], depth: int = _DEPTH) 
     made = definitions(frame.code).get(key)
     if made is None:
         return _comes_in(frame, key, roots, depth)
-    match made[0]:
-        case Op.COPY | Op.REFINE:
-            return varies(frame, made[2], roots, depth - 1)
-        case Op.ITEM | Op.UNPACK if _is_shape(frame, made[2]):
+    match made:
+        case ir.Refine():
+            return varies(frame, made.source, roots, depth - 1)
+        case ir.Item() | ir.Unpack() if _is_shape(frame, made.source):
             every = frozenset(o for f in _same(frame, roots) for o in f.vals[key] or ())
             return _several(every)
-        case Op.ATTR if made[3] == "shape" and _is_parameter(frame, made[2]):
+        case ir.Attr() if made.name == "shape" and _is_parameter(frame, made.owner):
             return len({o for f in _same(frame, roots) for o in f.vals[key] or ()}) > 1
-        case Op.ITEM:
-            return varies(frame, made[3], roots, depth - 1)
-        case Op.TUPLE:
-            return any(varies(frame, slot, roots, depth - 1) for slot, _ in made[2])
-        case Op.CALL if len(made[3]) == 1:
-            return varies(frame, made[3][0][0], roots, depth - 1)
+        case ir.Item():
+            return varies(frame, made.index, roots, depth - 1)
+        case ir.Tuple():
+            return any(varies(frame, slot, roots, depth - 1) for slot, _ in made.elements)
+        case ir.Call() if len(made.arguments) == 1:
+            return varies(frame, made.arguments[0][0], roots, depth - 1)
     return False
 
 
@@ -132,13 +133,13 @@ def _comes_in(frame: Frame, slot: int, roots: Sequence[Frame], depth: int) -> bo
 def _is_shape(frame: Frame, slot: int) -> bool:
     """Whether a slot holds the static shape of a tensor."""
     made = definitions(frame.code).get(slot)
-    while made is not None and made[0] == Op.CALL:
-        made = definitions(frame.code).get(made[2])
-        if made is not None and made[0] == Op.ATTR and made[3] == "as_list":
-            made = definitions(frame.code).get(made[2])
-    if made is None or made[0] != Op.ATTR or made[3] not in _STATIC_SHAPE:
+    while isinstance(made, ir.Call):
+        made = definitions(frame.code).get(made.function)
+        if isinstance(made, ir.Attr) and made.name == "as_list":
+            made = definitions(frame.code).get(made.owner)
+    if not isinstance(made, ir.Attr) or made.name not in _STATIC_SHAPE:
         return False
-    return any(isinstance(o, Tensor) for o in frame.vals[made[2]] or ())
+    return any(isinstance(o, Tensor) for o in frame.vals[made.owner] or ())
 
 
 def _several(value: Value) -> bool:

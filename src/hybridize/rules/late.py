@@ -9,8 +9,8 @@ from typing import Final
 from hybridize.domain.objects import Inst, LibInst, Unknown
 from hybridize.facts.pruned import Pruned, conditions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.tensorflow.unbuilt_call import is_built
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
@@ -40,12 +40,12 @@ def made_late(function: FunctionView) -> Iterator[tuple[int, str]]:
 def _makers(function: FunctionView, frame: Frame) -> Iterator[tuple[int, str]]:
     """The places in a frame where an optimizer without variables takes a step."""
     project, view = function.project, FrameView(function.project, frame)
-    for instr in index_of(frame.code).of(Op.ATTR):
-        if instr[3] in STEPS:
-            found = [o for o in view.value(instr[2]) if isinstance(o, (Inst, LibInst)) and is_optimizer(project, o)]
-            foreign = instr[3] == _STEP and any(isinstance(o, Unknown) for o in view.value(instr[2]))
+    for instr in index_of(frame.code).of(ir.Attr):
+        if instr.name in STEPS:
+            found = [o for o in view.value(instr.owner) if isinstance(o, (Inst, LibInst)) and is_optimizer(project, o)]
+            foreign = instr.name == _STEP and any(isinstance(o, Unknown) for o in view.value(instr.owner))
             if foreign or (found and not all(is_built(project, o) for o in found)):
-                yield instr[-1], "an optimizer makes its variables"
+                yield instr.position, "an optimizer makes its variables"
 
 
 def _comes_second(function: FunctionView, pos: int) -> bool:
@@ -66,5 +66,7 @@ def _misses(caller: Frame, at: int, callee: Frame, place: tuple[str, int]) -> bo
     if place in Pruned(caller, at, callee):
         return True
     return all(
-        callee.vals[i[1]] is None for i in index_of(callee.code).at(place[1]) if isinstance(i[1], int) and i[1] >= 0
+        callee.vals[i.target] is None
+        for i in index_of(callee.code).at(place[1])
+        if isinstance(i.target, int) and i.target >= 0
     )

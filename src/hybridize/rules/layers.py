@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import LibInst, Obj
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
 from hybridize.rules.views import ProjectView
 
@@ -31,9 +32,9 @@ def _is_shared(project: ProjectView, layer: LibInst) -> bool:
 def _called_layers(project: ProjectView) -> dict[LibInst, set[tuple[Code, int]]]:
     found: dict[LibInst, set[tuple[Code, int]]] = {}
     for code, frames in project.solution.frames.items():
-        for instr in index_of(code).of(Op.CALL):
+        for instr in index_of(code).of(ir.Call):
             for frame in frames:
-                for obj in frame.vals[instr[2]] or ():
+                for obj in frame.vals[instr.function] or ():
                     if isinstance(obj, LibInst):
-                        found.setdefault(obj, set()).add((code, instr[-1]))
+                        found.setdefault(obj, set()).add((code, instr.position))
     return found

@@ -9,8 +9,9 @@ from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence
 from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.rules.doubts import found_before, may_run_eagerly
 from hybridize.rules.model import Level
@@ -55,17 +56,19 @@ def left_behind(function: FunctionView, frame: Frame, position: int) -> Left:
 
 def _is_own(frame: Frame, position: int, codes: set[Code]) -> bool:
     """Whether what is written may be an object that the call itself has made: a copy of what it got, by a setting."""
-    written = (instr[2] for instr in index_of(frame.code).at(position) if instr[0] in (Op.SET_ATTR, Op.SET_ITEM))
+    written = (
+        instr.owner for instr in index_of(frame.code).at(position) if isinstance(instr, (ir.SetAttr, ir.SetItem))
+    )
     objects = [o for slot in written for o in frame.vals[slot] or ()]
     return any(isinstance(o, (Inst, Container)) and o.site[0] in codes for o in objects)
 
 
 def _entry(project: ProjectView, place: Place, frame: Frame, position: int) -> Place:
     """Of a dictionary the entry that is written, where its key is known: others are not read for it."""
-    written = [instr for instr in index_of(frame.code).at(position) if instr[0] == Op.SET_ITEM]
+    written = [instr for instr in index_of(frame.code).at(position) if isinstance(instr, ir.SetItem)]
     if not isinstance(place, Container) or len(written) != 1:
         return place
-    keys = constants(frame, written[0][3])
+    keys = constants(frame, written[0].index)
     found = writes_of(project).late_part(place, next(iter(keys))) if keys is not None and len(keys) == 1 else None
     return found if found is not None else place
 
@@ -96,8 +99,8 @@ def _takes(frame: Frame, position: int) -> bool:
     """Whether a change of a container also gives what was in it."""
     index = index_of(frame.code)
     for instr in index.at(position):
-        method = index.definitions.get(instr[2]) if instr[0] == Op.CALL else None
-        if method is not None and method[0] == Op.ATTR and method[3] in _TAKES and index.uses.get(instr[1]):
+        method = index.definitions.get(instr.function) if isinstance(instr, ir.Call) else None
+        if isinstance(method, ir.Attr) and method.name in _TAKES and index.uses.get(instr.target):
             return True
     return False
 

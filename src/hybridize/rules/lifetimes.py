@@ -22,8 +22,9 @@ from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import given_position
 from hybridize.library.costs import ITERATIONS
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.records import dataclass, field
 from hybridize.rules.comparing import compared
 from hybridize.rules.loops import runs_in_loop
@@ -293,8 +294,8 @@ def _sites(
             is_bound = function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
             slot = argument_slot(caller, pos, index, function.code.params[index].name, bound=is_bound)
             made = index_of(caller.code).source(slot) if slot >= 0 else None
-            if made is not None and made[0] in (Op.ATTR, Op.CALL):
-                found.setdefault((caller.code, made[-1]), set()).add(caller.uid)
+            if isinstance(made, (ir.Attr, ir.Call)):
+                found.setdefault((caller.code, made.position), set()).add(caller.uid)
     yield from found.items()
 
 

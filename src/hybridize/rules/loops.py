@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of, instructions
-from hybridize.program.ir import Instr, Loop, Op
+from hybridize.program.ir import Instr
 
 _DEPTH = 6
 #: Methods that add elements to a list.
@@ -47,15 +48,17 @@ def _repeats(frame: Frame, pos: int, counts: Callable[[Frame], bool], *, twice: 
     return False
 
 
-def filling(index: Index, made: Instr, others: Iterable[Instr] = ()) -> Iterator[tuple[Instr, list[Loop]]]:
+def filling(
+    index: Index, made: ir.Dict | ir.Generator | ir.List | ir.Set, others: Iterable[Instr] = ()
+) -> Iterator[tuple[Instr, list[ir.Loop]]]:
     """What a comprehension puts into the list or dictionary that an instruction makes, with the loops that do it.
 
     `others` are further instructions that add to it. A comprehension and its loops stand at one position.
     """
-    fills = [i for i in (*index.of(Op.APPEND), *index.of(Op.PUT)) if index.original(i[2]) == made[1]]
+    fills = [i for i in index.of(ir.Append, ir.Put) if index.original(i.owner) == made.target]
     if not fills and not others:
         return
-    loops = [instr[2] for instr in index.of(Op.LOOP)]
+    loops = index.of(ir.Loop)
     inside = [{id(each) for part in (loop.test, loop.body) for each in instructions(part)} for loop in loops]
     for instr in (*fills, *others):
         around = [n for n, ids in enumerate(inside) if id(instr) in ids and id(made) not in ids]

@@ -10,7 +10,7 @@ from typing import Final
 
 from hybridize.domain.objects import Lit, Prim, Tensor, Unknown
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.records import dataclass
 from hybridize.rules.values import argument, arguments
 from hybridize.rules.views import FrameView
@@ -113,31 +113,35 @@ def asks(name: str) -> bool:
     return listed or name.startswith(_ASSIGN) or name.startswith(_PACKAGES)
 
 
-def met(view: FrameView, instr: Instr) -> list[Meeting]:
+def met(view: FrameView, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace) -> list[Meeting]:
     """What an instruction brings together."""
-    if instr[0] != Op.CALL:
-        return [Meeting(instr[3], (instr[4],)), Meeting(instr[4], (instr[3],))] if instr[2] in OPERATORS else []
-    for name in view.names(instr[2]):
+    if not isinstance(instr, ir.Call):
+        return (
+            [Meeting(instr.left, (instr.right,)), Meeting(instr.right, (instr.left,))]
+            if instr.operator in OPERATORS
+            else []
+        )
+    for name in view.names(instr.function):
         if asks(name):
             return list(_called(view, instr, name))
     return []
 
 
-def _called(view: FrameView, instr: Instr, name: str) -> Iterator[Meeting]:
+def _called(view: FrameView, instr: ir.Call, name: str) -> Iterator[Meeting]:
     if name in _GROUPS:
         slots = [argument(instr, i, p) if p else -1 for i, p in enumerate(_GROUPS[name])]
         yield from _alike(slots, name)
     if name in _LISTS:
         yield from _alike(_listed(view, argument(instr, 0, "values")), name)
     if name in _EINSUM:
-        yield from _alike([slot for slot, starred in instr[3][1:] if not starred], name)
+        yield from _alike([slot for slot, starred in instr.arguments[1:] if not starred], name)
     if name.startswith(_PACKAGES):
         for slot in arguments(instr):
             yield Meeting(slot, dtypes=frozenset({None}))
     if name.startswith(_ASSIGN):
-        yield Meeting(argument(instr, 0, "value"), (view.receiver(instr[2]),))
+        yield Meeting(argument(instr, 0, "value"), (view.receiver(instr.function),))
     if name in _CONVERTS and (name != "tf.convert_to_tensor" or argument(instr, 1, "dtype") >= 0):
-        dtypes = frozenset(o.dtype for o in view.value(instr[1]) if isinstance(o, Tensor))
+        dtypes = frozenset(o.dtype for o in view.value(instr.target) if isinstance(o, Tensor))
         for i, parameter in enumerate(_CONVERTS[name]):
             slot = argument(instr, i, parameter) if parameter else -1
             if slot >= 0:
@@ -155,9 +159,9 @@ def _alike(slots: list[int], name: str) -> Iterator[Meeting]:
 def _listed(view: FrameView, slot: int) -> list[int]:
     """The elements of a list that is written there."""
     made = view.definition(slot)
-    if made is None or made[0] not in (Op.LIST, Op.TUPLE):
+    if not isinstance(made, (ir.List, ir.Tuple)):
         return []
-    return [part for part, starred in made[2] if not starred]
+    return [part for part, starred in made.elements if not starred]
 
 
 def clash(view: FrameView, meeting: Meeting) -> Clash | None:

@@ -29,8 +29,9 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 from hybridize.records import dataclass, field
 from hybridize.rules.tensorflow.unbuilt_call import builder_around
 from hybridize.rules.values import arguments
@@ -113,14 +114,14 @@ def is_layer(project: ProjectView, obj: Obj) -> bool:
     return isinstance(obj, (Inst, LibInst)) and _LAYER in project.solution.engine.mro_names(obj)
 
 
-def told(frame: Frame, instr: Instr, callee: Frame | None = None) -> Value | None:
+def told(frame: Frame, instr: ir.Call, callee: Frame | None = None) -> Value | None:
     """What a call says of the mode, by keyword or position; None where it says nothing, or just passes None on."""
-    named = [slot for name, slot in instr[4] if name == _TRAINING or name is None]
+    named = [slot for name, slot in instr.keywords if name == _TRAINING or name is None]
     place = next((i for i, p in enumerate(callee.code.params) if p.name == _TRAINING), 0) if callee is not None else 2
-    if callee is None and len(instr[3]) > 1:  # `dropout(x, training)`
-        named.append(instr[3][1][0])
-    elif callee is not None and 0 < place <= len(instr[3]):
-        named.append(instr[3][place - 1][0])
+    if callee is None and len(instr.arguments) > 1:  # `dropout(x, training)`
+        named.append(instr.arguments[1][0])
+    elif callee is not None and 0 < place <= len(instr.arguments):
+        named.append(instr.arguments[place - 1][0])
     values = [frame.vals[slot] or _NO_VALUE for slot in named]
     return next((value for value in values if value and value != NONE.value), None)
 
@@ -144,10 +145,10 @@ def takes_mode(project: ProjectView, code: Code) -> bool:
     return named or (any(p.kind == "kwargs" for p in code.params) and not project.versions.may_have_keras(3))
 
 
-def _calls(frame: Frame, position: int, callee: Frame) -> Iterator[Instr]:
+def _calls(frame: Frame, position: int, callee: Frame) -> Iterator[ir.Call]:
     """The calls at a position that run a layer: not those of its method `call` by name, which enter no context."""
     for instr in index_of(frame.code).calls.get(position, ()):
-        if not _is_direct(frame.vals[instr[2]] or _NO_VALUE, callee.code):
+        if not _is_direct(frame.vals[instr.function] or _NO_VALUE, callee.code):
             yield instr
 
 
@@ -156,16 +157,16 @@ def _is_direct(value: Value, code: Code) -> bool:
     return any(isinstance(f, Func) and f.code is code for f in functions)
 
 
-def _mode_of_method(project: ProjectView, frame: Frame, instr: Instr) -> set[bool]:
+def _mode_of_method(project: ProjectView, frame: Frame, instr: ir.Call) -> set[bool]:
     """The modes in which `fit` and its relatives run a model."""
     found: set[bool] = set()
-    for name in project.names(frame.vals[instr[2]] or _NO_VALUE):
+    for name in project.names(frame.vals[instr.function] or _NO_VALUE):
         owner, _, method = name.rpartition(".")
         if not owner.startswith("keras."):
             continue
         if method in _TRAINS:
             found.add(True)
-            if any(key == "validation_data" for key, _ in instr[4]) or len(instr[3]) > 7:
+            if any(key == "validation_data" for key, _ in instr.keywords) or len(instr.arguments) > 7:
                 found.add(False)
         elif method in _INFERS:
             found.add(False)
@@ -270,15 +271,15 @@ def _is_drawn(project: ProjectView, frame: Frame) -> bool:
     return any(_is_symbolic(caller, instr) for caller, pos in sites for instr in _calls(caller, pos, frame))
 
 
-def _is_symbolic(frame: Frame, instr: Instr) -> bool:
+def _is_symbolic(frame: Frame, instr: ir.Call) -> bool:
     """Whether a call passes a symbolic tensor of Keras, alone or in a structure."""
     given = (o for slot in arguments(instr) for o in held(frame.vals[slot] or _NO_VALUE, _DEPTH, parts))
     return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in given)
 
 
-def reads_mode(view: FrameView, instr: Instr) -> bool:
+def reads_mode(view: FrameView, instr: ir.Call) -> bool:
     """Whether a call runs something that depends on the mode, and does not say in which."""
-    value = view.value(instr[2])
+    value = view.value(instr.function)
     if told(view.frame, instr) is not None or not is_modal(view.project, value):
         return False
     return any(not isinstance(o, Unknown) and _is_modal(view.project, o, _DEPTH) for o in value) or _is_field(
@@ -286,10 +287,10 @@ def reads_mode(view: FrameView, instr: Instr) -> bool:
     )
 
 
-def _is_field(view: FrameView, instr: Instr) -> bool:
+def _is_field(view: FrameView, instr: ir.Call) -> bool:
     """Whether what is called is an attribute of a layer that runs: one that nobody knows may be a layer, too."""
-    made = view.definition(instr[2])
-    owner = view.value(made[2]) if made is not None and made[0] == Op.ATTR else _NO_VALUE
+    made = view.definition(instr.function)
+    owner = view.value(made.owner) if isinstance(made, ir.Attr) else _NO_VALUE
     return runs_layer(view.project, view.frame) and any(o in owner for o in view.frame.args[0])
 
 

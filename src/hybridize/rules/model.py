@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Hit:
 
 
 #: Looks at one instruction of one frame: hits travel from there to every function whose traced extent holds the frame.
-Trigger: TypeAlias = "Callable[[FrameView, Instr], Iterator[Hit]]"
+Trigger: TypeAlias = "Callable[[FrameView, Any], Iterator[Hit]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +95,19 @@ class Where:
     """
 
     trigger: Trigger
-    form: Callable[[Index, Instr], bool] | None = None
+    form: Callable[[Index, Any], bool] | None = None
     names: Callable[[str], bool] | None = None
     values: Callable[[ProjectView, Value], bool] | None = None
 
 
 def operators(trigger: Trigger, *accepted: str) -> Where:
     """A trigger at some operators."""
-    return Where(trigger, form=lambda _, instr: instr[2] in accepted)
+    return Where(trigger, form=lambda _, instr: instr.operator in accepted)
 
 
 def attributes(trigger: Trigger, accepted: Collection[str]) -> Where:
     """A trigger at reads of attributes of some names."""
-    return Where(trigger, form=lambda _, instr: instr[3] in accepted)
+    return Where(trigger, form=lambda _, instr: instr.name in accepted)
 
 
 #: Looks at a whole frame (its effects, say); hits travel as those of triggers do.
@@ -168,7 +168,7 @@ class Rule:
 
     `outcome` is what happens if the pattern is traced, `blocks` what it stands against, `level` how it is reported
     where the function is hybrid already (None: not at all). Of the ways to look at a program a rule uses any:
-    `triggers` by operation code (with `Where` only some instructions of it), `frame` for a function in one context
+    `triggers` by operation (with `Where` only some instructions of it), `frame` for a function in one context
     (with `codes` only in code where it has something to look for, which is asked once), `root` for the function that is
     decorated, `project` for everything else. `passes` can stop hits on their way up the calls, `confirm` at the
     function that is decorated. What blocks nothing has nothing to say of eager functions: its `root` is not asked.
@@ -188,7 +188,7 @@ class Rule:
     level: Level | None = Level.ERROR
     blocks: frozenset[Blocks] = frozenset((Blocks.TO_HYBRID,))
     fix: str | None = None
-    triggers: Mapping[Op, Trigger | Where] = field(default_factory=dict)
+    triggers: Mapping[type[Instr], Trigger | Where] = field(default_factory=dict)
     frame: FrameScan | None = None
     codes: Callable[[Code], bool] | None = None
     root: RootScan | None = None

@@ -14,8 +14,9 @@ from hybridize.domain.objects import Bound, Container, Lib, Lit, Stream, Wrapper
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at, starts_program
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Code, Instr, Loop, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import operands
 from hybridize.rules.lifetimes import FEW
 from hybridize.rules.loops import filling
@@ -55,9 +56,9 @@ class Moving:
     def argument(self, caller: Frame, pos: int, callee: Frame, index: int) -> int:
         """The slot of the caller that holds what a call passes for a parameter; -1 where the call does not show it."""
         calls = index_of(caller.code).calls.get(pos, ())
-        if calls and all(isinstance(o, Lib) for call in calls for o in caller.vals[call[2]] or ()):
+        if calls and all(isinstance(o, Lib) for call in calls for o in caller.vals[call.function] or ()):
             return -1  # a library function that is given this one calls it with what it likes
-        bound = callee.bound or any(_is_hybrid_method(o) for call in calls for o in caller.vals[call[2]] or ())
+        bound = callee.bound or any(_is_hybrid_method(o) for call in calls for o in caller.vals[call.function] or ())
         return argument_slot(caller, pos, index, callee.code.params[index].name, bound=bound)
 
     def moves(self, frame: Frame, pos: int, slot: int) -> bool:
@@ -73,7 +74,7 @@ class Moving:
         if (
             len(loops) < 2
             or self._runs_again(frame)
-            or not _is_long(frame, index_of(frame.code).of(Op.LOOP)[loops[-1]])
+            or not _is_long(frame, index_of(frame.code).of(ir.Loop)[loops[-1]])
         ):
             return False
         made = _element(frame, slot)
@@ -116,23 +117,22 @@ class Moving:
         made = index.definitions.get(slot)
         if made is None:
             return self._parameter(frame, slot, depth, seen)
-        anew = self._runs_again(frame) or not around.isdisjoint(index.loops.get(made[-1], ()))
+        anew = self._runs_again(frame) or not around.isdisjoint(index.loops.get(made.position, ()))
         if any(isinstance(o, Container) and self._is_refilled(frame, around, o) for o in value):
             return True
-        op = made[0]
-        if op in (Op.GLOBAL, Op.CELL, Op.ATTR) and self.writes.late_cells(frame, made):
+        if isinstance(made, (ir.Global, ir.Cell, ir.Attr)) and self.writes.late_cells(frame, made):
             return True
-        if op == Op.ITER and not around.isdisjoint(index.loops.get(made[-1], ())):
-            if not _are_few(frame.vals[made[2]] or ()):
+        if isinstance(made, ir.Iter) and not around.isdisjoint(index.loops.get(made.position, ())):
+            if not _are_few(frame.vals[made.source] or ()):
                 return True
-        elif op == Op.PHI and _is_head(index, around, made):
-            if any(_comes_round(index, each, slot) for _, each in made[2]):
+        elif isinstance(made, ir.Phi) and _is_head(index, around, made):
+            if any(_comes_round(index, each, slot) for _, each in made.incoming):
                 return True
-        elif op == Op.CALL and anew and made[-1] in self._learns(frame):
+        elif isinstance(made, ir.Call) and anew and made.position in self._learns(frame):
             return True
         if any(self._slot(frame, around, each, depth, seen) for each in _inputs(index, made)):
             return True
-        return op == Op.CALL and bool(depth) and self._returned(frame, made, depth - 1, seen)
+        return isinstance(made, ir.Call) and bool(depth) and self._returned(frame, made, depth - 1, seen)
 
     def _parameter(self, frame: Frame, slot: int, depth: int, seen: set[tuple[Frame, int]]) -> bool:
         """Whether callers pass something else from call to call."""
@@ -152,12 +152,12 @@ class Moving:
                 return True
         return False
 
-    def _returned(self, frame: Frame, call: Instr, depth: int, seen: set[tuple[Frame, int]]) -> bool:
+    def _returned(self, frame: Frame, call: ir.Call, depth: int, seen: set[tuple[Frame, int]]) -> bool:
         """Whether what a function of the project gives moves by itself, whatever it is given."""
-        for callee, how in callees_at(frame, call[-1]):
+        for callee, how in callees_at(frame, call.position):
             if how in _FOLLOWED and not callee.code.name.startswith("__init__"):
-                for instr in index_of(callee.code).of(Op.RETURN):
-                    if self._slot(callee, _NOWHERE, instr[2], depth, seen):
+                for instr in index_of(callee.code).of(ir.Return):
+                    if self._slot(callee, _NOWHERE, instr.value, depth, seen):
                         return True
         return False
 
@@ -197,21 +197,21 @@ def _is_hybrid_method(obj: object) -> bool:
     return isinstance(obj, Bound) and isinstance(obj.func, Wrapper)
 
 
-def _is_long(frame: Frame, instr: Instr) -> bool:
+def _is_long(frame: Frame, instr: ir.Loop) -> bool:
     """Whether a loop is not known to take but a few turns."""
-    loop: Loop = instr[2]
+    loop: ir.Loop = instr
     return not loop.is_for or not _are_few(frame.vals[loop.iterable] or ())
 
 
-def _element(frame: Frame, slot: int) -> Instr | None:
+def _element(frame: Frame, slot: int) -> ir.Iter | None:
     """The loop's read by which a slot holds an element of a collection, or a part of one; None if it is no such."""
     index = index_of(frame.code)
     made = index.source(slot)
-    while made is not None and made[0] in (Op.UNPACK, Op.ITEM):
-        made = index.source(made[2])
-    if made is None or made[0] != Op.ITER:
+    while isinstance(made, (ir.Unpack, ir.Item)):
+        made = index.source(made.source)
+    if not isinstance(made, ir.Iter):
         return None
-    held = frame.vals[made[2]] or ()
+    held = frame.vals[made.source] or ()
     return made if held and not any(isinstance(o, Stream) and o.kind not in _OF_COLLECTIONS for o in held) else None
 
 
@@ -227,8 +227,8 @@ def _are_few(value: Iterable[object]) -> bool:
     return bool(sizes) and all(size is not None and 0 <= size <= FEW for size in sizes)
 
 
-def _is_head(index: Index, around: frozenset[int], made: Instr) -> bool:
-    heads: list[Loop] = [instr[2] for number, instr in enumerate(index.of(Op.LOOP)) if number in around]
+def _is_head(index: Index, around: frozenset[int], made: ir.Phi) -> bool:
+    heads: list[ir.Loop] = [instr for number, instr in enumerate(index.of(ir.Loop)) if number in around]
     return any(made is head for loop in heads for head in loop.phis)
 
 
@@ -247,21 +247,21 @@ def _comes_round(index: Index, slot: int, start: int) -> bool:
             continue
         made = index.definitions.get(each)
         if made is not None:
-            todo += [(inner, changed or made[0] != Op.PHI) for inner in operands(made)]
+            todo += [(inner, changed or not isinstance(made, ir.Phi)) for inner in operands(made)]
     return False
 
 
 def _inputs(index: Index, made: Instr) -> Iterator[int]:
     """What an instruction computes from; of a call its arguments and the receiver, not the function."""
-    if made[0] != Op.CALL:
+    if not isinstance(made, ir.Call):
         yield from operands(made)
-        if made[0] in (Op.LIST, Op.SET, Op.DICT):
+        if isinstance(made, (ir.List, ir.Set, ir.Dict)):
             for instr, loops in filling(index, made):
-                yield from instr[3:-1]
+                yield from operands(instr)[1:]
                 yield from (loop.iterable for loop in loops if loop.iterable >= 0)
         return
-    yield from (slot for slot, _ in made[3])
-    yield from (slot for _, slot in made[4])
-    func = index.source(made[2])
-    if func is not None and func[0] == Op.ATTR:
-        yield func[2]
+    yield from (slot for slot, _ in made.arguments)
+    yield from (slot for _, slot in made.keywords)
+    func = index.source(made.function)
+    if isinstance(func, ir.Attr):
+        yield func.owner

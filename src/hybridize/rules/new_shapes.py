@@ -14,15 +14,15 @@ from hybridize.domain.objects import Stream, Tup
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
 from hybridize.library.convert import SHAPE_KIND
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView
 
 _CALLS: Final = frozenset({"call", "hybrid", "keras"})
-_DISPLAYS: Final = frozenset({Op.TUPLE, Op.LIST})
+_DISPLAYS: Final = (ir.Tuple, ir.List)
 #: What gives the same object again, or that of somebody who keeps it.
-_KEPT: Final = frozenset({Op.GLOBAL, Op.CELL})
+_KEPT: Final = (ir.Global, ir.Cell)
 
 
 def given_shapes(function: FunctionView) -> Iterator[tuple[Frame, int]]:
@@ -40,13 +40,13 @@ def is_new_shape(frame: Frame, slot: int, pos: int) -> bool:
     made = index.source(slot)
     if made is None:
         return False
-    if made[0] in _DISPLAYS:
-        return any(is_new_shape(frame, part, pos) for part, _ in made[2])
-    if not _is_shape(frame, slot) or (pos in index.looped and made[-1] not in index.looped):
+    if isinstance(made, _DISPLAYS):
+        return any(is_new_shape(frame, part, pos) for part, _ in made.elements)
+    if not _is_shape(frame, slot) or (pos in index.looped and made.position not in index.looped):
         return False
-    if made[0] == Op.ATTR:
-        return made[3] == "shape" and _is_new_tensor(frame, made, pos)
-    return made[0] in (Op.CALL, Op.ITEM, Op.BINARY, Op.INPLACE)
+    if isinstance(made, ir.Attr):
+        return made.name == "shape" and _is_new_tensor(frame, made, pos)
+    return isinstance(made, (ir.Call, ir.Item, ir.Binary, ir.Inplace))
 
 
 def _is_shape(frame: Frame, slot: int) -> bool:
@@ -54,10 +54,10 @@ def _is_shape(frame: Frame, slot: int) -> bool:
     return bool(value) and all(isinstance(o, (Tup, Stream)) and o.kind == SHAPE_KIND for o in value)
 
 
-def _is_new_tensor(frame: Frame, read: Instr, pos: int) -> bool:
+def _is_new_tensor(frame: Frame, read: ir.Attr, pos: int) -> bool:
     """Whether the shape that is read is that of a tensor that is made as often as the call runs."""
     index = index_of(frame.code)
-    made = index.source(read[2])
-    if made is None or made[0] == Op.ATTR or made[0] in _KEPT:
+    made = index.source(read.owner)
+    if made is None or isinstance(made, (ir.Attr, _KEPT)):
         return False
-    return pos not in index.looped or made[-1] in index.looped
+    return pos not in index.looped or made.position in index.looped

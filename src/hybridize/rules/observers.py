@@ -26,8 +26,9 @@ from hybridize.domain.objects import (
     Wrapper,
 )
 from hybridize.facts.model import Evidence
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 from hybridize.regex import regex
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, ProjectView
@@ -110,27 +111,27 @@ def _observed(project: ProjectView) -> dict[_Seen, dict[Evidence, None]]:
             for some, instr, said in _looks(view, saves):
                 for each in some:
                     if each[0] is not code:
-                        found.setdefault(each, {})[Evidence(said, code.path, instr[-1] >> 16)] = None
+                        found.setdefault(each, {})[Evidence(said, code.path, instr.position >> 16)] = None
     for code, evidence in _tagged(project):
         found.setdefault((code, False), {})[evidence] = None
     return found
 
 
-def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], Instr, str]]:
+def _looks(view: FrameView, saves: bool) -> Iterator[tuple[set[_Seen], ir.Attr | ir.Call, str]]:
     """What a frame looks at: the functions, where, and how."""
     index = index_of(view.code)
     for name in index.attributes.keys() & _LOST:
         for instr in index.attributes[name]:
-            yield _codes(view.value(instr[2]), 0), instr, f"reads its `{name}`"
-    for instr in index.of(Op.CALL):
-        for name in view.names(instr[2]):
-            yield from _asked(view, instr, name)
+            yield _codes(view.value(instr.owner), 0), instr, f"reads its `{name}`"
+    for call in index.of(ir.Call):
+        for name in view.names(call.function):
+            yield from _asked(view, call, name)
             if saves and name.startswith("keras."):
-                yield from _given(view, instr, name)
+                yield from _given(view, call, name)
 
 
-def _asked(view: FrameView, instr: Instr, name: str) -> Iterator[tuple[set[_Seen], Instr, str]]:
-    first = view.value(instr[3][0][0]) if instr[3] else frozenset()
+def _asked(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Seen], ir.Call, str]]:
+    first = view.value(instr.arguments[0][0]) if instr.arguments else frozenset()
     if name in _ASKING:
         yield _codes(first, 0), instr, f"`{name}` {_ASKING[name]}"
     elif name in _PICKLING:
@@ -141,23 +142,23 @@ def _asked(view: FrameView, instr: Instr, name: str) -> Iterator[tuple[set[_Seen
         wanted = view.value(argument(instr, 1, "predicate"))
         if any(isinstance(o, Lib) and o.name in _ASKING for o in wanted):
             yield _members(first), instr, "`inspect.getmembers` looks for functions or methods"
-    elif name == "builtins.isinstance" and len(instr[3]) > 1:
-        kinds = view.value(instr[3][1][0])
+    elif name == "builtins.isinstance" and len(instr.arguments) > 1:
+        kinds = view.value(instr.arguments[1][0])
         every = [o for k in kinds for o in ((i for v in k.items for i in v) if isinstance(k, Tup) else (k,))]
         if any(isinstance(o, Lib) and o.name in _KINDS for o in every):
             yield _codes(first, 0), instr, "asks whether it is a function or method by its class"
-    elif name in _GETTERS and len(instr[3]) > 1:
-        wanted = view.value(instr[3][1][0])
+    elif name in _GETTERS and len(instr.arguments) > 1:
+        wanted = view.value(instr.arguments[1][0])
         lost = sorted(str(o.const) for o in wanted if isinstance(o, Lit) and o.const in _LOST)
         if lost:
             yield _codes(first, 0), instr, f"reads its `{lost[0]}`"
 
 
-def _given(view: FrameView, instr: Instr, name: str) -> Iterator[tuple[set[_Seen], Instr, str]]:
+def _given(view: FrameView, instr: ir.Call, name: str) -> Iterator[tuple[set[_Seen], ir.Call, str]]:
     """Functions that Keras is given to keep: it saves them by their class and name."""
     part = name.removeprefix("keras.").partition(".")[0]
     keeps = part in ("layers", "metrics", "initializers", "regularizers") and name.rpartition(".")[2][:1].isupper()
-    slots = [*(slot for slot, _ in instr[3]), *(slot for _, slot in instr[4])] if keeps else []
+    slots = [*(slot for slot, _ in instr.arguments), *(slot for _, slot in instr.keywords)] if keeps else []
     if name == COMPILED:
         slots = [argument(instr, 1, "loss"), argument(instr, 2, "metrics")]
     for slot in slots:
@@ -170,8 +171,8 @@ def _saves(project: ProjectView) -> bool:
         if index_of(code).attributes.keys() & _SAVING:
             for frame in frames:
                 view = FrameView(project, frame)
-                for instr in index_of(code).of(Op.CALL):
-                    for name in view.names(instr[2]):
+                for instr in index_of(code).of(ir.Call):
+                    for name in view.names(instr.function):
                         if name.startswith("keras.") and name.rpartition(".")[2] in _SAVING:
                             return True
     return False
@@ -180,12 +181,12 @@ def _saves(project: ProjectView) -> bool:
 def _tagged(project: ProjectView) -> Iterator[tuple[Code, Evidence]]:
     """Methods that get attributes of their own: an object's method does not have them any more."""
     for code, frames in project.solution.frames.items():
-        for instr in index_of(code).of(Op.SET_ATTR):
+        for instr in index_of(code).of(ir.SetAttr):
             for frame in frames:
-                for obj in frame.vals[instr[2]] or ():
+                for obj in frame.vals[instr.owner] or ():
                     if isinstance(obj, Func) and obj.code.parent is not None and obj.code.parent.kind == "class":
-                        said = f"sets `{instr[3]}` on it, which the methods of objects then lack"
-                        yield obj.code, Evidence(said, code.path, instr[-1] >> 16)
+                        said = f"sets `{instr.name}` on it, which the methods of objects then lack"
+                        yield obj.code, Evidence(said, code.path, instr.position >> 16)
 
 
 def _codes(value: Value, depth: int) -> set[_Seen]:

@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 from hybridize.domain.objects import Lit, Tensor
 from hybridize.facts.origins import call_at, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.values import has_tensor
 from hybridize.rules.views import FrameView, ProjectView
 
@@ -69,16 +69,16 @@ def passed(view: FrameView, pos: int, callee: Frame, index: int) -> list[int] | 
     return slots
 
 
-def returned(view: FrameView, call: Instr, ask: Ask, element: int | None = None) -> Dims | None:
+def returned(view: FrameView, call: ir.Call, ask: Ask, element: int | None = None) -> Dims | None:
     """The unknown dims of what a function of the project returns to a call, or of one element of that tuple."""
-    if any(name.startswith(_TENSOR_LIBRARIES) for name in view.names(call[2])):
+    if any(name.startswith(_TENSOR_LIBRARIES) for name in view.names(call.function)):
         return None
-    return _of_any(view, call[-1], _RETURNS, ask, element)
+    return _of_any(view, call.position, _RETURNS, ask, element)
 
 
-def computed(view: FrameView, read: Instr, ask: Ask) -> Dims | None:
+def computed(view: FrameView, read: ir.Attr, ask: Ask) -> Dims | None:
     """The unknown dims of what a property of the project gives."""
-    return _of_any(view, read[-1], _PROPERTY, ask, None)
+    return _of_any(view, read.position, _PROPERTY, ask, None)
 
 
 def _of_any(view: FrameView, pos: int, hows: frozenset[str], ask: Ask, element: int | None) -> Dims | None:
@@ -101,11 +101,11 @@ def _of_any(view: FrameView, pos: int, hows: frozenset[str], ask: Ask, element: 
 def _by_place(view: FrameView, pos: int, callee: Frame, index: int) -> list[int]:
     """The slots that the call of a graph, or of a layer, passes for a parameter of the function behind it."""
     call = call_at(view.code, pos)
-    if call is None or any(starred for _, starred in call[3]):
+    if call is None or any(starred for _, starred in call.arguments):
         return []
-    named = [slot for name, slot in call[4] if name == callee.code.params[index].name]
+    named = [slot for name, slot in call.keywords if name == callee.code.params[index].name]
     place = index - FrameView(view.project, callee).has_receiver
-    return named or [slot for slot, _ in call[3][place : place + 1] if place >= 0]
+    return named or [slot for slot, _ in call.arguments[place : place + 1] if place >= 0]
 
 
 def _computes(frame: Frame) -> bool:
@@ -114,11 +114,11 @@ def _computes(frame: Frame) -> bool:
 
 
 def _result(inner: OpenView, ask: Ask, element: int | None) -> Dims | None:
-    for instr in index_of(inner.code).of(Op.RETURN):
-        slot = instr[2]
+    for instr in index_of(inner.code).of(ir.Return):
+        slot = instr.value
         if element is not None:
             made = inner.definition(slot)
-            parts = made[2] if made is not None and made[0] in (Op.TUPLE, Op.LIST) else ()
+            parts = made.elements if isinstance(made, (ir.Tuple, ir.List)) else ()
             if element >= len(parts) or any(starred for _, starred in parts):
                 continue
             slot = parts[element][0]
@@ -128,23 +128,23 @@ def _result(inner: OpenView, ask: Ask, element: int | None) -> Dims | None:
     return None
 
 
-def indexed(view: FrameView, made: Instr, dims: Dims) -> Dims | None:
+def indexed(view: FrameView, made: ir.Item, dims: Dims) -> Dims | None:
     """The unknown dims of `x[...]`, where those of x are known to be unknown."""
-    index = view.definition(made[3])
-    if not dims or (index is None and not view.value(made[3])):
+    index = view.definition(made.index)
+    if not dims or (index is None and not view.value(made.index)):
         return None
-    if index is not None and index[0] == Op.TUPLE:
-        if any(starred for _, starred in index[2]):
+    if isinstance(index, ir.Tuple):
+        if any(starred for _, starred in index.elements):
             return None
-        parts = [slot for slot, _ in index[2]]
+        parts = [slot for slot, _ in index.elements]
     else:
-        parts = [made[3]]
+        parts = [made.index]
     found: list[int] = []
     place = result = 0
     for part in parts:
         inner = view.definition(part)
         constants = {o.const for o in view.value(part) if isinstance(o, Lit)}
-        if inner is not None and inner[0] == Op.SLICE:
+        if isinstance(inner, ir.Slice):
             found += [result] * (place in dims)
             place, result = place + 1, result + 1
         elif constants == {None}:
@@ -157,7 +157,7 @@ def indexed(view: FrameView, made: Instr, dims: Dims) -> Dims | None:
     return tuple(found) or None
 
 
-def moved(name: str, view: FrameView, call: Instr, dims: Dims) -> Dims | None:
+def moved(name: str, view: FrameView, call: ir.Call, dims: Dims) -> Dims | None:
     """The unknown dims of what an operation gives that adds or takes one axis of its first operand."""
     axes = [o.const for slot in _axis_slots(call) for o in view.value(slot) if isinstance(o, Lit)]
     if len(axes) != 1 or type(axes[0]) is not int or axes[0] < 0 or not dims:
@@ -166,13 +166,16 @@ def moved(name: str, view: FrameView, call: Instr, dims: Dims) -> Dims | None:
     if name == "tf.expand_dims":
         return tuple(d + (d >= axis) for d in dims)
     if any(
-        isinstance(o, Lit) and o.const is True for key, slot in call[4] if key == "keepdims" for o in view.value(slot)
+        isinstance(o, Lit) and o.const is True
+        for key, slot in call.keywords
+        if key == "keepdims"
+        for o in view.value(slot)
     ):
         return tuple(d for d in dims if d != axis) or None
     return tuple(d - (d > axis) for d in dims if d != axis) or None
 
 
-def _axis_slots(call: Instr) -> Iterator[int]:
-    yield from (slot for key, slot in call[4] if key == "axis")
-    if len(call[3]) > 1:
-        yield call[3][1][0]
+def _axis_slots(call: ir.Call) -> Iterator[int]:
+    yield from (slot for key, slot in call.keywords if key == "axis")
+    if len(call.arguments) > 1:
+        yield call.arguments[1][0]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hybridize.domain.objects import Lit, Tensor, Value
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.rules.model import RuleHit
 from hybridize.rules.views import FunctionView, ProjectView
 
@@ -43,19 +44,19 @@ def _conditional(project: ProjectView) -> Mapping[str, set[int]]:
 def _lines(project: ProjectView, code: Code) -> set[int]:
     lines: set[int] = set()
     index = index_of(code)
-    for branch in index.of(Op.IF):
-        slot, inverse = branch[2], False
+    for branch in index.of(ir.If):
+        slot, inverse = branch.condition, False
         made = index.source(slot)
-        while made is not None and made[0] == Op.UNARY and made[2] == "not":
-            slot, inverse = made[3], not inverse
+        while isinstance(made, ir.Unary) and made.operator == "not":
+            slot, inverse = made.operand, not inverse
             made = index.source(slot)
         values = [frame.vals[slot] or frozenset() for frame in project.solution.frames[code]]
-        for block, answer in ((branch[3], not inverse), (branch[4], inverse)):
+        for block, answer in ((branch.then, not inverse), (branch.orelse, inverse)):
             if block and not any(_may_be(value, answer) for value in values):
-                lines |= {instr[-1] >> 16 for instr in instructions(block)} - {branch[-1] >> 16}
-    for statement in index.of(Op.TRY):
-        for handler in statement[2].handlers:
-            lines |= {instr[-1] >> 16 for instr in instructions(handler.body)}
+                lines |= {instr.position >> 16 for instr in instructions(block)} - {branch.position >> 16}
+    for statement in index.of(ir.Try):
+        for handler in statement.handlers:
+            lines |= {instr.position >> 16 for instr in instructions(handler.body)}
     return lines
 
 

@@ -16,8 +16,9 @@ from typing import Final, TypeAlias, cast
 from hybridize.domain.objects import Bound, Class, Func, Inst, Wrapper
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Block, Instr, Loop, Op, Try
+from hybridize.program.ir import Block, Instr
 from hybridize.records import dataclass, field
 
 #: Per state before (nothing yet, called, called and then written) the masks of the states after, `stale` the last.
@@ -282,43 +283,43 @@ class _Walk:
         """What a block does."""
         found = nothing = self.nothing
         for instr in block:
-            if instr[-1] in self.events or instr[0] in _NESTED:
+            if instr.position in self.events or isinstance(instr, _NESTED):
                 made = self._instr(instr)
                 if made is not None:
                     found = made if found is nothing else then(found, made)
         return found
 
     def _instr(self, instr: Instr) -> Relation | None:
-        match instr[0]:
-            case Op.IF:
-                first, second = self.block(instr[3]), self.block(instr[4])
+        match instr:
+            case ir.If():
+                first, second = self.block(instr.then), self.block(instr.orelse)
                 return None if first is second is self.nothing else either(first, second)
-            case Op.LOOP:
-                return self._loop(instr[2])
-            case Op.TRY:
-                return self._try(instr[2])
-            case Op.PHI | Op.COPY | Op.REFINE:
+            case ir.Loop():
+                return self._loop(instr)
+            case ir.Try():
+                return self._try(instr)
+            case ir.Phi() | ir.Refine():
                 return None
-        pos = instr[-1]
+        pos = instr.position
         found = self._calls(instr, pos) if pos in self.callees else None
-        new = self.makes.get(pos, 0) if instr[0] in _MAKERS else 0
+        new = self.makes.get(pos, 0) if type(instr) in _MAKERS else 0
         if new:
             renew = renewed(new, self.every)
             found = renew if found is None else then(renew, found)
         for kind, does in ((self.uses, used), (self.writes, written), (self.clears, renewed)):
-            mask = kind.get(pos, 0) if kind is self.uses or instr[0] in _WRITERS else 0
+            mask = kind.get(pos, 0) if kind is self.uses or type(instr) in _WRITERS else 0
             if mask:
                 more = does(mask, self.every)
                 found = more if found is None else then(found, more)
         return found
 
-    def _loop(self, loop: Loop) -> Relation | None:
+    def _loop(self, loop: ir.Loop) -> Relation | None:
         test, body, after = self.block(loop.test), self.block(loop.body), self.block(loop.orelse)
         if test is body is after is self.nothing:
             return None
         return then(then(repeated(then(test, body), self.every), test), after)
 
-    def _try(self, statement: Try) -> Relation:
+    def _try(self, statement: ir.Try) -> Relation:
         found = self.block(statement.body)
         handled = identity(self.every)
         for handler in statement.handlers:
@@ -344,15 +345,15 @@ class _Walk:
     def _is_chosen_before(self, instr: Instr) -> bool:
         """Whether which function a call runs is settled before the loops around it: each turn calls the same one."""
         index = index_of(self.frame.code)
-        func = index.source(instr[2]) if instr[0] == Op.CALL else None
-        base = index.source(func[2]) if func is not None and func[0] == Op.ATTR else func
-        if base is None or base[0] in (Op.CELL, Op.ITER, Op.ITEM):
+        func = index.source(instr.function) if isinstance(instr, ir.Call) else None
+        base = index.source(func.owner) if isinstance(func, ir.Attr) else func
+        if base is None or isinstance(base, (ir.Cell, ir.Iter, ir.Item)):
             return False  # a parameter: calls that were taken together may have passed different ones
-        if base[0] == Op.GLOBAL:
-            cell = self.frame.module.fields.get(base[2])
+        if isinstance(base, ir.Global):
+            cell = self.frame.module.fields.get(base.name)
             return cell is not None and not any(pos in index_of(code).looped for code, pos in cell.writes)
-        around = set(index.loops.get(instr[-1], ()))
-        return not around & set(index.loops.get(base[-1], ()))
+        around = set(index.loops.get(instr.position, ()))
+        return not around & set(index.loops.get(base.position, ()))
 
     def _unsure(self, callees: list[tuple[Frame, str]]) -> int:
         """The places of which some functions that one call may run call their function, and some don't."""
@@ -366,29 +367,29 @@ class _Walk:
 
 
 _NONE: Final[Mapping[int, int]] = {}
-_NESTED: Final = frozenset({Op.IF, Op.LOOP, Op.TRY})
+_NESTED: Final = (ir.If, ir.Loop, ir.Try)
 #: Instructions that may allocate, and that may write.
-_MAKERS: Final = frozenset({Op.CALL, Op.LIST, Op.DICT, Op.SET, Op.FUNC, Op.UNPACK, Op.GENERATOR, Op.ITEM})
+_MAKERS: Final = frozenset({ir.Call, ir.List, ir.Dict, ir.Set, ir.Func, ir.Unpack, ir.Generator, ir.Item})
 _WRITERS: Final = frozenset(
-    {Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR, Op.SET_ITEM, Op.DEL_ATTR, Op.DEL_ITEM, Op.CALL, Op.INPLACE, Op.APPEND}
+    {ir.SetGlobal, ir.SetCell, ir.SetAttr, ir.SetItem, ir.DelAttr, ir.DelItem, ir.Call, ir.Inplace, ir.Append}
 )
 
 
 def _is_callee(frame: Frame, instr: Instr, callee: Frame) -> bool:
     """Whether an instruction makes a call: in a chain `f(x).g(y)` all calls stand at one position."""
-    if instr[0] != Op.CALL:
-        return callee.code.kind != "lambda" and callee.code.name not in _called_names(frame, instr[-1])
-    return len(calls_at(frame.code, instr[-1])) < 2 or callee.code.name in _name_of(frame, instr)
+    if not isinstance(instr, ir.Call):
+        return callee.code.kind != "lambda" and callee.code.name not in _called_names(frame, instr.position)
+    return len(calls_at(frame.code, instr.position)) < 2 or callee.code.name in _name_of(frame, instr)
 
 
 def _called_names(frame: Frame, pos: int) -> set[str]:
     return {name for call in calls_at(frame.code, pos) for name in _name_of(frame, call)}
 
 
-def _name_of(frame: Frame, call: Instr) -> set[str]:
+def _name_of(frame: Frame, call: ir.Call) -> set[str]:
     """The names that the function which a call runs may have."""
     names: set[str] = set()
-    todo = list(frame.vals[call[2]] or ())
+    todo = list(frame.vals[call.function] or ())
     while todo:
         obj = todo.pop()
         match obj:

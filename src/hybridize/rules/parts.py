@@ -8,8 +8,9 @@ from typing import Final, TypeAlias
 from hybridize.domain.objects import Cell, Container, Lib, LibInst, Lit, Value
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import operands
 from hybridize.records import dataclass
 
@@ -18,7 +19,7 @@ Keys: TypeAlias = "frozenset[object]"
 Uses: TypeAlias = "dict[int, list[Instr]]"
 
 _NO_VALUE: Final[Value] = frozenset()
-_PASSES: Final = frozenset({Op.COPY, Op.REFINE, Op.PHI})
+_PASSES: Final = (ir.Refine, ir.Phi)
 _IDENTITY: Final = frozenset({"is", "is not"})
 _MEMBERSHIP: Final = frozenset({"in", "not in"})
 #: Methods that ask for the entry of their first argument.
@@ -75,10 +76,10 @@ def keys_read(frame: Frame, slot: int, uses: Uses) -> Keys | None:
     todo, seen = [slot], {slot}
     while todo:
         for instr in uses.get(todo.pop(), ()):
-            if instr[0] in _PASSES:
-                if instr[1] not in seen:
-                    seen.add(instr[1])
-                    todo.append(instr[1])
+            if isinstance(instr, _PASSES):
+                if instr.target not in seen:
+                    seen.add(instr.target)
+                    todo.append(instr.target)
                 continue
             keys = _read_by(frame, instr, seen, uses)
             if keys is None or len(seen) > _MOST:
@@ -88,26 +89,28 @@ def keys_read(frame: Frame, slot: int, uses: Uses) -> Keys | None:
 
 
 def _read_by(frame: Frame, instr: Instr, slots: set[int], uses: Uses) -> Keys | None:
-    match instr[0]:
-        case Op.ITEM if instr[3] not in slots:
-            return constants(frame, instr[3])
-        case Op.SET_ITEM if instr[2] in slots and slots.isdisjoint(instr[3:5]):
+    match instr:
+        case ir.Item() if instr.index not in slots:
+            return constants(frame, instr.index)
+        case ir.SetItem() if instr.owner in slots and slots.isdisjoint((instr.index, instr.value)):
             return frozenset()
-        case Op.DEL_ITEM if instr[3] not in slots:
+        case ir.DelItem() if instr.index not in slots:
             return frozenset()
-        case Op.COMPARE if instr[2] in _IDENTITY:
+        case ir.Compare() if instr.operator in _IDENTITY:
             return frozenset()
-        case Op.COMPARE if instr[2] in _MEMBERSHIP and instr[3] not in slots:
-            return constants(frame, instr[3])
-        case Op.ATTR if instr[3] in _ASKS:
+        case ir.Compare() if instr.operator in _MEMBERSHIP and instr.left not in slots:
+            return constants(frame, instr.left)
+        case ir.Attr() if instr.name in _ASKS:
             found: set[object] = set()
-            for use in uses.get(instr[1], ()):
-                keys = _first_argument(frame, use) if use[0] == Op.CALL and use[2] == instr[1] else None
+            for use in uses.get(instr.target, ()):
+                keys = (
+                    _first_argument(frame, use) if isinstance(use, ir.Call) and use.function == instr.target else None
+                )
                 if keys is None:
                     return None
                 found |= keys
             return frozenset(found)
-        case Op.DEL_LOCAL:
+        case ir.DelLocal():
             return frozenset()
     return None
 
@@ -129,8 +132,8 @@ def constants(frame: Frame, slot: int) -> Keys | None:
     return frozenset(o.const for o in value if isinstance(o, Lit))
 
 
-def _first_argument(frame: Frame, call: Instr) -> Keys | None:
-    return constants(frame, call[3][0][0]) if call[3] and not call[3][0][1] else None
+def _first_argument(frame: Frame, call: ir.Call) -> Keys | None:
+    return constants(frame, call.arguments[0][0]) if call.arguments and not call.arguments[0][1] else None
 
 
 def changes(frame: Frame, position: int, whole: Container | Cell) -> list[Change]:
@@ -140,33 +143,33 @@ def changes(frame: Frame, position: int, whole: Container | Cell) -> list[Change
 
 
 def _changed(frame: Frame, instr: Instr, whole: Container | Cell) -> Change | None:
-    match instr[0]:
-        case Op.SET_ITEM if _holds(frame, instr[2], whole):
-            return Change(constants(frame, instr[3]), frame.vals[instr[4]])
-        case Op.DEL_ITEM if _holds(frame, instr[2], whole):
-            return Change(constants(frame, instr[3]))
-        case Op.INPLACE if _holds(frame, instr[3], whole):
+    match instr:
+        case ir.SetItem() if _holds(frame, instr.owner, whole):
+            return Change(constants(frame, instr.index), frame.vals[instr.value])
+        case ir.DelItem() if _holds(frame, instr.owner, whole):
+            return Change(constants(frame, instr.index))
+        case ir.Inplace() if _holds(frame, instr.left, whole):
             if _is_list(whole):
-                return Change(None, ends=True) if instr[2] == "+" else _ANY
-            return Change(_entries(frame.vals[instr[4]] or _NO_VALUE)) if instr[2] == "|" else _ANY
-        case Op.CALL:
+                return Change(None, ends=True) if instr.operator == "+" else _ANY
+            return Change(_entries(frame.vals[instr.right] or _NO_VALUE)) if instr.operator == "|" else _ANY
+        case ir.Call():
             return _called(frame, instr, whole)
     return None
 
 
-def _called(frame: Frame, call: Instr, whole: Container | Cell) -> Change | None:
+def _called(frame: Frame, call: ir.Call, whole: Container | Cell) -> Change | None:
     """What a call changes: a method of the container, or a function that is given it."""
-    method = definitions(frame.code).get(call[2])
-    if method is None or method[0] != Op.ATTR or not _holds(frame, method[2], whole):
-        given = (*(s for s, _ in call[3]), *(s for _, s in call[4]))
+    method = definitions(frame.code).get(call.function)
+    if not isinstance(method, ir.Attr) or not _holds(frame, method.owner, whole):
+        given = (*(s for s, _ in call.arguments), *(s for _, s in call.keywords))
         return _ANY if any(_holds(frame, slot, whole) for slot in given) else None
-    name = method[3]
+    name = method.name
     if name in _AT_END and _is_list(whole):
         return Change(None, ends=True)
     if _is_list(whole):
         return _ANY
     if name in _PUTS:
-        value = frame.vals[call[3][1][0]] if len(call[3]) == 2 else None
+        value = frame.vals[call.arguments[1][0]] if len(call.arguments) == 2 else None
         return Change(_first_argument(frame, call), value)
     if name in _TAKES:
         return Change(_first_argument(frame, call))
@@ -175,19 +178,19 @@ def _called(frame: Frame, call: Instr, whole: Container | Cell) -> Change | None
     return _updated(frame, call) if name == "update" else _ANY
 
 
-def _updated(frame: Frame, call: Instr) -> Change:
+def _updated(frame: Frame, call: ir.Call) -> Change:
     """`d.update(k=v)`, `d.update({"k": v})`."""
     keys: set[object] = set()
-    for name, _ in call[4]:
+    for name, _ in call.keywords:
         if name is None:
             return _ANY
         keys.add(name)
-    for slot, starred in call[3]:
+    for slot, starred in call.arguments:
         entries = None if starred else _entries(frame.vals[slot] or _NO_VALUE)
         if entries is None:
             return _ANY
         keys |= entries
-    put = {o for _, slot in call[4] for o in frame.vals[slot] or ()} if not call[3] else None
+    put = {o for _, slot in call.keywords for o in frame.vals[slot] or ()} if not call.arguments else None
     return Change(frozenset(keys), frozenset(put) if put is not None else None)
 
 
@@ -233,14 +236,14 @@ def _is_made_with(whole: Container, key: object) -> bool:
     """Whether the code that makes a dictionary or list gives it an entry."""
     code, position = whole.site
     for instr in index_of(code).at(position):
-        if instr[0] == Op.DICT:
-            consts = [o.const for k, _ in instr[2] if k >= 0 for o in code.template[k] or () if isinstance(o, Lit)]
+        if isinstance(instr, ir.Dict):
+            consts = [o.const for k, _ in instr.entries if k >= 0 for o in code.template[k] or () if isinstance(o, Lit)]
             if key in consts:
                 return True
-        elif instr[0] == Op.LIST:
-            starred = any(star for _, star in instr[2])
-            if not starred and isinstance(key, int) and -len(instr[2]) <= key < len(instr[2]):
+        elif isinstance(instr, ir.List):
+            starred = any(star for _, star in instr.elements)
+            if not starred and isinstance(key, int) and -len(instr.elements) <= key < len(instr.elements):
                 return True
-        elif instr[0] == Op.CALL and any(name == key for name, _ in instr[4]):
+        elif isinstance(instr, ir.Call) and any(name == key for name, _ in instr.keywords):
             return True
     return False

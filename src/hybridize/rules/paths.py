@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from hybridize.domain.objects import Inst, Lit, Tensor, Tup
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.records import dataclass
 from hybridize.rules.opened import passed
 from hybridize.rules.values import argument, uses
@@ -27,11 +28,10 @@ _ELEMENTS: Final = frozenset(
     {f"builtins.{name}" for name in "list tuple sorted reversed iter set".split()} | {"tf.nest.flatten"}
 )
 #: Where instructions name what they put into a container, and methods that put their last argument there.
-_PUTS: Final = {Op.APPEND: 3, Op.PUT: 4, Op.SET_ITEM: 4}
+_PUTS: Final = (ir.Append, ir.Put, ir.SetItem)
 _ADDS: Final = frozenset({"builtins.list.append", "builtins.list.insert", "builtins.dict.setdefault"})
 _STEPS: Final = 60
 _CALLERS: Final = 3
-_SET: Final = {Op.SET_GLOBAL: "global", Op.SET_CELL: "cell"}
 _CALLED: Final = frozenset({"call", "hybrid"})
 
 
@@ -61,9 +61,9 @@ def origins(view: FrameView, slot: int, path: Keys = ()) -> frozenset[Origin]:
         if each in params:
             found.add(Origin(("param", view.frame, params[each]), keys))
             continue
-        steps = _STEP[made[0]](view, made, each, keys) if made is not None and made[0] in _STEP else []
+        steps = _STEP[type(made)](view, made, each, keys) if made is not None and type(made) in _STEP else []
         todo += [(source, more[:_KEYS]) for source, more in steps]
-        if made is not None and made[0] in (Op.LIST, Op.DICT):
+        if isinstance(made, (ir.List, ir.Dict)):
             todo += [(source, keys[1:]) for source in _added(view, each)]
         named = _named(view, made, keys)
         found.update(named)
@@ -76,68 +76,69 @@ def origins(view: FrameView, slot: int, path: Keys = ()) -> frozenset[Origin]:
 def _kept(view: FrameView, slot: int) -> Iterator[tuple[object, ...]]:
     """The globals and captured variables that a slot is the value of: others read it by these."""
     index = index_of(view.code)
-    for op, kind in _SET.items():
-        yield from ((kind, view.code.path, instr[2]) for instr in index.of(op) if instr[3] == slot)
+    for instr in index.of(ir.SetGlobal, ir.SetCell):
+        if instr.value == slot:
+            yield "global" if isinstance(instr, ir.SetGlobal) else "cell", view.code.path, instr.name
 
 
 def _named(view: FrameView, made: Instr | None, keys: Keys) -> list[Origin]:
     """What is read of fields, globals and captured variables."""
-    if made is None or made[0] not in (Op.ATTR, Op.GLOBAL, Op.CELL):
+    if not isinstance(made, (ir.Attr, ir.Global, ir.Cell)):
         return []
-    if made[0] == Op.ATTR:
-        return [Origin(("field", o, made[3]), keys) for o in view.value(made[2]) if isinstance(o, Inst)]
-    return [Origin(("global" if made[0] == Op.GLOBAL else "cell", view.code.path, made[2]), keys)]
+    if isinstance(made, ir.Attr):
+        return [Origin(("field", o, made.name), keys) for o in view.value(made.owner) if isinstance(o, Inst)]
+    return [Origin(("global" if isinstance(made, ir.Global) else "cell", view.code.path, made.name), keys)]
 
 
 def _added(view: FrameView, slot: int) -> Iterator[int]:
     """What a function puts into a list or dictionary that it has made."""
     for use in uses(view, slot):
-        if use[0] in _PUTS and use[2] == slot:
-            yield use[_PUTS[use[0]]]
-        elif use[0] == Op.ATTR:
-            for call in uses(view, use[1]):
-                if call[0] == Op.CALL and _ADDS & set(view.names(call[2])):
-                    yield from (each for each, _ in call[3][-1:])
+        if isinstance(use, _PUTS) and use.owner == slot:
+            yield use.value
+        elif isinstance(use, ir.Attr):
+            for call in uses(view, use.target):
+                if isinstance(call, ir.Call) and _ADDS & set(view.names(call.function)):
+                    yield from (each for each, _ in call.arguments[-1:])
 
 
-def _copied(_: FrameView, made: Instr, __: int, keys: Keys) -> Steps:
-    return [(made[2], keys)]
+def _copied(_: FrameView, made: ir.Refine, __: int, keys: Keys) -> Steps:
+    return [(made.source, keys)]
 
 
-def _joined(_: FrameView, made: Instr, __: int, keys: Keys) -> Steps:
-    return [(slot, keys) for _, slot in made[2]]
+def _joined(_: FrameView, made: ir.Phi, __: int, keys: Keys) -> Steps:
+    return [(slot, keys) for _, slot in made.incoming]
 
 
-def _shown(_: FrameView, made: Instr, __: int, keys: Keys) -> Steps:
+def _shown(_: FrameView, made: ir.List | ir.Tuple, __: int, keys: Keys) -> Steps:
     """An element of a display, or all of them where the display itself is asked for."""
-    parts = [slot for slot, _ in made[2]]
+    parts = [slot for slot, _ in made.elements]
     first = keys[0] if keys else ANY
-    if type(first) is int and -len(parts) <= first < len(parts) and not any(starred for _, starred in made[2]):
+    if type(first) is int and -len(parts) <= first < len(parts) and not any(starred for _, starred in made.elements):
         return [(parts[first], keys[1:])]
     return [(slot, keys[1:]) for slot in parts]
 
 
-def _entries(view: FrameView, made: Instr, _: int, keys: Keys) -> Steps:
+def _entries(view: FrameView, made: ir.Dict, _: int, keys: Keys) -> Steps:
     first = keys[0] if keys else ANY
-    return [(slot, keys[1:]) for key, slot in made[2] if first is ANY or _constant(view, key) in (ANY, first)]
+    return [(slot, keys[1:]) for key, slot in made.entries if first is ANY or _constant(view, key) in (ANY, first)]
 
 
-def _item(view: FrameView, made: Instr, slot: int, keys: Keys) -> Steps:
+def _item(view: FrameView, made: ir.Item | ir.Iter | ir.Unpack, slot: int, keys: Keys) -> Steps:
     """An element; what is taken out of a tensor is a new one."""
-    if _is_tensor(view, made[2]):
+    if _is_tensor(view, made.source):
         return []
-    key = _constant(view, made[3]) if made[0] == Op.ITEM else ANY
-    if made[0] == Op.UNPACK and made[3] < 0 and slot in made[1]:
-        key = made[1].index(slot)
-    return _element(view, made[2], (key, *keys))
+    key = _constant(view, made.index) if isinstance(made, ir.Item) else ANY
+    if isinstance(made, ir.Unpack) and made.star < 0 and slot in made.targets:
+        key = made.targets.index(slot)
+    return _element(view, made.source, (key, *keys))
 
 
-def _attribute(view: FrameView, made: Instr, _: int, keys: Keys) -> Steps:
-    return [(made[2], (ANY, *keys))] if any(isinstance(o, Tup) for o in view.value(made[2])) else []
+def _attribute(view: FrameView, made: ir.Attr, _: int, keys: Keys) -> Steps:
+    return [(made.owner, (ANY, *keys))] if any(isinstance(o, Tup) for o in view.value(made.owner)) else []
 
 
-def _called(view: FrameView, made: Instr, _: int, keys: Keys) -> Steps:
-    names = set(view.names(made[2]))
+def _called(view: FrameView, made: ir.Call, _: int, keys: Keys) -> Steps:
+    names = set(view.names(made.function))
     if names & _SAME:
         return [(argument(made, 0), keys)]
     return [(argument(made, 0), (ANY, *keys[1:]) if keys else ())] if names & _ELEMENTS else []
@@ -146,8 +147,8 @@ def _called(view: FrameView, made: Instr, _: int, keys: Keys) -> Steps:
 def _element(view: FrameView, slot: int, keys: Keys) -> Steps:
     """An element of what is in a slot; of `zip` and `enumerate` one of their operands'."""
     made = view.definition(slot)
-    names = view.names(made[2]) if made is not None and made[0] == Op.CALL else ()
-    if made is not None and len(keys) > 1 and type(keys[1]) is int:
+    if isinstance(made, ir.Call) and len(keys) > 1 and type(keys[1]) is int:
+        names = view.names(made.function)
         if "builtins.zip" in names:
             return [(argument(made, keys[1]), (ANY, *keys[2:]))]
         if "builtins.enumerate" in names:
@@ -155,18 +156,17 @@ def _element(view: FrameView, slot: int, keys: Keys) -> Steps:
     return [(slot, keys)]
 
 
-_STEP: Final[Mapping[Op, Callable[[FrameView, Instr, int, Keys], Steps]]] = {
-    Op.COPY: _copied,
-    Op.REFINE: _copied,
-    Op.PHI: _joined,
-    Op.TUPLE: _shown,
-    Op.LIST: _shown,
-    Op.DICT: _entries,
-    Op.ITEM: _item,
-    Op.ITER: _item,
-    Op.UNPACK: _item,
-    Op.ATTR: _attribute,
-    Op.CALL: _called,
+_STEP: Final[Mapping[type[Instr], Callable[[FrameView, Any, int, Keys], Steps]]] = {
+    ir.Refine: _copied,
+    ir.Phi: _joined,
+    ir.Tuple: _shown,
+    ir.List: _shown,
+    ir.Dict: _entries,
+    ir.Item: _item,
+    ir.Iter: _item,
+    ir.Unpack: _item,
+    ir.Attr: _attribute,
+    ir.Call: _called,
 }
 
 
@@ -234,8 +234,10 @@ def reads(view: FrameView, origin: Origin) -> bool:
     kind, *where = origin.place
     if kind == "field":
         holder, name = where
-        return any(holder in view.value(instr[2]) for instr in index_of(view.code).attributes.get(str(name), ()))
+        return any(holder in view.value(instr.owner) for instr in index_of(view.code).attributes.get(str(name), ()))
     if kind == "global" or kind == "cell":
-        op = Op.GLOBAL if kind == "global" else Op.CELL
-        return where[0] == view.code.path and any(instr[2] == where[1] for instr in index_of(view.code).of(op))
+        return where[0] == view.code.path and any(
+            instr.name == where[1]
+            for instr in (index_of(view.code).of(ir.Global) if kind == "global" else index_of(view.code).of(ir.Cell))
+        )
     return False

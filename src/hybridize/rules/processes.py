@@ -9,8 +9,9 @@ from typing import Final, TypeVar
 
 from hybridize.domain.objects import Inst, LibInst
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.rules.views import FunctionView, ProjectView
 from hybridize.source.versions import needs_keras_2
 
@@ -126,9 +127,9 @@ def programs_with(project: ProjectView, frames: Iterable[Frame]) -> Iterator[int
 def _imports(code: Code) -> Iterable[str]:
     """The names of packages and modules that a function or module imports, part by part."""
     index = index_of(code)
-    for instr in index.of(Op.IMPORT):
-        yield from instr[2].split(".")
-    for instr in index.of(Op.IMPORT_FROM):
-        yield from (*instr[2].split("."), instr[4])
-    for instr in index.of(Op.IMPORT_STAR):
-        yield from instr[2].split(".")
+    for plain in index.of(ir.Import):
+        yield from plain.name.split(".")
+    for one in index.of(ir.ImportFrom):
+        yield from (*one.module.split("."), one.name)
+    for every in index.of(ir.ImportStar):
+        yield from every.module.split(".")

@@ -11,8 +11,8 @@ from typing import Final
 
 from hybridize.domain.objects import Class, Container, Func, Inst, Lib, Obj
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.views import ProjectView
 
 _SEQUENCES: Final = {"builtins.list": list, "builtins.tuple": tuple}
@@ -51,10 +51,10 @@ def rebuilt(project: ProjectView, obj: Obj) -> str | None:
 def plain_reads(frame: Frame, value: frozenset[Obj]) -> Iterator[tuple[str, int, str]]:
     """The attributes that code reads of lists and tuples of own classes: class, position and name of each."""
     own = {o: kind for o in value if isinstance(o, Inst) for kind in (_sequence(o),) if kind is not None}
-    for instr in index_of(frame.code).of(Op.ATTR) if own else ():
-        for obj in frame.vals[instr[2]] or ():
-            if isinstance(obj, Inst) and obj in own and not hasattr(own[obj], instr[3]):
-                yield obj.cls.name, instr[-1], instr[3]
+    for instr in index_of(frame.code).of(ir.Attr) if own else ():
+        for obj in frame.vals[instr.owner] or ():
+            if isinstance(obj, Inst) and obj in own and not hasattr(own[obj], instr.name):
+                yield obj.cls.name, instr.position, instr.name
 
 
 def _sequence(obj: Inst) -> type | None:

@@ -9,11 +9,12 @@ from typing import Final
 from hybridize.domain.objects import NONE_V, Bound, Container, Lib, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.flow.frames import Frame
 from hybridize.library.failing import assignment_fails, call_fails, inside, item_fails, operator_fails, sizes
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
 from hybridize.records import dataclass
 from hybridize.rules.control import Control, control
 from hybridize.rules.dims import unknown_dims
-from hybridize.rules.structure import Site
+from hybridize.rules.structure import Branch, Site, Turning
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FrameView
 
@@ -23,7 +24,7 @@ _ASSIGNMENTS: Final = frozenset({"assign", "assign_add", "assign_sub"})
 _DEPTH: Final = 6
 _MOST: Final = 6  # combinations of what may arrive that are looked at
 #: The instructions that may be refused.
-LOOKED_AT: Final = (Op.CALL, Op.BINARY, Op.INPLACE, Op.COMPARE, Op.ITEM, Op.UNPACK)
+LOOKED_AT: Final = (ir.Call, ir.Binary, ir.Inplace, ir.Compare, ir.Item, ir.Unpack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +38,20 @@ class Refusal:
 
 def refusal(view: FrameView, instr: Instr, depth: int = _DEPTH) -> Refusal | None:
     """Why an instruction raises for certain when it is traced; None where it may be fine."""
-    op = instr[0]
-    if op == Op.CALL:
+    if isinstance(instr, ir.Call):
         found = _of_callees(view, instr, depth)
         if found is not None:
             return found
         said = _call(view, instr)
-    elif op in (Op.BINARY, Op.INPLACE, Op.COMPARE):
+    elif isinstance(instr, (ir.Binary, ir.Inplace, ir.Compare)):
         said = _operator(view, instr)
-    elif op == Op.ITEM:
+    elif isinstance(instr, ir.Item):
         said = _item(view, instr)
-    elif op == Op.UNPACK:
+    elif isinstance(instr, ir.Unpack):
         said = _unpacking(view, instr)
     else:
         return None
-    return Refusal(view.code.path, instr[-1], said) if said else None
+    return Refusal(view.code.path, instr.position, said) if said else None
 
 
 def raises(frame: Frame, view: FrameView, depth: int = _DEPTH) -> Refusal | None:
@@ -66,7 +66,7 @@ def raises(frame: Frame, view: FrameView, depth: int = _DEPTH) -> Refusal | None
 def _raises(view: FrameView, depth: int) -> Refusal | None:
     flow = control(view)
     for site in flow.structure.of(*LOOKED_AT):
-        if site.instr[0] != Op.COMPARE and always(flow, site):
+        if not isinstance(site.instr, ir.Compare) and always(flow, site):
             found = refusal(view, site.instr, depth)
             if found is not None and flow.reached(site):
                 return found
@@ -76,25 +76,24 @@ def _raises(view: FrameView, depth: int) -> Refusal | None:
 def always(flow: Control, site: Site) -> bool:
     """Whether tracing comes to a site, and what it raises gets out."""
     for outer, part in site.around():
-        op = outer.instr[0]
-        if op == Op.TRY and part == "body" and outer.instr[2].handlers:
+        if isinstance(outer.instr, ir.Try) and part == "body" and outer.instr.handlers:
             return False
-        if op == Op.IF and part in ("then", "else"):
-            value = flow.view.value(outer.instr[2])
+        if isinstance(outer, Branch) and part in ("then", "else"):
+            value = flow.view.value(outer.instr.condition)
             if all(flow.truth(value)) and not flow.condition(outer):
                 return False
-        if op == Op.LOOP and part in ("body", "orelse") and not flow.loop(outer):
+        if isinstance(outer, Turning) and part in ("body", "orelse") and not flow.loop(outer):
             return False
     return True
 
 
-def _of_callees(view: FrameView, instr: Instr, depth: int) -> Refusal | None:
+def _of_callees(view: FrameView, instr: ir.Call, depth: int) -> Refusal | None:
     """What the project's functions that are called raise, where all of them do."""
     if depth <= 0:
         return None
-    callees = [callee for callee, how in view.callees(instr[-1]) if how in _TRACED]
+    callees = [callee for callee, how in view.callees(instr.position) if how in _TRACED]
     found = [raises(callee, view, depth - 1) for callee in callees if callee is not view.frame]
-    direct = all(how in ("call", "hybrid") for _, how in view.callees(instr[-1]))
+    direct = all(how in ("call", "hybrid") for _, how in view.callees(instr.position))
     return found[0] if found and all(found) and (direct or len(found) == 1) else None
 
 
@@ -116,9 +115,9 @@ def _known(view: FrameView, slot: int) -> list[Obj]:
 def _is_element(view: FrameView, slot: int) -> bool:
     """Whether a slot holds one element after the other of a list or tuple: each turn is traced by itself."""
     made = view.definition(slot)
-    if made is None or made[0] != Op.ITER:
+    if not isinstance(made, ir.Iter):
         return False
-    return all(isinstance(o, (Tup, Container)) for o in view.value(made[2]))
+    return all(isinstance(o, (Tup, Container)) for o in view.value(made.source))
 
 
 def _every(view: FrameView, slots: list[int]) -> Iterator[tuple[Obj, ...]]:
@@ -128,19 +127,19 @@ def _every(view: FrameView, slots: list[int]) -> Iterator[tuple[Obj, ...]]:
         yield from islice(product(*found), _MOST)
 
 
-def _operator(view: FrameView, instr: Instr) -> str:
-    pairs = _every(view, [instr[3], instr[4]])
-    return f"`{instr[2]}`" if any(operator_fails(instr[2], a, b) for a, b in pairs) else ""
+def _operator(view: FrameView, instr: ir.Binary | ir.Compare | ir.Inplace) -> str:
+    pairs = _every(view, [instr.left, instr.right])
+    return f"`{instr.operator}`" if any(operator_fails(instr.operator, a, b) for a, b in pairs) else ""
 
 
-def _item(view: FrameView, instr: Instr) -> str:
-    made = view.definition(instr[2])
-    if made is not None and made[0] == Op.ATTR and made[3] == "shape" and not _known(view, made[2]):
+def _item(view: FrameView, instr: ir.Item) -> str:
+    made = view.definition(instr.source)
+    if isinstance(made, ir.Attr) and made.name == "shape" and not _known(view, made.owner):
         return ""
-    pairs = [*_every(view, [instr[2], instr[3]])]
+    pairs = [*_every(view, [instr.source, instr.index])]
     if any(item_fails(owner, key) for owner, key in pairs):
         return "the index"
-    lists = [(o, k) for o, k in pairs if isinstance(o, Container) and _parts(view, instr[2])]
+    lists = [(o, k) for o, k in pairs if isinstance(o, Container) and _parts(view, instr.source)]
     if any(isinstance(k, Lit) and type(k.const) is int and not inside(k.const, len(o.fields)) for o, k in lists):
         return "the index"
     return ""
@@ -149,20 +148,20 @@ def _item(view: FrameView, instr: Instr) -> str:
 def _parts(view: FrameView, slot: int) -> int:
     """How many tensors are in a list that an operation of TensorFlow has just given, by its operand's shape; or 0."""
     made = view.definition(slot)
-    if made is None or made[0] != Op.CALL or not made[3] or not _known(view, made[3][0][0]):
+    if not isinstance(made, ir.Call) or not made.arguments or not _known(view, made.arguments[0][0]):
         return 0
-    names = view.names(made[2])
+    names = view.names(made.function)
     if not names or any(n not in ("tf.unstack", "tf.split") for n in names):
         return 0
     lists = [o for o in view.value(slot) if isinstance(o, Container) and o.kind == "list" and o.exact]
     return len(lists[0].fields) if len(lists) == 1 == len(view.value(slot)) else 0
 
 
-def _unpacking(view: FrameView, instr: Instr) -> str:
-    _, slots, source, star, _ = instr
+def _unpacking(view: FrameView, instr: ir.Unpack) -> str:
+    slots, source, star = instr.targets, instr.source, instr.star
     made = view.definition(source)
     size = _parts(view, source)
-    if not size and made is not None and made[0] == Op.ATTR and made[3] == "shape" and _known(view, made[2]):
+    if not size and isinstance(made, ir.Attr) and made.name == "shape" and _known(view, made.owner):
         found = set(sizes(view.value(source)))
         size = found.pop() if len(found) == 1 else 0
     if size <= 0:
@@ -170,9 +169,13 @@ def _unpacking(view: FrameView, instr: Instr) -> str:
     return "the unpacking" if (size < len(slots) - 1 if star >= 0 else size != len(slots)) else ""
 
 
-def _call(view: FrameView, instr: Instr) -> str:
-    functions = view.value(instr[2]) - NONE_V
-    if len(functions) != 1 or any(starred for _, starred in instr[3]) or any(key is None for key, _ in instr[4]):
+def _call(view: FrameView, instr: ir.Call) -> str:
+    functions = view.value(instr.function) - NONE_V
+    if (
+        len(functions) != 1
+        or any(starred for _, starred in instr.arguments)
+        or any(key is None for key, _ in instr.keywords)
+    ):
         return ""
     (function,) = functions
     slots = list(arguments(instr))
@@ -188,12 +191,12 @@ def _call(view: FrameView, instr: Instr) -> str:
         name, receiver = f"{function.cls}.__call__", function
     else:
         return ""
-    if not slots or (instr[-1] not in view.frame.ops and not name.startswith("tf.debugging.")):
+    if not slots or (instr.position not in view.frame.ops and not name.startswith("tf.debugging.")):
         return ""
-    keys = [key for key, _ in instr[4]]
+    keys = [key for key, _ in instr.keywords if key is not None]
     for each in _every(view, slots):
-        args = [o.value for o in each[: len(instr[3])]]
-        kwargs: dict[str, Value] = {k: o.value for k, o in zip(keys, each[len(instr[3]) :], strict=True)}
-        if call_fails(view.project.solution.engine, view.frame, instr[-1], name, args, kwargs, receiver):
+        args = [o.value for o in each[: len(instr.arguments)]]
+        kwargs: dict[str, Value] = {k: o.value for k, o in zip(keys, each[len(instr.arguments) :], strict=True)}
+        if call_fails(view.project.solution.engine, view.frame, instr.position, name, args, kwargs, receiver):
             return f"`{name.removesuffix('.__call__')}`"
     return ""

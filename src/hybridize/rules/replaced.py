@@ -14,8 +14,9 @@ from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.flow.testing import SETUP
 from hybridize.library.index import canonical
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 from hybridize.records import dataclass
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, ProjectView
@@ -47,8 +48,8 @@ def keys_of(frame: Frame, project: ProjectView) -> Iterator[Key]:
     for name in index.names:
         yield frame.code.path, name
     view = FrameView(project, frame)
-    for instr in index.of(Op.CALL):
-        yield from view.names(instr[2])
+    for instr in index.of(ir.Call):
+        yield from view.names(instr.function)
 
 
 def _replaced(project: ProjectView) -> dict[Key, list[Replacement]]:
@@ -61,9 +62,9 @@ def _replaced(project: ProjectView) -> dict[Key, list[Replacement]]:
             continue
         for frame in frames:
             view = FrameView(project, frame)
-            for instr in index_of(code).of(Op.CALL):
+            for instr in index_of(code).of(ir.Call):
                 for key in _keys(view, instr):
-                    place = Evidence("a test replaces it here", code.path, instr[-1] >> 16)
+                    place = Evidence("a test replaces it here", code.path, instr.position >> 16)
                     some = found.setdefault(key, [])
                     if all(each.place != place for each in some):
                         some.append(Replacement(place, frame if _is_test(project, code) else None))
@@ -77,11 +78,11 @@ def _is_test(project: ProjectView, code: Code) -> bool:
     return all(func.code is not code for func in project.solution.world.fixtures)
 
 
-def _keys(view: FrameView, instr: Instr) -> Iterator[Key]:
-    names = set(view.names(instr[2]))
-    if not names & (_BY_TEXT | _BY_OBJECT) or not instr[3]:
+def _keys(view: FrameView, instr: ir.Call) -> Iterator[Key]:
+    names = set(view.names(instr.function))
+    if not names & (_BY_TEXT | _BY_OBJECT) or not instr.arguments:
         return
-    first, second = view.value(instr[3][0][0]), view.value(argument(instr, 1, "attribute"))
+    first, second = view.value(instr.arguments[0][0]), view.value(argument(instr, 1, "attribute"))
     for obj in first:
         if isinstance(obj, Lit) and isinstance(obj.const, str) and names & _BY_TEXT:
             yield from _named(view.project, obj.const)

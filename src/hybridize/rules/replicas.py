@@ -6,8 +6,8 @@ from typing import Final
 
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.views import ProjectView
 
 _STRATEGIES: Final = "tf.distribute."
@@ -20,8 +20,8 @@ def is_run(project: ProjectView, caller: Frame, pos: int) -> bool:
     return any(_runs(project, caller, call) for call in calls_at(caller.code, pos))
 
 
-def _runs(project: ProjectView, frame: Frame, call: Instr) -> bool:
-    names = project.names(frame.vals[call[2]] or frozenset())
+def _runs(project: ProjectView, frame: Frame, call: ir.Call) -> bool:
+    names = project.names(frame.vals[call.function] or frozenset())
     return any(name.startswith(_STRATEGIES) and name.endswith(_RUN) for name in names)
 
 
@@ -32,9 +32,9 @@ def replicated(project: ProjectView, frame: Frame) -> frozenset[int]:
         return frozenset()
     params = {param.slot for param in frame.code.params}
     found: set[int] = set()
-    for call in index.of(Op.CALL):
+    for call in index.of(ir.Call):
         if _runs(project, frame, call):
-            given = [slot for slot, _ in call[3][1:]] + [slot for name, slot in call[4] if name != "fn"]
+            given = [slot for slot, _ in call.arguments[1:]] + [slot for name, slot in call.keywords if name != "fn"]
             found |= _sources(index, given) & params
     return frozenset(found)
 
@@ -48,8 +48,8 @@ def _sources(index: Index, slots: list[int]) -> set[int]:
         if slot in seen:
             continue
         seen.add(slot)
-        if made is not None and made[0] in (Op.TUPLE, Op.LIST):
-            todo += [each for each, _ in made[2]]
-        elif made is not None and made[0] in (Op.UNPACK, Op.ITEM):
-            todo.append(made[2])
+        if isinstance(made, (ir.Tuple, ir.List)):
+            todo += [each for each, _ in made.elements]
+        elif isinstance(made, (ir.Unpack, ir.Item)):
+            todo.append(made.source)
     return seen

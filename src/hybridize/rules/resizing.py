@@ -10,8 +10,9 @@ from hybridize.domain.objects import NONE, Container, Inst, Lib, Lit, Prim, Stre
 from hybridize.domain.tensors import BATCH, DYNAMIC, RAGGED
 from hybridize.facts.origins import callees_at
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import NO_SLOT, Instr, Op
+from hybridize.program.ir import NO_SLOT, Instr
 from hybridize.program.operands import operands
 from hybridize.rules.loops import APPENDS, filling
 from hybridize.rules.moving import Moving, from_elsewhere, moving
@@ -32,7 +33,7 @@ _UNEVEN: Final = frozenset(
     "padded_batch ragged_batch bucket_by_sequence_length apply unbatch flat_map interleave window".split()
 )
 #: What reads a part of a record.
-_PARTS: Final = frozenset({Op.ITEM, Op.UNPACK})
+_PARTS: Final = (ir.Item, ir.Unpack)
 _Seen = set[tuple[Frame, int]]
 
 
@@ -49,7 +50,7 @@ class Resizing:
     def chooses(self, frame: Frame, pos: int, slot: int) -> bool:
         """The same where rows are chosen right there: what else differs in length may well not, in a run."""
         made = index_of(frame.code).source(slot)
-        chosen = made is not None and made[0] == Op.CALL and not _CHOOSE.isdisjoint(_names(frame, made))
+        chosen = isinstance(made, ir.Call) and not _CHOOSE.isdisjoint(_names(frame, made))
         return chosen and self.resizes(frame, pos, slot)
 
     def _slot(self, frame: Frame, pos: int, slot: int, depth: int, seen: _Seen) -> bool:
@@ -66,33 +67,34 @@ class Resizing:
             return self.answers.moves(frame, pos, slot) and self._by_data(frame, pos, made, depth, seen)
         if any(isinstance(o, Container) for o in value) and self._is_uneven(frame, pos, made):
             return True
-        op = made[0]
-        if op == Op.ITER:
-            return _is_ragged(frame.vals[made[2]] or _NO_VALUE) or self._yielded(frame, made, depth, seen)
-        if op == Op.ITEM:
+        if isinstance(made, ir.Iter):
+            return _is_ragged(frame.vals[made.source] or _NO_VALUE) or self._yielded(frame, made, depth, seen)
+        if isinstance(made, ir.Item):
             return self._part(frame, pos, made, depth, seen)
-        if op == Op.CALL:
+        if isinstance(made, ir.Call):
             return self._made(frame, pos, made, depth, seen)
-        if op == Op.ATTR and any(isinstance(o, Inst) for o in frame.vals[made[2]] or _NO_VALUE):
+        if isinstance(made, ir.Attr) and any(isinstance(o, Inst) for o in frame.vals[made.owner] or _NO_VALUE):
             return False  # where the object comes from says nothing of what it keeps
         return any(self._slot(frame, pos, each, depth, seen) for each in operands(made))
 
     def _by_data(self, frame: Frame, pos: int, made: Instr, depth: int, seen: _Seen) -> bool:
         """Whether a size that only a run knows follows from data: that of a batch is the same but for the last."""
-        parts = list(_given(frame, made)) if made[0] == Op.CALL else operands(made)
+        parts = list(_given(frame, made)) if isinstance(made, ir.Call) else operands(made)
         sources = [slot for slot in parts if _is_dynamic(frame.vals[slot] or _NO_VALUE)]
-        callees = made[0] == Op.CALL and any(how == "call" for _, how in callees_at(frame, made[-1]))
-        if callees or (made[0] == Op.CALL and any(_lists(frame.vals[slot] or _NO_VALUE) for slot in parts)):
+        if isinstance(made, ir.Call) and (
+            any(how == "call" for _, how in callees_at(frame, made.position))
+            or any(_lists(frame.vals[slot] or _NO_VALUE) for slot in parts)
+        ):
             return self._made(frame, pos, made, depth, seen)
-        if made[0] in (Op.ITEM, Op.ITER) and _is_ragged(frame.vals[made[2]] or _NO_VALUE):
+        if isinstance(made, (ir.Item, ir.Iter)) and _is_ragged(frame.vals[made.source] or _NO_VALUE):
             return True
-        if made[0] in (Op.ITEM, Op.ITER, Op.UNPACK) and is_batched(self.answers, frame, made[2]):
+        if isinstance(made, (ir.Item, ir.Iter, ir.Unpack)) and is_batched(self.answers, frame, made.source):
             return False
         if sources:
             return any(self._slot(frame, pos, slot, depth, seen) for slot in sources)
         if not any(_is_batch(frame.vals[slot] or _NO_VALUE) for slot in parts):
             return True
-        return made[0] == Op.ITEM or (made[0] == Op.CALL and not _CHOOSE.isdisjoint(_names(frame, made)))
+        return isinstance(made, ir.Item) or (isinstance(made, ir.Call) and not _CHOOSE.isdisjoint(_names(frame, made)))
 
     def _parameter(self, frame: Frame, slot: int, depth: int, seen: _Seen) -> bool:
         place = next((i for i, p in enumerate(frame.code.params) if p.slot == slot), -1)
@@ -105,25 +107,25 @@ class Resizing:
                     return True
         return False
 
-    def _part(self, frame: Frame, pos: int, item: Instr, depth: int, seen: _Seen) -> bool:
+    def _part(self, frame: Frame, pos: int, item: ir.Item, depth: int, seen: _Seen) -> bool:
         """Of a slice one end that moves without the other; of a choice by numbers or truth values how many they are."""
         index = index_of(frame.code)
-        made = index.source(item[3])
-        for part in [slot for slot, _ in made[2]] if made is not None and made[0] == Op.TUPLE else [item[3]]:
+        made = index.source(item.index)
+        for part in [slot for slot, _ in made.elements] if isinstance(made, ir.Tuple) else [item.index]:
             cut = index.source(part)
-            if cut is None or cut[0] != Op.SLICE:
+            if not isinstance(cut, ir.Slice):
                 if self._slot(frame, pos, part, depth, seen):
                     return True
                 continue
-            ends = [slot for slot in cut[2:4] if slot != NO_SLOT and frame.vals[slot] != NONE.value]
+            ends = [slot for slot in (cut.lower, cut.upper) if slot != NO_SLOT and frame.vals[slot] != NONE.value]
             moved = [self.answers.moves(frame, pos, slot) for slot in ends]
             if sum(moved) == 1:
                 return True
             if any(moved):
                 return self._apart(frame, pos, *ends)
-        if all(isinstance(o, Container) and o.kind == "dict" for o in frame.vals[item[2]] or _NO_VALUE):
+        if all(isinstance(o, Container) and o.kind == "dict" for o in frame.vals[item.source] or _NO_VALUE):
             return False  # how many keys there are is not what one of them holds
-        return _is_ragged(frame.vals[item[2]] or _NO_VALUE) or self._slot(frame, pos, item[2], depth, seen)
+        return _is_ragged(frame.vals[item.source] or _NO_VALUE) or self._slot(frame, pos, item.source, depth, seen)
 
     def _apart(self, frame: Frame, pos: int, start: int, end: int) -> bool:
         """Whether two ends that move do so by data: both read of one record, or one the other and a length that moves.
@@ -134,22 +136,28 @@ class Resizing:
         first, last = index.source(start), index.source(end)
         if first is None or last is None:
             return False
-        if first[0] in _PARTS and last[0] == first[0]:
-            return index.original(start) != index.original(end) and index.original(first[2]) == index.original(last[2])
-        if last[0] not in (Op.BINARY, Op.INPLACE):
+        if isinstance(first, _PARTS) and type(last) is type(first):
+            return index.original(start) != index.original(end) and index.original(first.source) == index.original(
+                last.source
+            )
+        if not isinstance(last, (ir.Binary, ir.Inplace)):
             return False
-        lengths = [slot for slot in last[3:5] if index.original(slot) != index.original(start)]
+        lengths = [slot for slot in operands(last) if index.original(slot) != index.original(start)]
         return len(lengths) == 1 and self.answers.moves(frame, pos, lengths[0])
 
-    def _made(self, frame: Frame, pos: int, call: Instr, depth: int, seen: _Seen) -> bool:
+    def _made(self, frame: Frame, pos: int, call: ir.Call, depth: int, seen: _Seen) -> bool:
         """An operation that is given a number which moves and makes a size of it, or tensors of changing size."""
-        callees = [callee for callee, how in callees_at(frame, call[-1]) if how == "call"]
+        callees = [callee for callee, how in callees_at(frame, call.position) if how == "call"]
         if callees:
-            inside = ((callee, i) for callee in callees for i in index_of(callee.code).of(Op.RETURN))
-            return bool(depth) and any(self._slot(f, i[-1], i[2], depth - 1, seen) for f, i in inside)
+            inside = ((callee, i) for callee in callees for i in index_of(callee.code).of(ir.Return))
+            return bool(depth) and any(self._slot(f, i.position, i.value, depth - 1, seen) for f, i in inside)
         given = list(_given(frame, call))
-        if not _PADS.isdisjoint(_names(frame, call)) and len(call[3]) == 1 and "maxlen" not in dict(call[4]):
-            return self.answers.moves(frame, pos, call[3][0][0])
+        if (
+            not _PADS.isdisjoint(_names(frame, call))
+            and len(call.arguments) == 1
+            and "maxlen" not in dict(call.keywords)
+        ):
+            return self.answers.moves(frame, pos, call.arguments[0][0])
         numbers = [s for s in given if any(_is_number(o) for o in frame.vals[s] or ())]
         # Where a tensor is given whose size is not known, that may be why the result's is not.
         open_too = any(isinstance(o, Tensor) and not _is_sized(o.value) for s in given for o in frame.vals[s] or ())
@@ -161,30 +169,33 @@ class Resizing:
         """Whether a number is another one each time; the length of a part is where the part is of another size."""
         index = index_of(frame.code)
         made = index.source(slot)
-        if made is not None and made[0] == Op.CALL and made[3] and _names(frame, made) == {"builtins.len"}:
-            part = index.source(made[3][0][0])
-            cut = index.source(part[3]) if part is not None and part[0] == Op.ITEM else None
-            if part is not None and cut is not None and cut[0] == Op.SLICE:
+        if isinstance(made, ir.Call) and made.arguments and _names(frame, made) == {"builtins.len"}:
+            part = index.source(made.arguments[0][0])
+            if isinstance(part, ir.Item) and isinstance(index.source(part.index), ir.Slice):
                 return self._part(frame, pos, part, depth, seen)
         return self.answers.moves(frame, pos, slot)
 
-    def _yielded(self, frame: Frame, element: Instr, depth: int, seen: _Seen) -> bool:
+    def _yielded(self, frame: Frame, element: ir.Iter, depth: int, seen: _Seen) -> bool:
         """Whether a generator of the project makes each of its elements of another size."""
-        made = index_of(frame.code).source(element[2])
-        if made is None or made[0] != Op.CALL or not depth:
+        made = index_of(frame.code).source(element.source)
+        if not isinstance(made, ir.Call) or not depth:
             return False
-        callees = [callee for callee, how in callees_at(frame, made[-1]) if how == "call" and callee.code.is_generator]
-        inside = ((callee, i) for callee in callees for i in index_of(callee.code).of(Op.YIELD))
-        return any(i[2] != NO_SLOT and self._slot(f, i[-1], i[2], depth - 1, seen) for f, i in inside)
+        callees = [
+            callee for callee, how in callees_at(frame, made.position) if how == "call" and callee.code.is_generator
+        ]
+        inside = ((callee, i) for callee in callees for i in index_of(callee.code).of(ir.Yield))
+        return any(i.value != NO_SLOT and self._slot(f, i.position, i.value, depth - 1, seen) for f, i in inside)
 
     def _is_uneven(self, frame: Frame, pos: int, made: Instr) -> bool:
         """Whether a list has as many elements as a loop without a fixed number of turns gave it."""
-        if made[0] not in (Op.LIST, Op.SET, Op.DICT):
+        if not isinstance(made, (ir.List, ir.Set, ir.Dict)):
             return False
         index = index_of(frame.code)
-        appends = [i for name in APPENDS for i in index.attributes.get(name, ()) if index.original(i[2]) == made[1]]
+        appends = [
+            i for name in APPENDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target
+        ]
         for instr, loops in filling(index, made, appends):
-            growth = frame.code.appends.get(instr[-1])
+            growth = frame.code.appends.get(instr.position)
             if any(not loop.is_for for loop in loops) or (loops and growth is not None and growth.guarded):
                 return True
             if any(loop.iterable >= 0 and self._turns_move(frame, pos, loop.iterable) for loop in loops):
@@ -207,30 +218,30 @@ def is_batched(answers: Moving, frame: Frame, slot: int, depth: int = _FAR) -> b
         sites = [(c, pos) for c, pos in frame.incoming if c is not None and c is not frame] if place >= 0 else []
         given = [(caller, answers.argument(caller, pos, frame, place)) for caller, pos in sites]
         return bool(given) and all(s >= 0 and is_batched(answers, c, s, depth // 2) for c, s in given)
-    if made[0] in (Op.ITEM, Op.ITER, Op.UNPACK):
-        return is_batched(answers, frame, made[2], depth - 1)
-    if made[0] == Op.PHI:
-        ways = [source for _, source in made[2] if index.original(source) != made[1]]
+    if isinstance(made, (ir.Item, ir.Iter, ir.Unpack)):
+        return is_batched(answers, frame, made.source, depth - 1)
+    if isinstance(made, ir.Phi):
+        ways = [source for _, source in made.incoming if index.original(source) != made.target]
         return bool(ways) and all(is_batched(answers, frame, way, depth // 2) for way in ways)
-    if made[0] != Op.CALL:
+    if not isinstance(made, ir.Call):
         return False
-    func = index.source(made[2])
-    callees = [callee for callee, how in callees_at(frame, made[-1]) if how == "call"]
-    results = [(c, i[2]) for c in callees for i in index_of(c.code).of(Op.RETURN) if i[2] != NO_SLOT]
+    func = index.source(made.function)
+    callees = [callee for callee, how in callees_at(frame, made.position) if how == "call"]
+    results = [(c, i.value) for c in callees for i in index_of(c.code).of(ir.Return) if i.value != NO_SLOT]
     if results:
         return all(is_batched(answers, callee, result, depth // 2) for callee, result in results)
-    if func is not None and func[0] == Op.ATTR:
-        if func[3] == "batch":
+    if isinstance(func, ir.Attr):
+        if func.name == "batch":
             return not _is_one(frame, made)
-        if func[3] == "map" and _opens(frame.vals[func[2]] or _NO_VALUE, frame.vals[made[1]] or _NO_VALUE):
+        if func.name == "map" and _opens(frame.vals[func.owner] or _NO_VALUE, frame.vals[made.target] or _NO_VALUE):
             return False
-        return func[3] not in _UNEVEN and is_batched(answers, frame, func[2], depth - 1)
-    return bool(made[3]) and is_batched(answers, frame, made[3][0][0], depth - 1)
+        return func.name not in _UNEVEN and is_batched(answers, frame, func.owner, depth - 1)
+    return bool(made.arguments) and is_batched(answers, frame, made.arguments[0][0], depth - 1)
 
 
-def _is_one(frame: Frame, call: Instr) -> bool:
+def _is_one(frame: Frame, call: ir.Call) -> bool:
     """Whether a call makes batches of one example, which may be of any size."""
-    sizes = frame.vals[call[3][0][0]] or _NO_VALUE if call[3] else _NO_VALUE
+    sizes = frame.vals[call.arguments[0][0]] or _NO_VALUE if call.arguments else _NO_VALUE
     return bool(sizes) and all(isinstance(o, Lit) and o.const == 1 for o in sizes)
 
 
@@ -254,28 +265,28 @@ def _held(obj: object) -> Iterator[Tensor]:
             yield from (o for cell in each.fields.values() for o in cell.value if isinstance(o, Tensor))
 
 
-def _given(frame: Frame, call: Instr) -> Iterator[int]:
+def _given(frame: Frame, call: ir.Call) -> Iterator[int]:
     """The arguments of a call, those in displays one by one, and its receiver."""
     index = index_of(frame.code)
-    todo = [slot for slot, _ in call[3]] + [slot for _, slot in call[4]]
-    func = index.source(call[2])
-    if func is not None and func[0] == Op.ATTR:
-        todo.append(func[2])
+    todo = [slot for slot, _ in call.arguments] + [slot for _, slot in call.keywords]
+    func = index.source(call.function)
+    if isinstance(func, ir.Attr):
+        todo.append(func.owner)
     while todo:
         slot = todo.pop()
         made = index.source(slot)
-        if made is not None and made[0] == Op.TUPLE:
-            todo += [each for each, _ in made[2]]
-        elif made is not None and made[0] == Op.LIST:
+        if isinstance(made, ir.Tuple):
+            todo += [each for each, _ in made.elements]
+        elif isinstance(made, ir.List):
             yield slot
-            todo += [each for each, _ in made[2]]
+            todo += [each for each, _ in made.elements]
         else:
             yield slot
 
 
-def _names(frame: Frame, call: Instr) -> set[str]:
+def _names(frame: Frame, call: ir.Call) -> set[str]:
     """The library functions that a call calls."""
-    return {o.name for o in frame.vals[call[2]] or () if isinstance(o, Lib)}
+    return {o.name for o in frame.vals[call.function] or () if isinstance(o, Lib)}
 
 
 def _is_number(obj: object) -> bool:

@@ -32,8 +32,9 @@ from hybridize.facts.model import Evidence
 from hybridize.facts.origins import call_at, calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.index import known_package, lookup
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op, Param
+from hybridize.program.ir import Instr, Param
 from hybridize.records import dataclass
 from hybridize.rules.comparing import not_remade
 from hybridize.rules.rebuilt import rebuilt
@@ -84,17 +85,17 @@ class Part:
     kind: str = ""
 
 
-def returns(frame: Frame, view: FrameView) -> Iterator[Instr]:
+def returns(frame: Frame, view: FrameView) -> Iterator[ir.Return]:
     """The `return` statements that control reaches."""
-    for instr in view.instructions():
-        if instr[0] == Op.RETURN and instr[2] >= 0 and frame.vals[instr[2]]:
+    for instr in index_of(view.code).of(ir.Return):
+        if instr.value >= 0 and frame.vals[instr.value]:
             yield instr
 
 
 def iterator(view: FrameView, slot: int) -> str | None:
     """The function whose result a slot is, where that is an iterator of Python's."""
     made = view.definition(slot)
-    for name in view.names(made[2]) if made is not None and made[0] == Op.CALL else ():
+    for name in view.names(made.function) if isinstance(made, ir.Call) else ():
         if name in _ITERATORS:
             return name.removeprefix("builtins.")
     return None
@@ -114,9 +115,9 @@ def parts_of(view: FrameView, slot: int) -> tuple[Part, ...]:
 def display(view: FrameView, slot: int) -> list[tuple[tuple[object, ...], int]]:
     """The slot itself, or those in the display of a tuple or list that it is, each with its path in the result."""
     made = view.definition(slot)
-    if made is None or made[0] not in (Op.TUPLE, Op.LIST):
+    if not isinstance(made, (ir.Tuple, ir.List)):
         return [((), slot)]
-    return [((i,), part) for i, (part, _) in enumerate(made[2])]
+    return [((i,), part) for i, (part, _) in enumerate(made.elements)]
 
 
 def _is_member(view: FrameView, slot: int, depth: int = _MEMBER_DEPTH) -> bool:
@@ -132,21 +133,23 @@ def _comes_from_member(view: FrameView, slot: int, depth: int) -> bool:
     made = view.definition(slot)
     if made is None or not depth:
         return False
-    if made[0] == Op.ATTR:
-        return made[3] not in ("value", "name") and _all_enums(view.value(made[2]))
-    if made[0] in (Op.COPY, Op.REFINE):
-        return _is_member(view, made[2], depth - 1)
-    if made[0] == Op.PHI:
-        return any(_is_member(view, each, depth - 1) for _, each in made[2])
-    if made[0] == Op.BINARY and made[2] in ("|", "&", "^"):
-        return _is_member(view, made[3], depth - 1) and _is_member(view, made[4], depth - 1)
-    if made[0] != Op.CALL:
+    if isinstance(made, ir.Attr):
+        return made.name not in ("value", "name") and _all_enums(view.value(made.owner))
+    if isinstance(made, ir.Refine):
+        return _is_member(view, made.source, depth - 1)
+    if isinstance(made, ir.Phi):
+        return any(_is_member(view, each, depth - 1) for _, each in made.incoming)
+    if isinstance(made, ir.Binary) and made.operator in ("|", "&", "^"):
+        return _is_member(view, made.left, depth - 1) and _is_member(view, made.right, depth - 1)
+    if not isinstance(made, ir.Call):
         return False
-    callees = [callee for callee, how in view.callees(made[-1]) if how == "call"]
+    callees = [callee for callee, how in view.callees(made.position) if how == "call"]
     for inner in (FrameView(view.project, callee) for callee in callees):
-        if any(_is_member(inner, i[2], depth - 1) for i in index_of(inner.code).of(Op.RETURN) if inner.value(i[2])):
+        if any(
+            _is_member(inner, i.value, depth - 1) for i in index_of(inner.code).of(ir.Return) if inner.value(i.value)
+        ):
             return True
-    return not callees and _all_enums(view.value(made[2]))
+    return not callees and _all_enums(view.value(made.function))
 
 
 def _all_enums(value: Value) -> bool:
@@ -308,9 +311,9 @@ def _is_needed(param: Param) -> bool:
     return param.kind in ("positional", "normal", "keyword") and not param.has_default
 
 
-def consumers(function: FunctionView) -> list[tuple[FrameView, Instr, str]] | None:
+def consumers(function: FunctionView) -> list[tuple[FrameView, ir.Call, str]] | None:
     """The calls of a function as (caller, call, how); None where nothing in the program calls it."""
-    found: dict[tuple[Frame, int], tuple[FrameView, Instr, str]] = {}
+    found: dict[tuple[Frame, int], tuple[FrameView, ir.Call, str]] = {}
     called = False
     for caller, pos, _, how in function.callers():
         called = True
@@ -324,12 +327,12 @@ def consumers(function: FunctionView) -> list[tuple[FrameView, Instr, str]] | No
     return list(found.values()) if called else None
 
 
-def _call(caller: Frame, pos: int, function: FunctionView) -> Instr | None:
+def _call(caller: Frame, pos: int, function: FunctionView) -> ir.Call | None:
     first = call_at(caller.code, pos)
     if first is None:
         return None
     for instr in calls_at(caller.code, pos):
-        if any(denotes(obj, function.code) for obj in caller.vals[instr[2]] or ()):
+        if any(denotes(obj, function.code) for obj in caller.vals[instr.function] or ()):
             return instr
     return first
 
@@ -337,13 +340,21 @@ def _call(caller: Frame, pos: int, function: FunctionView) -> Instr | None:
 def taken(view: FrameView, slot: int, path: tuple[object, ...]) -> Iterator[tuple[Instr, int, bool]]:
     """The uses of one part of a result: instruction, slot, and whether it is the part itself (or all around it)."""
     for use in uses(view, slot):
-        if path and use[0] == Op.UNPACK and isinstance(path[0], int) and use[3] < 0 and path[0] < len(use[1]):
-            yield from taken(view, use[1][path[0]], path[1:])
-        elif path and use[0] == Op.ITEM and use[2] == slot:
-            keys = [o.const for o in view.value(use[3]) if isinstance(o, Lit)]
+        if (
+            path
+            and isinstance(use, ir.Unpack)
+            and isinstance(path[0], int)
+            and use.star < 0
+            and path[0] < len(use.targets)
+        ):
+            yield from taken(view, use.targets[path[0]], path[1:])
+        elif path and isinstance(use, ir.Item) and use.source == slot:
+            keys = [o.const for o in view.value(use.index) if isinstance(o, Lit)]
             if path[0] is None or not keys or path[0] in keys:
-                yield from taken(view, use[1], path[1:])
-        elif path and (use[0] == Op.ITEM or (use[0] == Op.SET_ITEM and slot not in use[3:5])):
+                yield from taken(view, use.target, path[1:])
+        elif path and (
+            isinstance(use, ir.Item) or (isinstance(use, ir.SetItem) and slot not in (use.index, use.value))
+        ):
             continue  # another part, or something that the caller puts beside
         else:
             yield use, slot, not path
@@ -351,4 +362,4 @@ def taken(view: FrameView, slot: int, path: tuple[object, ...]) -> Iterator[tupl
 
 def site(view: FrameView, instr: Instr, message: str) -> Evidence:
     """Evidence at an instruction."""
-    return Evidence(message, view.code.path, instr[-1] >> 16)
+    return Evidence(message, view.code.path, instr.position >> 16)

@@ -18,17 +18,17 @@ from hybridize.library.python.probability_results import (
     coerces,
     fate_of,
 )
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
+from hybridize.program.operands import operands
 from hybridize.records import dataclass
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FrameView
 
 _DEFAULTS: Final = "collections.defaultdict"
 _DEPTH: Final = 6
-_SEQUENCES: Final = (Op.TUPLE, Op.LIST)
-#: What a value is moved by.
-_MOVES: Final = (Op.COPY, Op.REFINE)
+_SEQUENCES: Final = (ir.Tuple, ir.List)
 _SAID: Final = {
     RAISES: "which a traced function cannot return",
     DIFFERS: "which cannot be used any more after a traced function has returned it",
@@ -47,25 +47,19 @@ class Returned:
 def returned(view: FrameView, slot: int, depth: int = _DEPTH) -> Iterator[Returned]:
     """What is to be said of the objects in a slot that is returned."""
     made = view.definition(slot)
-    if made is not None and depth and made[0] in (*_MOVES, Op.PHI, *_SEQUENCES):
-        inner = [made[2]] if made[0] in _MOVES else _parts(made)
-        for part in inner:
+    if depth and isinstance(made, (ir.Refine, ir.Phi, *_SEQUENCES)):
+        for part in operands(made):
             yield from returned(view, part, depth - 1)
         return
-    if made is not None and made[0] == Op.CALL and _is_coerced(view, made):
+    if isinstance(made, ir.Call) and _is_coerced(view, made):
         said = "a distribution that stands for a tensor: a traced function gives the tensor"
         yield Returned(said, certain=False)
         return
-    if made is not None and made[0] == Op.CALL and _DEFAULTS in view.names(made[2]):
+    if isinstance(made, ir.Call) and _DEFAULTS in view.names(made.function):
         yield Returned("a `defaultdict`, of which a plain dict comes back", certain=False)
     found = dict.fromkeys(obj for obj in _held(view.value(slot)) if _is_probability(obj))
     for obj in sorted(found, key=repr):
         yield from _object(view, obj, made if obj in view.value(slot) else None)
-
-
-def _parts(made: Instr) -> list[int]:
-    """The slots of a display, or those that a place of control joins."""
-    return [slot for _, slot in made[2]] if made[0] == Op.PHI else [slot for slot, _ in made[2]]
 
 
 def _object(view: FrameView, obj: Obj, made: Instr | None) -> Iterator[Returned]:
@@ -78,8 +72,8 @@ def _object(view: FrameView, obj: Obj, made: Instr | None) -> Iterator[Returned]
         oldest = ".".join(map(str, SINCE))
         said = f"{name}, of which older releases than that for TensorFlow {oldest} are not known to give it back"
         yield Returned(said, certain=False)
-    if made is None or made[0] != Op.CALL:
-        if made is not None and made[0] in (Op.ATTR, Op.ITEM):
+    if not isinstance(made, ir.Call):
+        if isinstance(made, (ir.Attr, ir.Item)):
             yield Returned(f"{name} that was made before: another one comes back, without its variables", certain=False)
         return
     for slot in arguments(made):
@@ -103,23 +97,23 @@ def _held(value: Value) -> Iterator[Obj]:
             yield from (part for cell in obj.fields.values() for part in cell.value)
 
 
-def _is_coerced(view: FrameView, call: Instr) -> bool:
+def _is_coerced(view: FrameView, call: ir.Call) -> bool:
     """Whether a call runs a layer that gives distributions, or a function of the program that ends in one."""
     known: dict[tuple[Frame, int], bool] = view.project.shared("coerced results", dict)
-    key = (view.frame, call[-1])
+    key = (view.frame, call.position)
     if key not in known:
         known[key] = False  # of a recursive call
-        known[key] = any(map(_coercing, view.value(call[2]))) or any(
+        known[key] = any(map(_coercing, view.value(call.function))) or any(
             _ends_coerced(FrameView(view.project, callee))
-            for callee, how in view.callees(call[-1])
+            for callee, how in view.callees(call.position)
             if how in ("call", "keras")
         )
     return known[key]
 
 
 def _ends_coerced(view: FrameView) -> bool:
-    made = (view.definition(instr[2]) for instr in index_of(view.code).of(Op.RETURN))
-    return any(each is not None and each[0] == Op.CALL and _is_coerced(view, each) for each in made)
+    made = (view.definition(instr.value) for instr in index_of(view.code).of(ir.Return))
+    return any(isinstance(each, ir.Call) and _is_coerced(view, each) for each in made)
 
 
 def _coercing(obj: Obj, depth: int = 3) -> bool:

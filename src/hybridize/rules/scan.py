@@ -12,7 +12,8 @@ from hybridize.facts.pruned import Pruned
 from hybridize.facts.symbolic import OPERATION, Symbolic
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
-from hybridize.program.ir import Code, Op
+from hybridize.program import ir
+from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.dispatch import Dispatch
 from hybridize.rules.eagerly import eager_only
@@ -237,13 +238,13 @@ class Scanner:
         called, vals = self._dispatch.called, frame.vals
         untraced = eager_only(frame)
         for instr, watchers in self._dispatch.watched(frame.code):
-            made = instr[1]
-            if untraced and instr[-1] in untraced:
+            made = instr.target
+            if untraced and instr.position in untraced:
                 continue
             if type(made) is int and made >= 0 and vals[made] is None:
                 continue  # control never gets there
-            if instr[0] == Op.CALL:
-                callee = vals[instr[2]]
+            if isinstance(instr, ir.Call):
+                callee = vals[instr.function]
                 some = called(callee) if callee else None
                 if some:
                     watchers = [*watchers, *[w for w in some if w not in watchers]] if watchers else some
@@ -251,8 +252,8 @@ class Scanner:
                 try:  # not `_guarded`: one generator more for each trigger of each instruction
                     for hit in trigger(view, instr):
                         if hit.needs:
-                            sure = hit.sure and (instr[0] != Op.CALL or not is_either(frame, instr[-1]))
-                            sure = sure and not is_merged(frame, instr) and not is_guarded(frame, instr[-1])
+                            sure = hit.sure and (not isinstance(instr, ir.Call) or not is_either(frame, instr.position))
+                            sure = sure and not is_merged(frame, instr) and not is_guarded(frame, instr.position)
                             yield Carried(rule, hit, frame, hit.needs, (), sure)
                 except Exception as error:
                     for hit in self._failed(rule, frame.code, error):

@@ -29,7 +29,7 @@ from hybridize.facts.guards import parts
 from hybridize.library import registry
 from hybridize.library.arguments import positions
 from hybridize.library.spec import SOURCE
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.records import dataclass
 from hybridize.rules.model import Hit
 from hybridize.rules.values import arguments
@@ -109,31 +109,33 @@ class Settings:
             return obj in self._keywords
         return bool(_roots(obj)) and (bool(self._reached(_roots(obj))) or self._state(_roots(obj)[0]) is not None)
 
-    def hits(self, view: FrameView, instr: Instr) -> Iterator[Hit]:
+    def hits(self, view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         """What a call reads that changes between calls."""
         for each in self.read_by(view, instr):
             (only,) = each.place.value if len(each.place.value) == 1 else (None,)
             # One value for ever, unless the object has been made without it: with the default.
             if only is None or not isinstance(only, (Lit, Lib)) or each.owner.site not in each.place.writes:
-                yield Hit(instr[-1], f"{each.said}, which changes between calls", subject=each.place)
+                yield Hit(instr.position, f"{each.said}, which changes between calls", subject=each.place)
 
         yield from self.told(view, instr)
-        for obj in view.value(instr[2]) if self._keywords else ():
+        for obj in view.value(instr.function) if self._keywords else ():
             if obj in self._keywords:
-                yield Hit(instr[-1], "uses keywords that change between calls", subject=self._keywords[obj])
+                yield Hit(instr.position, "uses keywords that change between calls", subject=self._keywords[obj])
 
-    def told(self, view: FrameView, instr: Instr) -> Iterator[Hit]:
+    def told(self, view: FrameView, instr: ir.Call | ir.Item) -> Iterator[Hit]:
         """What a call of a method, or an item, tells of the state of an object."""
-        for obj in view.value(instr[2]) if self._states else ():
+        for obj in view.value(instr.function if isinstance(instr, ir.Call) else instr.source) if self._states else ():
             asked = obj
             if isinstance(obj, Bound) and isinstance(obj.func, str):
                 asked = obj.receiver
-            elif instr[0] == Op.CALL:
+            elif isinstance(instr, ir.Call):
                 continue
             place = self._state(asked)
-            if place is not None and ("mutate", asked, instr[-1]) not in view.frame.effects:
+            if place is not None and ("mutate", asked, instr.position) not in view.frame.effects:
                 cls = asked.cls if isinstance(asked, LibInst) else "object"
-                yield Hit(instr[-1], f"asks for the state of a `{cls}`, which changes between calls", subject=place)
+                yield Hit(
+                    instr.position, f"asks for the state of a `{cls}`, which changes between calls", subject=place
+                )
                 return
 
     def _state(self, obj: Obj) -> Cell | None:
@@ -142,9 +144,9 @@ class Settings:
             found = next((self._states[o] for o in obj.fields[SOURCE].value if o in self._states), None)
         return found
 
-    def read_by(self, view: FrameView, instr: Instr) -> tuple[Setting, ...]:
+    def read_by(self, view: FrameView, instr: ir.Call) -> tuple[Setting, ...]:
         """The settings that a call reads."""
-        value = view.value(instr[2])
+        value = view.value(instr.function)
         found = self._calls.get(value)
         if found is None:
             found = self._calls[value] = self._reached([root for obj in value for root in _roots(obj)])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from hybridize.domain.objects import Lit, Tensor
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.opened import Dims
 from hybridize.rules.values import argument, own
 from hybridize.rules.views import FrameView
@@ -42,7 +42,7 @@ _AXIS: Final[Mapping[str, tuple[int, str]]] = {"tf.linspace": (4, "axis"), "tf.o
 SIZED: Final = frozenset(_NUMBERS) | frozenset(_SHAPES)
 
 
-def sized(name: str, view: FrameView, call: Instr, folded: Folded) -> Dims | None:
+def sized(name: str, view: FrameView, call: ir.Call, folded: Folded) -> Dims | None:
     """The dims of a result for which an argument holds a tensor that the graph has not folded; None for none."""
 
     def asks(slot: int) -> bool:
@@ -50,8 +50,8 @@ def sized(name: str, view: FrameView, call: Instr, folded: Folded) -> Dims | Non
 
     if name in _SHAPES:
         made = view.definition(argument(call, *_SHAPES[name]))
-        listed = made is not None and made[0] in (Op.LIST, Op.TUPLE) and not any(starred for _, starred in made[2])
-        parts = [slot for slot, _ in made[2]] if made is not None and listed else []
+        elements = made.elements if isinstance(made, (ir.List, ir.Tuple)) else ()
+        parts = [slot for slot, _ in elements] if not any(starred for _, starred in elements) else []
         return tuple(i for i, slot in enumerate(parts) if asks(slot)) or None
     place, keyword, axes = _NUMBERS[name]
     if not asks(argument(call, place, keyword)):
@@ -62,7 +62,7 @@ def sized(name: str, view: FrameView, call: Instr, folded: Folded) -> Dims | Non
         if len(found) != 1 or type(found[0]) is not int:
             return None
         axes = (found[0],)
-    ranks = set(_ranks(view, call[1]))
+    ranks = set(_ranks(view, call.target))
     if any(axis < 0 for axis in axes) and (len(ranks) != 1 or None in ranks):
         return None
     rank = next(iter(ranks), None) or 0

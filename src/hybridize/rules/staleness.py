@@ -10,8 +10,10 @@ from hybridize.facts.guards import stored
 from hybridize.facts.public import Strangers
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
+from hybridize.program.operands import operands
 from hybridize.records import dataclass
 from hybridize.rules.order import Events, Order, Sites
 from hybridize.rules.parts import Part
@@ -231,7 +233,7 @@ def starts_empty(known: Writes, place: Place) -> bool:
     place = place.whole if isinstance(place, Part) else place
     if isinstance(place, Container):
         made = index_of(place.site[0]).at(place.site[1])
-        if not any(instr[0] in (Op.LIST, Op.DICT) and not instr[2] for instr in made):
+        if not any(isinstance(instr, (ir.List, ir.Dict)) and not operands(instr) for instr in made):
             return False
     for frame, pos in known.every.get(place, ()):
         if frame.code.kind in ("module", "class") or makes(frame, place, known.owners.get(place)):
@@ -279,11 +281,11 @@ class Makers:
             self.site(next(iter(receivers)).site, asked)
         if parent is not None and parent.kind not in ("module", "class"):
             self.nested[parent] = self.nested.get(parent, 0) | asked
-        for instr in index_of(parent).of(Op.FUNC) if parent is not None and parent.kind != "class" else ():
+        for instr in index_of(parent).of(ir.Func) if parent is not None and parent.kind != "class" else ():
             # A loop makes it anew in each turn; another one of its name takes its place, and may be called as it was.
-            if instr[2] is function.code or (function.is_hybrid and instr[2].name == function.code.name):
+            if instr.code is function.code or (function.is_hybrid and instr.code.name == function.code.name):
                 row = self.sites.setdefault(parent, {})
-                row[instr[-1]] = row.get(instr[-1], 0) | asked
+                row[instr.position] = row.get(instr.position, 0) | asked
 
     def site(self, made: tuple[object, int], bits: int) -> None:
         """Adds a place of the program that makes something: code, and the position in it."""

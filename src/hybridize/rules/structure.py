@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Final
 
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Block, Code, Handler, Instr, Loop, Op, Try
+from hybridize.program.ir import Block, Code, Instr
+from hybridize.program.operands import blocks_of
 from hybridize.records import dataclass
 
-#: The operation codes whose instructions hold blocks.
-_NESTED: Final = frozenset({Op.IF, Op.LOOP, Op.TRY})
+#: The operations whose instructions hold blocks.
+_NESTED: Final = (ir.If, ir.Loop, ir.Try)
 
 
 @dataclass(slots=True, eq=False)
@@ -34,12 +36,29 @@ class Site:
             yield site.parent, site.part
             site = site.parent
 
-    def joins(self) -> Iterator[Instr]:
+    def joins(self) -> Iterator[ir.Phi]:
         """The PHI instructions that join what a branch or loop did to variables."""
         for instr in self.block[self.index + 1 :]:
-            if instr[0] != Op.PHI:
+            if not isinstance(instr, ir.Phi):
                 return
             yield instr
+
+
+@dataclass(slots=True, eq=False)
+class Branch(Site):
+    """The site of a condition."""
+
+    instr: ir.If
+
+
+@dataclass(slots=True, eq=False)
+class Turning(Site):
+    """The site of a loop."""
+
+    instr: ir.Loop
+
+
+_KINDS: Final[dict[type[Instr], Callable[..., Site]]] = {ir.If: Branch, ir.Loop: Turning}
 
 
 class Structure:
@@ -64,25 +83,25 @@ class Structure:
         return self._index.read
 
     @cached_property
-    def branches(self) -> list[Site]:
+    def branches(self) -> list[Branch]:
         """The sites of conditions."""
-        return self.of(Op.IF)
+        return [site for site in self.of(ir.If) if isinstance(site, Branch)]
 
     @cached_property
-    def loops(self) -> list[Site]:
+    def loops(self) -> list[Turning]:
         """The sites of loops."""
-        return self.of(Op.LOOP)
+        return [site for site in self.of(ir.Loop) if isinstance(site, Turning)]
 
     @cached_property
     def breaks(self) -> set[int]:
         """The edges of `break` statements."""
-        return {edge for s in self.loops for edge in s.instr[2].breaks}
+        return {edge for site in self.loops for edge in site.instr.breaks}
 
-    def of(self, *ops: Op) -> list[Site]:
+    def of(self, *ops: type[Instr]) -> list[Site]:
         """The sites of some operations."""
-        if self._index.by_op.keys().isdisjoint(ops):
+        if self._index.by_operation.keys().isdisjoint(ops):
             return []
-        return [site for site in self.sites if site.instr[0] in ops]
+        return [site for site in self.sites if type(site.instr) in ops]
 
     @cached_property
     def _by_instr(self) -> dict[int, Site]:
@@ -101,35 +120,29 @@ class Structure:
 
     def _collect(self, block: Block, parent: Site | None, part: str, found: list[Site]) -> None:
         for index, instr in enumerate(block):
-            site = Site(instr, parent, part, block, index)
+            site = _KINDS.get(type(instr), Site)(instr, parent, part, block, index)
             found.append(site)
-            if instr[0] in _NESTED:
+            if isinstance(instr, _NESTED):
                 self._first[id(site)] = len(found)
                 for name, inner in _parts(instr):
                     self._collect(inner, site, name, found)
                 self._end[id(site)] = len(found)
 
 
-def _parts(instr: Instr) -> Iterator[tuple[str, Block]]:
-    if instr[0] == Op.IF:
-        yield "then", instr[3]
-        yield "else", instr[4]
-    elif instr[0] == Op.LOOP:
-        loop: Loop = instr[2]
-        yield "head", loop.phis
-        yield "test", loop.test
-        yield "body", loop.body
-        yield "orelse", loop.orelse
+def _parts(instr: ir.If | ir.Loop | ir.Try) -> Iterator[tuple[str, Block]]:
+    if isinstance(instr, ir.If):
+        yield "then", instr.then
+        yield "else", instr.orelse
+    elif isinstance(instr, ir.Loop):
+        yield "head", instr.phis
+        yield "test", instr.test
+        yield "body", instr.body
+        yield "orelse", instr.orelse
     else:
-        statement: Try = instr[2]
-        yield "body", statement.body
-        for handler in statement.handlers:
-            for block in _handler_blocks(handler):
+        yield "body", instr.body
+        for handler in instr.handlers:
+            for block in blocks_of(handler):
                 yield "handler", block
-        yield "orelse", statement.orelse
-        yield "join", statement.join
-        yield "final", statement.final
-
-
-def _handler_blocks(handler: Handler) -> tuple[Block, Block, Block]:
-    return handler.phis, handler.catches, handler.body
+        yield "orelse", instr.orelse
+        yield "join", instr.join
+        yield "final", instr.final

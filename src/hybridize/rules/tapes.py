@@ -10,20 +10,21 @@ from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import holds_plain_tensor
 from hybridize.facts.origins import callees_at, calls_at, definitions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
+from hybridize.program.operands import operands
 from hybridize.rules.values import arguments
 from hybridize.rules.views import FunctionView, ProjectView
 
 _TAPE: Final = "tf.GradientTape"
 _DERIVES: Final = frozenset({"gradient", "jacobian", "batch_jacobian"})
 _STEPS: Final = 60
-#: The operands that carry on what was recorded, by place.
-_OPERANDS: Final = {
-    **dict.fromkeys((Op.COPY, Op.REFINE, Op.ITEM, Op.UNPACK, Op.ATTR), (2,)),
-    **dict.fromkeys((Op.BINARY, Op.INPLACE, Op.COMPARE), (3, 4)),
-    Op.UNARY: (3,),
-}
+#: What carries on what was recorded.
+_CARRIES: Final = frozenset(
+    {ir.Refine, ir.Phi, ir.Attr, ir.Item, ir.Unpack, ir.List, ir.Tuple, ir.Call}
+    | {ir.Binary, ir.Inplace, ir.Compare, ir.Unary}
+)
 
 
 def all_inside(function: FunctionView, tapes: Sequence[LibInst], extent: int) -> bool:
@@ -57,15 +58,15 @@ def _asking(code: Code) -> Iterator[int]:
     attributes = index_of(code).attributes
     for name in (*_DERIVES, "watch"):
         for instr in attributes.get(name, ()):
-            yield instr[2]
+            yield instr.owner
 
 
 def _passes_recorded(caller: Frame, pos: int, tapes: Sequence[LibInst]) -> bool:
     """Whether a call passes what was computed from variables or by layers while the tape was open."""
-    opened = [i for i in index_of(caller.code).of(Op.ENTER) if any(t in (caller.vals[i[2]] or ()) for t in tapes)]
+    opened = [i for i in index_of(caller.code).of(ir.Enter) if any(t in (caller.vals[i.source] or ()) for t in tapes)]
     if not opened:
         return True  # it comes from further away
-    start = min(instr[-1] for instr in opened)
+    start = min(instr.position for instr in opened)
     return any(
         holds_plain_tensor(caller.vals[slot] or frozenset()) and _is_recorded(caller, slot, start)
         for call in calls_at(caller.code, pos)
@@ -79,9 +80,9 @@ def _is_recorded(caller: Frame, slot: int, start: int) -> bool:
     todo, seen = [slot], {slot}
     while todo and len(seen) < _STEPS:
         made = known.get(todo.pop())
-        if made is None or made[-1] < start:
+        if made is None or made.position < start:
             continue
-        if made[0] == Op.CALL and _is_of_project(caller, made):
+        if isinstance(made, ir.Call) and _is_of_project(caller, made):
             return True
         for operand in _used(made):
             if any(isinstance(o, Tensor) and o.kind == VARIABLE for o in caller.vals[operand] or ()):
@@ -92,16 +93,16 @@ def _is_recorded(caller: Frame, slot: int, start: int) -> bool:
     return len(seen) >= _STEPS
 
 
-def _is_of_project(caller: Frame, call: Instr) -> bool:
+def _is_of_project(caller: Frame, call: ir.Call) -> bool:
     """Whether a call runs code of the project, or a layer: either may use variables."""
-    called = caller.vals[call[2]] or ()
-    return bool(callees_at(caller, call[-1])) or any(isinstance(o, (Inst, LibInst)) for o in called)
+    called = caller.vals[call.function] or ()
+    return bool(callees_at(caller, call.position)) or any(isinstance(o, (Inst, LibInst)) for o in called)
 
 
 # Results that are derived by other results ----------------------------------------------------------------------------
 
 
-def by_own_results(function: FunctionView) -> Iterator[tuple[Instr, Frame, Instr]]:
+def by_own_results(function: FunctionView) -> Iterator[tuple[ir.Return, Frame, ir.Call]]:
     """Results of which a caller derives one by another that it is computed from: the result, the caller, the call.
 
     To a tape the call of a graph is one operation, so that none of its results depends on another one.
@@ -112,12 +113,12 @@ def by_own_results(function: FunctionView) -> Iterator[tuple[Instr, Frame, Instr
     for caller, pos, frame, how in function.callers() if asking else ():
         if caller not in asking or how == "root":
             continue
-        for result in index_of(frame.code).of(Op.RETURN):
+        for result in index_of(frame.code).of(ir.Return):
             pairs = _pairs(function, frame, result)
             for call in calls_at(caller.code, pos) if pairs else ():
-                parts = _parts(caller, call[1])
+                parts = _parts(caller, call.target)
                 for derives in _derivatives(caller):
-                    target, *sources = _flat(caller, [slot for slot, _ in derives[3][:2]])
+                    target, *sources = _flat(caller, [slot for slot, _ in derives.arguments[:2]])
                     if any(
                         parts.get(source) == i and any(_leads(caller, target, s) for s, k in parts.items() if k == j)
                         for source in sources
@@ -126,21 +127,21 @@ def by_own_results(function: FunctionView) -> Iterator[tuple[Instr, Frame, Instr
                         yield result, caller, derives
 
 
-def _pairs(function: FunctionView, frame: Frame, result: Instr) -> list[tuple[int, int]]:
+def _pairs(function: FunctionView, frame: Frame, result: ir.Return) -> list[tuple[int, int]]:
     """What `_depending` gives, for all callers of the frame."""
     return function.project.shared(("depending", frame, id(result)), lambda: list(_depending(frame, result)))
 
 
-def _depending(frame: Frame, result: Instr, depth: int = 3) -> Iterator[tuple[int, int]]:
+def _depending(frame: Frame, result: ir.Return, depth: int = 3) -> Iterator[tuple[int, int]]:
     """The places in the tuple of a result: of an element, and of another one that is computed from it."""
-    made = definitions(frame.code).get(result[2])
-    if made is not None and made[0] == Op.CALL and depth:
-        for callee, _ in callees_at(frame, made[-1]):
-            for inner in index_of(callee.code).of(Op.RETURN):
+    made = definitions(frame.code).get(result.value)
+    if isinstance(made, ir.Call) and depth:
+        for callee, _ in callees_at(frame, made.position):
+            for inner in index_of(callee.code).of(ir.Return):
                 yield from _depending(callee, inner, depth - 1)
-    if made is None or made[0] not in (Op.TUPLE, Op.LIST) or any(starred for _, starred in made[2]):
+    if not isinstance(made, (ir.Tuple, ir.List)) or any(starred for _, starred in made.elements):
         return
-    slots = [slot for slot, _ in made[2]]
+    slots = [slot for slot, _ in made.elements]
     for i, first in enumerate(slots):
         for j, second in enumerate(slots):
             if i != j and first != second and _leads(frame, second, first):
@@ -150,32 +151,31 @@ def _depending(frame: Frame, result: Instr, depth: int = 3) -> Iterator[tuple[in
 def _parts(caller: Frame, slot: int) -> dict[int, int]:
     """The slots that hold the elements of a tuple, with their places in it."""
     found: dict[int, int] = {}
-    for unpack in index_of(caller.code).of(Op.UNPACK):
-        if unpack[2] == slot and unpack[3] < 0:
-            found.update((part, i) for i, part in enumerate(unpack[1]))
-    for item in index_of(caller.code).of(Op.ITEM):
-        place = next((o.const for o in caller.vals[item[3]] or () if isinstance(o, Lit)), None)
-        if item[2] == slot and isinstance(place, int):
-            found[item[1]] = place
+    for unpack in index_of(caller.code).of(ir.Unpack):
+        if unpack.source == slot and unpack.star < 0:
+            found.update((part, i) for i, part in enumerate(unpack.targets))
+    for item in index_of(caller.code).of(ir.Item):
+        place = next((o.const for o in caller.vals[item.index] or () if isinstance(o, Lit)), None)
+        if item.source == slot and isinstance(place, int):
+            found[item.target] = place
     return found
 
 
-def _derivatives(caller: Frame) -> Iterator[Instr]:
+def _derivatives(caller: Frame) -> Iterator[ir.Call]:
     """The calls of methods of tapes that derive, target and source given by place."""
     known = definitions(caller.code)
-    for call in index_of(caller.code).of(Op.CALL):
-        method = known.get(call[2])
-        if method is None or method[0] != Op.ATTR or method[3] not in _DERIVES or len(call[3]) < 2:
+    for call in index_of(caller.code).of(ir.Call):
+        method = known.get(call.function)
+        if not isinstance(method, ir.Attr) or method.name not in _DERIVES or len(call.arguments) < 2:
             continue
-        if any(isinstance(o, LibInst) and o.cls == _TAPE for o in caller.vals[method[2]] or ()):
+        if any(isinstance(o, LibInst) and o.cls == _TAPE for o in caller.vals[method.owner] or ()):
             yield call
 
 
 def _flat(caller: Frame, given: list[int]) -> list[int]:
     """The target and the sources, those in a display one by one."""
     made = definitions(caller.code).get(given[1])
-    shown = made is not None and made[0] in (Op.LIST, Op.TUPLE)
-    return [given[0], *(slot for slot, _ in made[2])] if made is not None and shown else given
+    return [given[0], *operands(made)] if isinstance(made, (ir.List, ir.Tuple)) else given
 
 
 def _leads(frame: Frame, slot: int, source: int) -> bool:
@@ -195,13 +195,6 @@ def _leads(frame: Frame, slot: int, source: int) -> bool:
 
 
 def _used(made: Instr) -> list[int]:
-    op = made[0]
-    if op == Op.CALL:
-        found = [made[2], *arguments(made)]
-    elif op in (Op.LIST, Op.TUPLE):
-        found = [slot for slot, _ in made[2]]
-    elif op == Op.PHI:
-        found = [slot for _, slot in made[2]]
-    else:
-        found = [made[i] for i in _OPERANDS.get(op, ())]
-    return [slot for slot in found if slot >= 0]
+    if isinstance(made, ir.Item):
+        return [made.source]
+    return operands(made) if type(made) in _CARRIES else []

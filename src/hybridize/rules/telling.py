@@ -11,8 +11,10 @@ from typing import Final
 
 from hybridize.domain.objects import NONE, Lib, Tensor
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
+from hybridize.program.operands import operands
 from hybridize.records import replace
 from hybridize.rules.certain import is_called
 from hybridize.rules.debuggability.eager_switch import switched_off
@@ -23,25 +25,14 @@ from hybridize.rules.untried import is_never_made, is_never_run, is_seen_called,
 from hybridize.rules.views import FunctionView
 
 #: What a value is read from that other code has put there: what differs there differs by object or call, not by branch.
-_READ: Final = frozenset({Op.ATTR, Op.ITEM, Op.GLOBAL, Op.CELL, Op.CALL})
+_READ: Final = frozenset({ir.Attr, ir.Item, ir.Global, ir.Cell, ir.Call})
 #: What raises wherever it stands: methods that only eager tensors have, functions that work only eagerly.
 _PLAIN: Final = frozenset({"HY301", "HY302", "HY303"})
 #: Functions that ask what something is.
 _KINDS: Final = frozenset({"tf.is_tensor", "tf.is_symbolic_tensor", "builtins.isinstance", "builtins.hasattr"})
 _DEPTH: Final = 6
-_SAME: Final = frozenset({Op.COPY, Op.REFINE})
-#: Where the operands of an instruction are that Python or TensorFlow looks at.
-_OPERANDS: Final = {
-    Op.IF: (2,),
-    Op.ASSERT: (2,),
-    Op.ATTR: (2,),
-    Op.ITER: (2,),
-    Op.ITEM: (2, 3),
-    Op.UNARY: (3,),
-    Op.BINARY: (3, 4),
-    Op.INPLACE: (3, 4),
-    Op.COMPARE: (3, 4),
-}
+#: Of what Python or TensorFlow looks at the operands.
+_ASKS_OF: Final = frozenset({ir.If, ir.Assert, ir.Attr, ir.Iter, ir.Item, ir.Unary, ir.Binary, ir.Inplace, ir.Compare})
 
 
 def told(function: FunctionView, hits: list[RuleHit]) -> list[RuleHit]:
@@ -101,9 +92,9 @@ def is_guarded(frame: Frame, position: int) -> bool:
     What the one branch does with arrays, no tensor gets to.
     """
     index = index_of(frame.code)
-    for branch in index.of(Op.IF):
-        inside = any(each[-1] == position for each in instructions((*branch[3], *branch[4])))
-        if inside and _asks_kind(frame, branch[2], _DEPTH):
+    for branch in index.of(ir.If):
+        inside = any(each.position == position for each in instructions((*branch.then, *branch.orelse)))
+        if inside and _asks_kind(frame, branch.condition, _DEPTH):
             return True
     return False
 
@@ -113,33 +104,33 @@ def _asks_kind(frame: Frame, slot: int, depth: int) -> bool:
     made = index_of(frame.code).definitions.get(slot)
     if made is None or not depth:
         return False
-    match made[0]:
-        case Op.COPY | Op.REFINE:
-            return _asks_kind(frame, made[2], depth - 1)
-        case Op.UNARY:
-            return _asks_kind(frame, made[3], depth - 1)
-        case Op.PHI:
-            return any(_asks_kind(frame, each, depth - 1) for _, each in made[2])
-        case Op.CALL:
-            return any(isinstance(o, Lib) and o.name in _KINDS for o in frame.vals[made[2]] or ())
+    match made:
+        case ir.Refine():
+            return _asks_kind(frame, made.source, depth - 1)
+        case ir.Unary():
+            return _asks_kind(frame, made.operand, depth - 1)
+        case ir.Phi():
+            return any(_asks_kind(frame, each, depth - 1) for _, each in made.incoming)
+        case ir.Call():
+            return any(isinstance(o, Lib) and o.name in _KINDS for o in frame.vals[made.function] or ())
     return False
 
 
 def _operands(frame: Frame, instr: Instr) -> Iterator[int]:
-    if instr[0] != Op.CALL:
-        yield from (instr[place] for place in _OPERANDS.get(instr[0], ()))
+    if not isinstance(instr, ir.Call):
+        yield from operands(instr) if type(instr) in _ASKS_OF else ()
         return
-    yield from (slot for slot, _ in instr[3])
-    yield from (slot for _, slot in instr[4])
-    method = index_of(frame.code).definitions.get(instr[2])
-    if method is not None and method[0] == Op.ATTR:
-        yield method[2]
+    yield from (slot for slot, _ in instr.arguments)
+    yield from (slot for _, slot in instr.keywords)
+    method = index_of(frame.code).definitions.get(instr.function)
+    if isinstance(method, ir.Attr):
+        yield method.owner
 
 
 def _is_read(frame: Frame, slot: int) -> bool:
     """Whether a slot holds a parameter, or what was read from somewhere: no choice between branches."""
     known = index_of(frame.code).definitions
     made = known.get(slot)
-    while made is not None and made[0] in _SAME:
-        made = known.get(made[2])
-    return made is None or made[0] in _READ
+    while isinstance(made, ir.Refine):
+        made = known.get(made.source)
+    return made is None or type(made) in _READ

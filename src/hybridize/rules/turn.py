@@ -8,8 +8,9 @@ from typing import Final
 from hybridize.domain.objects import BOTTOM, Lib, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.library.failing import call_result
 from hybridize.library.operators import binary, compare, unary
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 from hybridize.rules.control import control
 from hybridize.rules.views import FrameView
@@ -54,90 +55,89 @@ class Turn:
         return found
 
     def _made(self, made: Instr, slot: int) -> Value:
-        op = made[0]
-        if op == Op.UNPACK:
+        if isinstance(made, ir.Unpack):
             return self._unpacked(made, slot)
-        if op in (Op.COPY, Op.REFINE):
-            return self.value(made[2])
-        if op == Op.PHI:
+        if isinstance(made, ir.Refine):
+            return self.value(made.source)
+        if isinstance(made, ir.Phi):
             return self._joined(made)
-        if op == Op.TUPLE or op == Op.LIST:
-            parts = [self.value(s) if not starred else BOTTOM for s, starred in made[2]]
+        if isinstance(made, (ir.Tuple, ir.List)):
+            parts = [self.value(s) if not starred else BOTTOM for s, starred in made.elements]
             return Tup("tuple", tuple(parts), None).value if all(parts) else BOTTOM
         engine, frame = self._view.project.solution.engine, self._view.frame
-        if op in (Op.BINARY, Op.INPLACE):
-            left, right = self._plain(made[3]), self._plain(made[4])
-            return binary(engine, frame, made[2], left, right, made[-1]) if left and right else BOTTOM
-        if op == Op.UNARY:
-            operand = self._plain(made[3])
-            return unary(engine, frame, made[2], operand, made[-1]) if operand else BOTTOM
-        if op == Op.COMPARE:
-            left, right = self._plain(made[3]), self._plain(made[4])
-            return compare(engine, frame, made[2], left, right, made[-1]) if left and right else BOTTOM
-        if op == Op.ATTR:
-            owner = self.value(made[2]) if made[3] in _STATIC else BOTTOM
-            return engine.get_attrs(frame, owner, made[3], made[-1])
-        if op == Op.ITEM:
+        if isinstance(made, (ir.Binary, ir.Inplace)):
+            left, right = self._plain(made.left), self._plain(made.right)
+            return binary(engine, frame, made.operator, left, right, made.position) if left and right else BOTTOM
+        if isinstance(made, ir.Unary):
+            operand = self._plain(made.operand)
+            return unary(engine, frame, made.operator, operand, made.position) if operand else BOTTOM
+        if isinstance(made, ir.Compare):
+            left, right = self._plain(made.left), self._plain(made.right)
+            return compare(engine, frame, made.operator, left, right, made.position) if left and right else BOTTOM
+        if isinstance(made, ir.Attr):
+            owner = self.value(made.owner) if made.name in _STATIC else BOTTOM
+            return engine.get_attrs(frame, owner, made.name, made.position)
+        if isinstance(made, ir.Item):
             return self._item(made)
-        return self._called(made) if op == Op.CALL else BOTTOM
+        return self._called(made) if isinstance(made, ir.Call) else BOTTOM
 
-    def _unpacked(self, made: Instr, slot: int) -> Value:
-        tuples = [o for o in self.value(made[2]) if isinstance(o, Tup) and len(o.items) == len(made[1])]
-        return tuples[0].items[made[1].index(slot)] if len(tuples) == 1 and made[3] < 0 else BOTTOM
+    def _unpacked(self, made: ir.Unpack, slot: int) -> Value:
+        tuples = [o for o in self.value(made.source) if isinstance(o, Tup) and len(o.items) == len(made.targets)]
+        return tuples[0].items[made.targets.index(slot)] if len(tuples) == 1 and made.star < 0 else BOTTOM
 
-    def _item(self, made: Instr) -> Value:
-        owner = self.value(made[2])
+    def _item(self, made: ir.Item) -> Value:
+        owner = self.value(made.source)
         whole = all(isinstance(o, (*_PLAIN, Tup)) for o in owner)
-        index = self.value(made[3]) if self.depends(made[3]) else self._view.value(made[3])
+        index = self.value(made.index) if self.depends(made.index) else self._view.value(made.index)
         engine = self._view.project.solution.engine
-        return engine.get_item(self._view.frame, owner, index, made[-1], quiet=True) if whole and index else BOTTOM
+        return engine.get_item(self._view.frame, owner, index, made.position, quiet=True) if whole and index else BOTTOM
 
-    def _joined(self, made: Instr) -> Value:
+    def _joined(self, made: ir.Phi) -> Value:
         """What comes from branches that may be taken; of an inner loop nothing is known."""
         taken = self._taken(made)
-        found = [self.value(slot) for edge, slot in made[2] if edge < 0 or self._view.frame.edges[edge]]
+        found = [self.value(slot) for edge, slot in made.incoming if edge < 0 or self._view.frame.edges[edge]]
         if taken >= 0:
-            found = [self.value(slot) for edge, slot in made[2] if edge == taken] or found
+            found = [self.value(slot) for edge, slot in made.incoming if edge == taken] or found
         return frozenset().union(*found) if found and all(found) else BOTTOM
 
-    def _taken(self, phi: Instr) -> int:
+    def _taken(self, phi: ir.Phi) -> int:
         """The edge of the one branch that the given values lead to, or -1."""
         flow = control(self._view)
         site = flow.origin(phi)
-        if site is None or site.instr[0] != Op.IF or not self.depends(site.instr[2]):
+        if site is None or not isinstance(site.instr, ir.If) or not self.depends(site.instr.condition):
             return -1
-        value = self.value(site.instr[2])
+        value = self.value(site.instr.condition)
         may, may_not = flow.truth(value) if value else (True, True)
-        return -1 if may == may_not else int(site.instr[5 if may else 6])
+        return -1 if may == may_not else site.instr.then_edge if may else site.instr.else_edge
 
     def _plain(self, slot: int) -> Value:
         value = self.value(slot)
         return value if all(isinstance(o, _PLAIN) for o in value) else BOTTOM
 
-    def _called(self, call: Instr) -> Value:
-        functions = self._view.value(call[2])
-        starred = any(s for _, s in call[3]) or any(key is None for key, _ in call[4])
-        args = [self.value(s) for s, _ in call[3]]
-        kwargs = {key: self.value(s) for key, s in call[4]}
+    def _called(self, call: ir.Call) -> Value:
+        functions = self._view.value(call.function)
+        starred = any(s for _, s in call.arguments) or any(key is None for key, _ in call.keywords)
+        args = [self.value(s) for s, _ in call.arguments]
+        kwargs = {key: self.value(s) for key, s in call.keywords if key is not None}
         if len(functions) != 1 or starred or not all((*args, *kwargs.values())):
             return BOTTOM
         (function,) = functions
         if isinstance(function, (Lib, LibInst)):
             return self._of_library(function, call, args, kwargs)
-        callees = self._view.callees(call[-1])
+        callees = self._view.callees(call.position)
         if len(callees) != 1 or callees[0][1] not in ("call", "hybrid") or not self._depth or kwargs:
             return BOTTOM
         view = FrameView(self._view.project, callees[0][0])
-        returns = index_of(view.code).of(Op.RETURN)
+        returns = index_of(view.code).of(ir.Return)
         params = [p.slot for p in view.code.params if p.kind in ("positional", "normal")]
         if len(returns) != 1 or len(params) != len(args):
             return BOTTOM
-        return Turn(view, dict(zip(params, args, strict=True)), self._depth - 1).value(returns[0][2])
+        return Turn(view, dict(zip(params, args, strict=True)), self._depth - 1).value(returns[0].value)
 
-    def _of_library(self, function: Obj, call: Instr, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        if call[-1] not in self._view.frame.ops:
+    def _of_library(self, function: Obj, call: ir.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        if call.position not in self._view.frame.ops:
             return BOTTOM
         receiver = function if isinstance(function, LibInst) else None
         name = function.name if isinstance(function, Lib) else f"{getattr(function, 'cls', '')}.__call__"
         engine = self._view.project.solution.engine
-        return call_result(engine, self._view.frame, call[-1], name, args, kwargs, receiver)
+        return call_result(engine, self._view.frame, call.position, name, args, kwargs, receiver)

@@ -14,8 +14,8 @@ from typing import Final
 from hybridize.domain.objects import Container, Inst, Lib, LibInst, Lit, Obj, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.passed import Owners
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.views import FrameView, ProjectView
 
 _NO_KEY: Final = "for which TensorFlow finds no trace"
@@ -81,13 +81,13 @@ def _is_tracked(project: ProjectView, obj: Obj) -> bool:
 def made_untraced(view: FrameView, slot: int) -> str | None:
     """The same of an argument by the call that makes it, in the frame of the caller."""
     made = index_of(view.code).source(slot)
-    if made is None or made[0] != Op.CALL:
+    if not isinstance(made, ir.Call):
         return None
-    for name in view.names(made[2]):
+    for name in view.names(made.function):
         if name in _MADE:
             said, why = _MADE[name]
             return f"is {said}, {why}"
-    dtypes = view.value(next((each for key, each in made[4] if key == "dtype"), -1))
+    dtypes = view.value(next((each for key, each in made.keywords if key == "dtype"), -1))
     is_array = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(slot))
     for obj in dtypes if is_array else ():
         named = isinstance(obj, Lib) and obj.name in _NO_DTYPE

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.rules.expected import is_expecting
 from hybridize.rules.hybridized import places
 from hybridize.rules.processes import programs
@@ -90,25 +91,26 @@ def _calls_of(frame: Frame) -> Iterator[tuple[Frame, int]]:
 def _expects(project: ProjectView, frame: Frame, line: int) -> bool:
     """Whether a line stands in the body of a `with` statement that handles exceptions."""
     view = FrameView(project, frame)
-    for left in index_of(frame.code).of(Op.EXIT):
-        made = index_of(frame.code).source(left[2]) if line in left[3] else None
-        if made is not None and made[0] == Op.CALL:
+    for left in index_of(frame.code).of(ir.Exit):
+        made = index_of(frame.code).source(left.source) if line in left.lines else None
+        if isinstance(made, ir.Call):
             if is_expecting(view, made):
                 return True
-            if any(_handles(callee.code) for callee, _ in view.callees(made[-1])):
+            if any(_handles(callee.code) for callee, _ in view.callees(made.position)):
                 return True
     return False
 
 
 def _handles(code: Code) -> bool:
     """Whether a context manager of the project, a generator, goes on after an exception in the body."""
-    if not code.is_generator or not index_of(code).of(Op.TRY):
+    if not code.is_generator or not index_of(code).of(ir.Try):
         return False
     structure = Structure(code)
-    for site in structure.of(Op.TRY):
-        body = [inner for inner in structure.within(site) if inner.instr[0] == Op.YIELD]
+    for statement in index_of(code).of(ir.Try):
+        site = structure.at(statement)
+        body = [inner for inner in structure.within(site) if isinstance(inner.instr, ir.Yield)]
         yields = any(part == "body" for inner in body for outer, part in inner.around() if outer is site)
-        handlers = site.instr[2].handlers
-        if yields and any(not handler.body or handler.body[-1][0] != Op.RAISE for handler in handlers):
+        handlers = statement.handlers
+        if yields and any(not handler.body or not isinstance(handler.body[-1], ir.Raise) for handler in handlers):
             return True
     return False

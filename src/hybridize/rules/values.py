@@ -22,8 +22,9 @@ from hybridize.domain.objects import (
     Value,
 )
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.rules.control import control
 from hybridize.rules.views import FrameView
 
@@ -45,9 +46,9 @@ def own(view: FrameView, slot: int, *, arrays: bool = True, certain: bool = True
     if certain and any(isinstance(o, _OTHERS) for o in value):
         return 0
     made = view.definition(slot)
-    if made is not None and made[0] == Op.REFINE and made[3] == "isinstance" and not has_tensor(value, arrays=False):
+    if isinstance(made, ir.Refine) and made.kind == "isinstance" and not has_tensor(value, arrays=False):
         return 0  # a test of its class kept an array here: the tensor that it becomes goes another way
-    if made is not None and made[0] in (Op.ITEM, Op.UNPACK) and _dims(value) and _is_shape(view, made[2]):
+    if isinstance(made, (ir.Item, ir.Unpack)) and _dims(value) and _is_shape(view, made.source):
         return 0
     return view.symbolic(slot)
 
@@ -62,7 +63,7 @@ def _is_shape(view: FrameView, slot: int) -> bool:
     if any(isinstance(o, Tensor) for o in value):
         return False
     made = view.definition(slot)
-    given = made is not None and made[0] == Op.CALL and bool(view.callees(made[-1]))
+    given = isinstance(made, ir.Call) and bool(view.callees(made.position))
     return given or is_dim(elements(value))
 
 
@@ -124,7 +125,7 @@ def _number(view: FrameView, slot: int) -> int:
             made = view.definition(each)
             if made is None:
                 continue
-            if made[0] == Op.CALL:
+            if isinstance(made, ir.Call):
                 mask, more = _called(view, made)
                 found |= mask
             else:
@@ -141,25 +142,24 @@ def _number(view: FrameView, slot: int) -> int:
 
 def _parts(view: FrameView, made: Instr) -> list[int]:
     """The slots that a number comes from."""
-    op = made[0]
-    if op in (Op.COPY, Op.REFINE):
-        return [made[2]]
-    if op in (Op.BINARY, Op.INPLACE) or (op == Op.COMPARE and made[2] in _COMPARISONS):
-        return [made[3], made[4]]
-    if op == Op.UNARY:
-        return [made[3]]
-    if op == Op.PHI:
-        return [slot for _, slot in made[2]]
-    if op == Op.ITER:
-        ranged = view.definition(made[2])
-        if ranged is not None and ranged[0] == Op.CALL and "builtins.range" in view.names(ranged[2]):
-            return [ranged[1]]
+    if isinstance(made, ir.Refine):
+        return [made.source]
+    if isinstance(made, (ir.Binary, ir.Inplace)) or (isinstance(made, ir.Compare) and made.operator in _COMPARISONS):
+        return [made.left, made.right]
+    if isinstance(made, ir.Unary):
+        return [made.operand]
+    if isinstance(made, ir.Phi):
+        return [slot for _, slot in made.incoming]
+    if isinstance(made, ir.Iter):
+        ranged = view.definition(made.source)
+        if isinstance(ranged, ir.Call) and "builtins.range" in view.names(ranged.function):
+            return [ranged.target]
     return []
 
 
-def _called(view: FrameView, made: Instr) -> tuple[int, list[int]]:
+def _called(view: FrameView, made: ir.Call) -> tuple[int, list[int]]:
     """The mask of what a call makes a number of, and the slots that its result comes from."""
-    names = view.names(made[2])
+    names = view.names(made.function)
     found = 0
     slots: list[int] = []
     if "builtins.range" in names or any(n in _NUMBERS for n in names):
@@ -183,28 +183,28 @@ def inside(view: FrameView, slot: int, depth: int = 4) -> int:
     if made is None or not depth:
         return found
     parts: list[int] = []
-    if made[0] in (Op.LIST, Op.TUPLE, Op.SET):
-        parts = [part for part, _ in made[2]]
-    elif made[0] == Op.DICT:
-        parts = [part for _, part in made[2]]
+    if isinstance(made, (ir.List, ir.Tuple, ir.Set)):
+        parts = [part for part, _ in made.elements]
+    elif isinstance(made, ir.Dict):
+        parts = [part for _, part in made.entries]
     for part in parts:
         found |= inside(view, part, depth - 1)
     return found
 
 
-def arguments(call: Instr) -> Iterator[int]:
+def arguments(call: ir.Call) -> Iterator[int]:
     """The slots of a call's arguments."""
-    for slot, _ in call[3]:
+    for slot, _ in call.arguments:
         yield slot
-    for _, slot in call[4]:
+    for _, slot in call.keywords:
         yield slot
 
 
-def argument(call: Instr, index: int, name: str = "") -> int:
+def argument(call: ir.Call, index: int, name: str = "") -> int:
     """The slot of an argument by position or keyword; -1 where it is not given."""
-    if index < len(call[3]):
-        return -1 if any(starred for _, starred in call[3][: index + 1]) else int(call[3][index][0])
-    return next((slot for key, slot in call[4] if name and key == name), -1)
+    if index < len(call.arguments):
+        return -1 if any(starred for _, starred in call.arguments[: index + 1]) else call.arguments[index][0]
+    return next((slot for key, slot in call.keywords if name and key == name), -1)
 
 
 def uses(view: FrameView, slot: int) -> list[Instr]:
@@ -214,10 +214,10 @@ def uses(view: FrameView, slot: int) -> list[Instr]:
     todo, seen = [slot], {slot}
     while todo:
         for instr in index.get(todo.pop(), ()):
-            if instr[0] in (Op.COPY, Op.REFINE, Op.PHI):
-                if instr[1] not in seen:
-                    seen.add(instr[1])
-                    todo.append(instr[1])
+            if isinstance(instr, (ir.Refine, ir.Phi)):
+                if instr.target not in seen:
+                    seen.add(instr.target)
+                    todo.append(instr.target)
             else:
                 found.append(instr)
     return found
@@ -240,19 +240,19 @@ _MESSAGES: Final = (
 
 def is_message(view: FrameView, use: Instr) -> bool:
     """Whether a text goes only to people: an exception, an assertion, a log."""
-    if use[0] in (Op.RAISE, Op.ASSERT):
+    if isinstance(use, (ir.Raise, ir.Assert)):
         return True
-    if use[0] == Op.LIST:
-        used = uses(view, use[1])
-        return bool(used) and all(each[0] == Op.CALL and is_message(view, each) for each in used)
-    if use[0] == Op.FORMAT or (use[0] == Op.BINARY and use[2] in ("+", "%")):
-        return all(is_message(view, each) for each in uses(view, use[1]))
-    if use[0] != Op.CALL:
+    if isinstance(use, ir.List):
+        used = uses(view, use.target)
+        return bool(used) and all(isinstance(each, ir.Call) and is_message(view, each) for each in used)
+    if isinstance(use, ir.Format) or (isinstance(use, ir.Binary) and use.operator in ("+", "%")):
+        return all(is_message(view, each) for each in uses(view, use.target))
+    if not isinstance(use, ir.Call):
         return False
-    names = view.names(use[2])
+    names = view.names(use.function)
     if "builtins.str.format" in names or "builtins.str" in names:
-        return all(is_message(view, each) for each in uses(view, use[1]))
+        return all(is_message(view, each) for each in uses(view, use.target))
     if names and all(n.startswith(_MESSAGES) or n.rpartition(".")[2].endswith(("Error", "Exception")) for n in names):
         return True
-    made = uses(view, use[1])
-    return bool(made) and all(each[0] == Op.RAISE for each in made)
+    made = uses(view, use.target)
+    return bool(made) and all(isinstance(each, ir.Raise) for each in made)

@@ -34,8 +34,9 @@ from hybridize.flow.frames import Frame
 from hybridize.flow.hints import is_keras_call
 from hybridize.flow.solve import Solution, method_kind
 from hybridize.library import registry
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.records import dataclass
 from hybridize.source.roles import Roles
 from hybridize.source.syntax import walk
@@ -226,7 +227,7 @@ class FrameView:
     def receiver(self, slot: int) -> int:
         """The slot of the object whose attribute a slot holds, or -1."""
         made = self.definition(slot)
-        return made[2] if made is not None and made[0] == Op.ATTR else -1
+        return made.owner if isinstance(made, ir.Attr) else -1
 
     @property
     def node(self) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Block, Code, Instr, Loop, Op, Try
+from hybridize.program import ir
+from hybridize.program.ir import Block, Code, Instr
 from hybridize.rules.order import Sites
 
 #: By frame and position in it the places (bits) that are read or written there.
 Touched = Mapping[Frame, Mapping[int, int]]
 
-_WRITERS: Final = frozenset({Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR, Op.SET_ITEM, Op.CALL})
+_WRITERS: Final = frozenset({ir.SetGlobal, ir.SetCell, ir.SetAttr, ir.SetItem, ir.Call})
 #: Ways of being called after which nobody knows whether the callee has run.
 _PERHAPS: Final = frozenset({"graph", "host", "callback"})
 _NOTHING: Final = (0, 0)
@@ -53,9 +54,9 @@ class Within:
 
     def touched(self, frame: Frame, instr: Instr) -> tuple[int, int]:
         """What an instruction reads and writes, by what it calls too."""
-        pos = instr[-1]
+        pos = instr.position
         read, written = self._reads.get(frame, _NO_PLACES).get(pos, 0), 0
-        if instr[0] == Op.CALL:
+        if isinstance(instr, ir.Call):
             # One method on some of several objects: each writes its own field, and what is read next is that one's.
             by_code: dict[Code, int] = {}
             for callee, how in self._sites.run_by(frame, instr, pos):
@@ -63,7 +64,7 @@ class Within:
                 read |= does[0]
                 by_code[callee.code] = by_code.get(callee.code, 0) | (0 if how in _PERHAPS else does[1])
             written = _all(list(by_code.values())) if by_code else 0
-        if instr[0] in _WRITERS:
+        if type(instr) in _WRITERS:
             written |= self._writes.get(frame, _NO_PLACES).get(pos, 0)
         return read, written
 
@@ -80,20 +81,20 @@ class _Call:
     def block(self, block: Block, written: int) -> int:
         """What is written after a block; everything where control does not get to its end."""
         for instr in block:
-            made = instr[1]
-            if type(made) is int and made >= 0 and self.frame.vals[made] is None and instr[0] != Op.PHI:
+            made = instr.target
+            if type(made) is int and made >= 0 and self.frame.vals[made] is None and not isinstance(instr, ir.Phi):
                 return _NOWHERE  # control never gets there
-            match instr[0]:
-                case Op.IF:
-                    written = self.block(instr[3], written) & self.block(instr[4], written)
-                case Op.LOOP:
-                    written = self._loop(instr[2], written)
-                case Op.TRY:
-                    written = self._try(instr[2], written)
-                case Op.RETURN:
+            match instr:
+                case ir.If():
+                    written = self.block(instr.then, written) & self.block(instr.orelse, written)
+                case ir.Loop():
+                    written = self._loop(instr, written)
+                case ir.Try():
+                    written = self._try(instr, written)
+                case ir.Return():
                     self.returned.append(written)
                     return _NOWHERE
-                case Op.RAISE | Op.JUMP:
+                case ir.Raise() | ir.Jump():
                     return _NOWHERE
                 case _:
                     read, more = self.within.touched(self.frame, instr)
@@ -101,13 +102,13 @@ class _Call:
                     written |= more
         return written
 
-    def _loop(self, loop: Loop, written: int) -> int:
+    def _loop(self, loop: ir.Loop, written: int) -> int:
         written = self.block(loop.test, written)
         self.block(loop.body, written)
         self.block(loop.orelse, written)
         return written
 
-    def _try(self, statement: Try, written: int) -> int:
+    def _try(self, statement: ir.Try, written: int) -> int:
         done = self.block(statement.orelse, self.block(statement.body, written))
         for handler in statement.handlers:
             done &= self.block(handler.body, written)

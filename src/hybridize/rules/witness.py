@@ -21,8 +21,10 @@ from hybridize.domain.objects import Cell, Container, Heap, Inst, Obj
 from hybridize.facts.model import Evidence
 from hybridize.facts.public import SETTING_UP
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
+from hybridize.program.operands import operands
 from hybridize.records import dataclass
 from hybridize.rules.order import Events, Order, Relation
 from hybridize.rules.parts import Part, constants
@@ -34,8 +36,6 @@ from hybridize.rules.writes import Place, name_of, writes_of
 #: Functions, with the places they read and their frames that do.
 Questions = Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
 
-#: What looks into a container, and where the operands of it are.
-_LOOKS: Final = {Op.ITEM: (2,), Op.ITER: (2,), Op.UNPACK: (2,), Op.COMPARE: (3, 4), Op.BINARY: (3, 4)}
 #: What is read at more places are several objects that the analysis has taken together.
 _MANY: Final = 300
 _NO_VALUE: Final[frozenset[Obj]] = frozenset()
@@ -194,16 +194,16 @@ def _readers(project: ProjectView, place: Place, codes: set[Code]) -> Iterator[t
 
 def _is_of_another(frame: Frame, position: int, key: object) -> bool:
     """Whether what is read of a dictionary are entries of other keys."""
-    read = [instr for instr in index_of(frame.code).at(position) if instr[0] == Op.ITEM]
-    keys = [constants(frame, instr[3]) for instr in read]
+    read = [instr for instr in index_of(frame.code).at(position) if isinstance(instr, ir.Item)]
+    keys = [constants(frame, instr.index) for instr in read]
     return bool(keys) and all(some is not None and key not in some for some in keys)
 
 
 def _fields(project: ProjectView, owner: Heap, cell: Cell) -> Iterator[tuple[Frame, int]]:
     """What reads a field of an object."""
 
-    def gather() -> dict[str, list[tuple[Code, Instr]]]:
-        found: dict[str, list[tuple[Code, Instr]]] = {}
+    def gather() -> dict[str, list[tuple[Code, ir.Attr]]]:
+        found: dict[str, list[tuple[Code, ir.Attr]]] = {}
         for code in project.solution.frames:
             for name, some in index_of(code).attributes.items():
                 found.setdefault(name, []).extend((code, instr) for instr in some)
@@ -211,28 +211,28 @@ def _fields(project: ProjectView, owner: Heap, cell: Cell) -> Iterator[tuple[Fra
 
     for code, instr in project.shared("reads of attributes", gather).get(str(name_of(cell, owner)), ()):
         for frame in project.solution.frames[code]:
-            if owner in (frame.vals[instr[2]] or _NO_VALUE):
-                yield frame, instr[-1]
+            if owner in (frame.vals[instr.owner] or _NO_VALUE):
+                yield frame, instr.position
 
 
 def _variables(project: ProjectView, cell: Cell) -> Iterator[tuple[Frame, int]]:
     """What reads a global or captured variable."""
 
-    def gather() -> dict[str, list[tuple[Code, Instr]]]:
-        found: dict[str, list[tuple[Code, Instr]]] = {}
+    def gather() -> dict[str, list[tuple[Code, ir.Global | ir.Cell]]]:
+        found: dict[str, list[tuple[Code, ir.Global | ir.Cell]]] = {}
         for code in project.solution.frames:
-            for instr in (*index_of(code).of(Op.GLOBAL), *index_of(code).of(Op.CELL)):
-                found.setdefault(instr[2], []).append((code, instr))
+            for instr in index_of(code).of(ir.Global, ir.Cell):
+                found.setdefault(instr.name, []).append((code, instr))
         return found
 
     every = project.shared("reads of variables", gather)
     written = (i for f, pos in writes_of(project).every.get(cell, ()) for i in index_of(f.code).at(pos))
-    for name in {str(instr[2]) for instr in written if instr[0] in (Op.SET_GLOBAL, Op.SET_CELL)}:
+    for name in {str(instr.name) for instr in written if isinstance(instr, (ir.SetGlobal, ir.SetCell))}:
         for code, instr in every.get(name, ()):
             for frame in project.solution.frames[code]:
-                of = frame.module.fields if instr[0] == Op.GLOBAL else frame.cells
+                of = frame.module.fields if isinstance(instr, ir.Global) else frame.cells
                 if of.get(name) is cell:
-                    yield frame, instr[-1]
+                    yield frame, instr.position
 
 
 def _looks(project: ProjectView) -> dict[Obj, list[tuple[Frame, int]]]:
@@ -240,9 +240,10 @@ def _looks(project: ProjectView) -> dict[Obj, list[tuple[Frame, int]]]:
     found: dict[Obj, list[tuple[Frame, int]]] = {}
     for code, frames in project.solution.frames.items():
         index = index_of(code)
-        looked = [(i[place], i[-1]) for op, places in _LOOKS.items() for i in index.of(op) for place in places]
-        for instr in index.of(Op.CALL):
-            looked += [(slot, instr[-1]) for slot in arguments(instr) if slot >= 0]
+        looked = [(item.source, item.position) for item in index.of(ir.Item)]
+        looked += [(s, i.position) for i in index.of(ir.Iter, ir.Unpack, ir.Compare, ir.Binary) for s in operands(i)]
+        for call in index.of(ir.Call):
+            looked += [(slot, call.position) for slot in arguments(call) if slot >= 0]
         for frame in frames:
             for slot, position in looked:
                 for obj in frame.vals[slot] or ():

@@ -31,8 +31,9 @@ from hybridize.flow.frames import Effect, Frame
 from hybridize.flow.solve import Solution
 from hybridize.library import registry
 from hybridize.library.spec import SOURCE
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.records import dataclass, field
 from hybridize.rules.arrays import others_holding
 from hybridize.rules.globals import GLOBALS, SETTING
@@ -105,7 +106,7 @@ class Writes:
         """The frames and positions that write a place, where that may be late."""
         return self.every[place] if self.is_late(place) else ()
 
-    def late_views(self, frame: Frame, instr: Instr) -> list[Container]:
+    def late_views(self, frame: Frame, instr: ir.Attr | ir.Cell | ir.Global) -> list[Container]:
         """The dictionaries that change late and that a view which an instruction reads shows."""
         shown = (each for cell, _ in cells_read(frame, instr) for each in self.views.get(cell, ()))
         return [each for each in shown if self.is_late(each)]
@@ -138,16 +139,16 @@ class Writes:
             self._containers[value] = found
         return found
 
-    def late_cells(self, frame: Frame, instr: Instr) -> tuple[tuple[Cell, Heap | None], ...]:
+    def late_cells(self, frame: Frame, instr: ir.Attr | ir.Cell | ir.Global) -> tuple[tuple[Cell, Heap | None], ...]:
         """The places that an instruction reads and that change late, each with the object whose field it is."""
-        if instr[0] != Op.ATTR:
-            cell = frame.module.fields.get(instr[2]) if instr[0] == Op.GLOBAL else frame.cells.get(instr[2])
+        if not isinstance(instr, ir.Attr):
+            cell = frame.module.fields.get(instr.name) if isinstance(instr, ir.Global) else frame.cells.get(instr.name)
             return ((cell, None),) if cell is not None and self.is_late(cell) else ()
-        key = (frame.vals[instr[2]] or _NO_VALUE, instr[3])
+        key = (frame.vals[instr.owner] or _NO_VALUE, instr.name)
         found = self._fields.get(key)
         if found is None:
             cells = dict.fromkeys([*fields_named(*key), *(self._all_switches() if _is_functional(*key) else ())])
-            found = tuple(each for each in cells if self.is_late(each[0]) and not is_variable(each[1], instr[3]))
+            found = tuple(each for each in cells if self.is_late(each[0]) and not is_variable(each[1], instr.name))
             self._fields[key] = found
         return found
 
@@ -212,24 +213,23 @@ def _kept_views(solution: Solution) -> dict[Cell, list[Container]]:
         index = index_of(code)
         if not index.attributes.keys() & _VIEWS:
             continue
-        for op in (Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR):
-            for instr in index.of(op):
-                made = index.source(instr[4] if op == Op.SET_ATTR else instr[3])
-                method = index.definitions.get(made[2]) if made is not None and made[0] == Op.CALL else None
-                if method is None or method[0] != Op.ATTR or method[3] not in _VIEWS:
-                    continue
-                for frame in frames:
-                    dicts = [o for o in frame.vals[method[2]] or () if isinstance(o, Container)]
-                    for cell in _written(frame, instr) if dicts else ():
-                        found.setdefault(cell, []).extend(dicts)
+        for instr in index.of(ir.SetGlobal, ir.SetCell, ir.SetAttr):
+            made = index.source(instr.value)
+            method = index.definitions.get(made.function) if isinstance(made, ir.Call) else None
+            if not isinstance(method, ir.Attr) or method.name not in _VIEWS:
+                continue
+            for frame in frames:
+                dicts = [o for o in frame.vals[method.owner] or () if isinstance(o, Container)]
+                for cell in _written(frame, instr) if dicts else ():
+                    found.setdefault(cell, []).extend(dicts)
     return found
 
 
-def _written(frame: Frame, instr: Instr) -> list[Cell]:
+def _written(frame: Frame, instr: ir.SetAttr | ir.SetCell | ir.SetGlobal) -> list[Cell]:
     """The places that an instruction writes."""
-    if instr[0] == Op.SET_ATTR:
-        return [cell for cell, _ in fields_named(frame.vals[instr[2]] or _NO_VALUE, instr[3])]
-    cell = frame.module.fields.get(instr[2]) if instr[0] == Op.SET_GLOBAL else frame.cells.get(instr[2])
+    if isinstance(instr, ir.SetAttr):
+        return [cell for cell, _ in fields_named(frame.vals[instr.owner] or _NO_VALUE, instr.name)]
+    cell = frame.module.fields.get(instr.name) if isinstance(instr, ir.SetGlobal) else frame.cells.get(instr.name)
     return [cell] if cell is not None else []
 
 
@@ -264,12 +264,12 @@ def _variables(frame: Frame) -> list[tuple[Cell, int]]:
     code = frame.code
     if code.kind == "module":
         places: Mapping[str, Cell | None] = frame.module.fields
-        op = Op.SET_GLOBAL
+        op: type[ir.SetGlobal | ir.SetCell] = ir.SetGlobal
     elif code.cells:
-        places, op = {name: frame.cells.get(name) for name in code.cells}, Op.SET_CELL
+        places, op = {name: frame.cells.get(name) for name in code.cells}, ir.SetCell
     else:
         return []
-    written = [(places.get(instr[2]), instr[-1]) for instr in index_of(code).of(op)]
+    written = [(places.get(instr.name), instr.position) for instr in index_of(code).of(op)]
     return [(cell, position) for cell, position in written if cell is not None]
 
 
@@ -331,7 +331,11 @@ def _files(frame: Frame, effect: Effect) -> list[tuple[Place, Heap | None]]:
     """What a call writes to a file: by its name, or by the mode in which it opens one."""
     name = effect.detail.rpartition(".")[2]
     call = call_at(frame.code, effect.position)
-    modes = [*call[3][1:2], *[(slot, False) for key, slot in call[4] if key == "mode"]] if call is not None else []
+    modes = (
+        [*call.arguments[1:2], *[(slot, False) for key, slot in call.keywords if key == "mode"]]
+        if call is not None
+        else []
+    )
     opens = any(isinstance(o, Lit) and set("wax+") & set(str(o.const)) for s, _ in modes for o in frame.vals[s] or ())
     return [(FILES, None)] if name in _FILE_WRITES or (name == "open" and opens) else []
 
@@ -340,8 +344,10 @@ def _holders(frame: Frame, slot: int) -> list[tuple[Place, Heap | None]]:
     """The variables and fields that hold the array in a slot, as far as the function's own code says."""
     found: list[tuple[Place, Heap | None]] = list(cells_read(frame, definitions(frame.code).get(slot)))
     for instr in index_of(frame.code).flat:
-        if instr[0] in (Op.SET_GLOBAL, Op.SET_CELL) and instr[3] == slot:
-            cell = frame.module.fields.get(instr[2]) if instr[0] == Op.SET_GLOBAL else frame.cells.get(instr[2])
+        if isinstance(instr, (ir.SetGlobal, ir.SetCell)) and instr.value == slot:
+            cell = (
+                frame.module.fields.get(instr.name) if isinstance(instr, ir.SetGlobal) else frame.cells.get(instr.name)
+            )
             found += [(cell, None)] if cell is not None else []
     return list(dict.fromkeys([*found, *others_holding(frame, slot)]))
 
@@ -350,15 +356,15 @@ def cells_read(frame: Frame, instr: Instr | None) -> list[tuple[Cell, Heap | Non
     """The heap places that an instruction reads, each with the object whose field it is."""
     if instr is None:
         return []
-    match instr[0]:
-        case Op.GLOBAL:
-            cell = frame.module.fields.get(instr[2])
+    match instr:
+        case ir.Global():
+            cell = frame.module.fields.get(instr.name)
             return [(cell, None)] if cell is not None else []
-        case Op.CELL:
-            cell = frame.cells.get(instr[2])
+        case ir.Cell():
+            cell = frame.cells.get(instr.name)
             return [(cell, None)] if cell is not None else []
-        case Op.ATTR:
-            return fields_named(frame.vals[instr[2]] or frozenset(), instr[3])
+        case ir.Attr():
+            return fields_named(frame.vals[instr.owner] or frozenset(), instr.name)
     return []
 
 
@@ -483,6 +489,6 @@ def makes(frame: Frame, place: Place, owner: Heap | None) -> bool:
 
 def _is_parameter(frame: Frame, pos: int) -> bool:
     """Whether a write only gives a captured variable its argument: each call has a variable of its own."""
-    writes = [instr for instr in index_of(frame.code).at(pos) if instr[0] == Op.SET_CELL]
+    writes = [instr for instr in index_of(frame.code).at(pos) if isinstance(instr, ir.SetCell)]
     slots = {param.slot for param in frame.code.params}
-    return bool(writes) and all(instr[3] in slots and instr[2] in frame.code.cells for instr in writes)
+    return bool(writes) and all(instr.value in slots and instr.name in frame.code.cells for instr in writes)

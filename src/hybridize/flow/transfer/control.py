@@ -14,13 +14,14 @@ from hybridize.domain.objects import (
 from hybridize.flow import steps
 from hybridize.flow.frames import Frame
 from hybridize.flow.narrowing import fits_shape
-from hybridize.flow.steps import Handler, kept
+from hybridize.flow.steps import Handler, kept, on
 from hybridize.flow.transfer.names import missing_value
 from hybridize.flow.truth import truth
 from hybridize.flow.turns import follow, follow_while, is_decided, items_in_turn
 from hybridize.library.lengths import length_of
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import ALWAYS, NO_SLOT, Instr, Loop, Op, Try
+from hybridize.program.ir import ALWAYS, NO_SLOT, Instr
 
 if TYPE_CHECKING:
     from hybridize.flow.engine import Engine
@@ -30,20 +31,20 @@ if TYPE_CHECKING:
 MAX_ITERATIONS = 12
 
 
-def _phi(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+def _phi(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Phi) -> None:
     result = BOTTOM
     edges = frame.edges
-    for edge, slot in instr[2]:
+    for edge, slot in instr.incoming:
         if edge == ALWAYS or edges[edge]:
             value = vals[slot]
             if value:
                 result = join(result, value)
-    vals[instr[1]] = result
+    vals[instr.target] = result
 
 
-def _refine(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, src, kind, argument, polarity, _ = instr
-    value = vals[src]
+def _refine(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Refine) -> None:
+    dst, kind, polarity = instr.target, instr.kind, instr.holds
+    value = vals[instr.source]
     if not value:
         vals[dst] = value
         return
@@ -54,30 +55,30 @@ def _refine(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
     elif kind == "truth":
         kept = frozenset(o for o in value if truth(engine, frame, o.value)[0 if polarity else 1])
     elif kind == "isinstance":
-        kept = engine.narrow(frame, value, vals[argument] or BOTTOM, polarity)
-    elif kind == "shape":
-        kept = frozenset(o for o in value if fits_shape(o, argument)[0 if polarity else 1])
+        kept = engine.narrow(frame, value, vals[instr.classes] or BOTTOM, polarity)
+    elif instr.shape is not None:
+        kept = frozenset(o for o in value if fits_shape(o, instr.shape)[0 if polarity else 1])
     else:
         kept = value
     vals[dst] = value if len(kept) == len(value) else join(BOTTOM, kept)
 
 
-def _return(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
-    value = vals[instr[2]]
+def _return(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Return) -> bool:
+    value = vals[instr.value]
     if not value:
         value = missing_value(frame)
     engine.returned(frame, value)
     return False
 
 
-def _yield(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, src, _ = instr
+def _yield(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Yield) -> None:
+    dst, src = instr.target, instr.value
     engine.yielded(frame, vals[src] or BOTTOM)
     vals[dst] = join(NONE_V, engine.read(frame, engine.world.sent(frame.code)))
 
 
-def _yield_from(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, src, pos = instr
+def _yield_from(engine: Engine, frame: Frame, vals: list[Any], instr: ir.YieldFrom) -> None:
+    dst, src, pos = instr.target, instr.source, instr.position
     engine.yielded(frame, engine.elements(frame, vals[src] or BOTTOM, pos))
     result = BOTTOM
     for obj in vals[src] or BOTTOM:
@@ -88,22 +89,23 @@ def _yield_from(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> 
     vals[dst] = result or NONE_V
 
 
-def _raise(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
+def _raise(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Raise) -> bool:
     return False
 
 
-def _assert(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
-    may, _ = engine.condition(frame, vals[instr[2]], instr[3])
+def _assert(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Assert) -> bool | None:
+    may, _ = engine.condition(frame, vals[instr.condition], instr.position)
     return None if may else False
 
 
-def _jump(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool:
-    frame.edges[instr[2]] = 1
+def _jump(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Jump) -> bool:
+    frame.edges[instr.edge] = 1
     return False
 
 
-def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
-    _, _, condition, then, other, first, second, pos = instr
+def _if(engine: Engine, frame: Frame, vals: list[Any], instr: ir.If) -> bool | None:
+    condition, then, other = instr.condition, instr.then, instr.orelse
+    first, second, pos = instr.then_edge, instr.else_edge, instr.position
     may, may_not = engine.condition(frame, vals[condition], pos)
     if may and may_not and (frame.code.appends or index_of(frame.code).fills):
         return _undecided(engine, frame, instr)
@@ -117,11 +119,11 @@ def _if(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | N
     return None if falls else False
 
 
-def _undecided(engine: Engine, frame: Frame, instr: Instr) -> bool | None:
+def _undecided(engine: Engine, frame: Frame, instr: ir.If) -> bool | None:
     """Both ways of a branch, where it matters what surely runs."""
     frame.doubts += 1
     falls = False
-    for block, edge in ((instr[3], instr[5]), (instr[4], instr[6])):
+    for block, edge in ((instr.then, instr.then_edge), (instr.orelse, instr.else_edge)):
         if engine.execute(frame, block):
             frame.edges[edge] = 1
             falls = True
@@ -129,10 +131,10 @@ def _undecided(engine: Engine, frame: Frame, instr: Instr) -> bool | None:
     return None if falls else False
 
 
-def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
+def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Loop) -> bool | None:
     if not frame.code.appends:
         return _turns(engine, frame, vals, instr)
-    loop: Loop = instr[2]
+    loop: ir.Loop = instr
     outer = frame.around
     value = vals[loop.iterable] if loop.is_for and not loop.breaks and loop.iterable != NO_SLOT else BOTTOM
     frame.around = (*outer, length_of(engine, frame, value or BOTTOM))
@@ -141,20 +143,20 @@ def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool |
     return falls
 
 
-def _turns(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
-    loop: Loop = instr[2]
+def _turns(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Loop) -> bool | None:
+    loop: ir.Loop = instr
     edges = frame.edges
     items = items_in_turn(engine, frame, loop)
     if items is not None:
         return follow(engine, frame, loop, items)
     if is_decided(engine, loop):
-        ended, after = follow_while(engine, frame, loop, instr[3])
+        ended, after = follow_while(engine, frame, loop, instr.position)
         if ended:
             return after
     edges[loop.entry] = 1
     outer = frame.looping
     frame.looping = outer or bool(loop.phis)
-    leaves = _iterate(engine, frame, vals, loop, instr[3])
+    leaves = _iterate(engine, frame, vals, loop, instr.position)
     frame.looping = outer
     if leaves is None:
         return False
@@ -167,13 +169,13 @@ def _turns(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool 
     return None if falls else False
 
 
-def _iterate(engine: Engine, frame: Frame, vals: list[Any], loop: Loop, pos: int) -> bool | None:
+def _iterate(engine: Engine, frame: Frame, vals: list[Any], loop: ir.Loop, pos: int) -> bool | None:
     """Executes a loop until nothing changes; whether it may end without `break`, None where control never gets in."""
     leaves = loop.is_for
     for iteration in range(MAX_ITERATIONS):
         changed = iteration == 0
         for phi in loop.phis:
-            slot = phi[1]
+            slot = phi.target
             old = vals[slot] or BOTTOM
             _phi(engine, frame, vals, phi)
             new = vals[slot]
@@ -186,7 +188,7 @@ def _iterate(engine: Engine, frame: Frame, vals: list[Any], loop: Loop, pos: int
         if not engine.execute(frame, loop.test):
             return None
         if loop.is_for:
-            enters = bool(vals[loop.test[-1][1]])
+            enters = bool(vals[loop.test[-1].target])
         else:
             enters, exits = engine.condition(frame, vals[loop.condition], pos)
             leaves = leaves or exits
@@ -199,8 +201,8 @@ def _iterate(engine: Engine, frame: Frame, vals: list[Any], loop: Loop, pos: int
     return leaves
 
 
-def _try(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | None:
-    statement: Try = instr[2]
+def _try(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Try) -> bool | None:
+    statement: ir.Try = instr
     edges = frame.edges
     falls = False
     frame.doubts += 1
@@ -222,29 +224,31 @@ def _try(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> bool | 
     return None if falls else False
 
 
-def _enter(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, src, _, pos = instr
+def _enter(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Enter) -> None:
+    dst, src, pos = instr.target, instr.source, instr.position
     value = vals[src]
     vals[dst] = engine.enter_context(frame, value, pos) if value else missing_value(frame)
 
 
-def _exit(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, src, _, pos = instr
+def _exit(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Exit) -> None:
+    src, pos = instr.source, instr.position
     engine.exit_context(frame, vals[src] or BOTTOM, pos)
 
 
-STEPS: Final[dict[Op, Handler]] = {
-    Op.PHI: _phi,
-    Op.REFINE: kept(_refine, steps.refined),
-    Op.RETURN: _return,
-    Op.YIELD: _yield,
-    Op.YIELD_FROM: _yield_from,
-    Op.RAISE: _raise,
-    Op.ASSERT: _assert,
-    Op.JUMP: _jump,
-    Op.IF: _if,
-    Op.LOOP: _loop,
-    Op.TRY: _try,
-    Op.ENTER: _enter,
-    Op.EXIT: _exit,
-}
+STEPS: Final[dict[type[Instr], Handler]] = dict(
+    [
+        on(ir.Phi, _phi),
+        on(ir.Refine, kept(_refine, steps.refined)),
+        on(ir.Return, _return),
+        on(ir.Yield, _yield),
+        on(ir.YieldFrom, _yield_from),
+        on(ir.Raise, _raise),
+        on(ir.Assert, _assert),
+        on(ir.Jump, _jump),
+        on(ir.If, _if),
+        on(ir.Loop, _loop),
+        on(ir.Try, _try),
+        on(ir.Enter, _enter),
+        on(ir.Exit, _exit),
+    ]
+)

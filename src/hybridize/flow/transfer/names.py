@@ -28,21 +28,22 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.flow import steps
 from hybridize.flow.classes import OBJECT
 from hybridize.flow.frames import Frame
-from hybridize.flow.steps import Handler, kept
+from hybridize.flow.steps import Handler, kept, on
 from hybridize.flow.windows import window_of
 from hybridize.library.protocols import ask
-from hybridize.program.ir import NO_SLOT, Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import NO_SLOT, Instr
 
 if TYPE_CHECKING:
     from hybridize.flow.engine import Engine
 
 
-def _copy(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    vals[instr[1]] = vals[instr[2]]
+def _await(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Await) -> None:
+    vals[instr.target] = vals[instr.source]
 
 
-def _global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, name, _ = instr
+def _global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Global) -> None:
+    dst, name = instr.target, instr.name
     module = frame.module
     code = frame.code
     if code.kind == "class" and frame.namespace is not None:
@@ -60,8 +61,8 @@ def _global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
     vals[dst] = engine.global_value(frame, name)
 
 
-def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, name, _ = instr
+def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Cell) -> None:
+    dst, name = instr.target, instr.name
     cell = frame.cells.get(name)
     if cell is None:
         vals[dst] = engine.global_value(frame, name)
@@ -73,15 +74,15 @@ def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
         vals[dst] = unknown(f"variable `{name}`, not bound yet").value
 
 
-def _set_global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, name, src, pos = instr
+def _set_global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetGlobal) -> None:
+    name, src, pos = instr.name, instr.value, instr.position
     engine.write(frame, frame.module.cell(name), vals[src] or BOTTOM, pos)
     if frame.code.kind != "module":
         frame.effect("global", frame.module, name, pos)
 
 
-def _set_cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, name, src, pos = instr
+def _set_cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetCell) -> None:
+    name, src, pos = instr.name, instr.value, instr.position
     cell = frame.cells.get(name)
     if cell is not None:
         engine.write(frame, cell, vals[src] or BOTTOM, pos)
@@ -89,8 +90,8 @@ def _set_cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
             frame.effect("closure", None, name, pos).cell = cell
 
 
-def _set_name(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, name, src, pos = instr
+def _set_name(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetName) -> None:
+    name, src, pos = instr.name, instr.value, instr.position
     if frame.namespace is not None:
         value = vals[src] or BOTTOM
         for obj in value:
@@ -103,13 +104,14 @@ def _set_name(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
         engine.write(frame, cell, value, pos)
 
 
-def _del_global(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
+def _del_global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelGlobal) -> None:
     if frame.code.kind != "module":
-        frame.effect("global", frame.module, instr[2], instr[3])
+        frame.effect("global", frame.module, instr.name, instr.position)
 
 
-def _attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, owner, name, pos = instr
+def _attr(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Attr) -> None:
+    dst, owner, name = instr.target, instr.owner, instr.name
+    pos = instr.position
     value = vals[owner]
     vals[dst] = engine.get_attrs(frame, value, name, pos) if value else missing_value(frame)
 
@@ -120,8 +122,9 @@ def missing_value(frame: Frame) -> Value:
     return unknown("a value that the analysis never sees").value if frame.lenient else BOTTOM
 
 
-def _set_attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, owner, name, src, pos = instr
+def _set_attr(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetAttr) -> None:
+    owner, name, src = instr.owner, instr.name, instr.value
+    pos = instr.position
     value = vals[src] or BOTTOM
     owners = vals[owner] or BOTTOM
     if owners and all(isinstance(o, (Lit, Prim)) and o is not NONE for o in owners):
@@ -134,29 +137,31 @@ def _set_attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
             engine.set_attr(frame, obj, name, value, pos)
 
 
-def _del_cell(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, name, pos = instr
+def _del_cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelCell) -> None:
+    name, pos = instr.name, instr.position
     frame.effect("closure", None, name, pos).cell = frame.cells.get(name)
 
 
-def _del_local(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    ask(engine, frame, vals[instr[2]] or BOTTOM, ("__del__",), instr[3])
+def _del_local(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelLocal) -> None:
+    ask(engine, frame, vals[instr.value] or BOTTOM, ("__del__",), instr.position)
 
 
-def _del_attr(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, owner, name, pos = instr
+def _del_attr(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelAttr) -> None:
+    owner, name, pos = instr.owner, instr.name, instr.position
     for obj in vals[owner] or BOTTOM:
         engine.del_attr(frame, obj, name, pos)
 
 
-def _item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, owner, index, pos = instr
+def _item(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Item) -> None:
+    dst, owner, index = instr.target, instr.source, instr.index
+    pos = instr.position
     value, key = vals[owner], vals[index]
     vals[dst] = engine.get_item(frame, value, key, pos) if value and key else missing_value(frame)
 
 
-def _set_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, owner, index, src, pos = instr
+def _set_item(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetItem) -> None:
+    owner, index, src = instr.owner, instr.index, instr.value
+    pos = instr.position
     key, value = vals[index] or BOTTOM, vals[src] or BOTTOM
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, (Tensor, Unknown)):
@@ -166,8 +171,8 @@ def _set_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
             engine.set_item(frame, obj, key, value, pos)
 
 
-def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, owner, index, pos = instr
+def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelItem) -> None:
+    owner, index, pos = instr.owner, instr.index, instr.position
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, Container):
             engine.lose_exactness(obj)
@@ -187,15 +192,15 @@ def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> No
         frame.effect("item", obj, "item", pos).slot = owner
 
 
-def _slice(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, *parts, _ = instr
-    values = [(vals[p] or BOTTOM) if p != NO_SLOT else NONE_V for p in parts]
+def _slice(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Slice) -> None:
+    values = [(vals[p] or BOTTOM) if p != NO_SLOT else NONE_V for p in (instr.lower, instr.upper, instr.step)]
     window = window_of(frame, instr, values)
-    vals[dst] = wrapper("slice", BOTTOM, *values, *([window] if window else ())).value
+    vals[instr.target] = wrapper("slice", BOTTOM, *values, *([window] if window else ())).value
 
 
-def _func(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, code, defaults, pos = instr
+def _func(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Func) -> None:
+    dst, code, defaults = instr.target, instr.code, instr.defaults
+    pos = instr.position
     func = engine.function_object(frame, code, pos)
     for name, slot in defaults:
         old = func.defaults.get(name)
@@ -205,13 +210,14 @@ def _func(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
     vals[dst] = func.value
 
 
-def _class(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, code, bases, keywords, pos = instr
+def _class(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Class) -> None:
+    dst, code, bases = instr.target, instr.code, instr.bases
+    keywords = {name: slot for name, slot in instr.keywords if name is not None}
     objects: list[Obj] = []
     for slot, _ in bases:
         value = vals[slot] or BOTTOM
         objects.append(min(value, key=_base_order) if value else unknown("a base class"))
-    vals[dst] = engine.class_object(frame, code, objects, dict(keywords), pos).value
+    vals[dst] = engine.class_object(frame, code, objects, keywords, instr.position).value
 
 
 def _base_order(obj: Obj) -> tuple[int, str]:
@@ -220,47 +226,44 @@ def _base_order(obj: Obj) -> tuple[int, str]:
     return (0 if isinstance(obj, Class) else 3, repr(obj))
 
 
-def _import(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, name, top, _ = instr
+def _import(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Import) -> None:
+    dst, name, top = instr.target, instr.name, instr.binds_top
     vals[dst] = engine.import_name(frame, name, top)
 
 
-def _import_from(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, module, level, name, _ = instr
+def _import_from(engine: Engine, frame: Frame, vals: list[Any], instr: ir.ImportFrom) -> None:
+    dst, module, level = instr.target, instr.module, instr.level
+    name = instr.name
     vals[dst] = engine.import_from(frame, module, level, name)
 
 
-def _import_star(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, module, level, pos = instr
+def _import_star(engine: Engine, frame: Frame, vals: list[Any], instr: ir.ImportStar) -> None:
+    module, level, pos = instr.module, instr.level, instr.position
     engine.import_star(frame, module, level, pos)
 
 
-def _dynamic(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    frame.effect("unknown_call", None, instr[2], instr[-1])
-
-
-STEPS: Final[dict[Op, Handler]] = {
-    Op.COPY: _copy,
-    Op.GLOBAL: _global,
-    Op.CELL: _cell,
-    Op.SET_GLOBAL: _set_global,
-    Op.SET_CELL: _set_cell,
-    Op.SET_NAME: _set_name,
-    Op.DEL_GLOBAL: _del_global,
-    Op.DEL_CELL: _del_cell,
-    Op.DEL_LOCAL: _del_local,
-    Op.ATTR: kept(_attr, steps.second),
-    Op.SET_ATTR: kept(_set_attr, steps.changed_attribute, assigns=False),
-    Op.DEL_ATTR: _del_attr,
-    Op.ITEM: kept(_item, steps.two),
-    Op.SET_ITEM: kept(_set_item, steps.changed_item, assigns=False),
-    Op.DEL_ITEM: _del_item,
-    Op.SLICE: _slice,
-    Op.FUNC: _func,
-    Op.CLASS: _class,
-    Op.IMPORT: _import,
-    Op.IMPORT_FROM: _import_from,
-    Op.IMPORT_STAR: kept(_import_star, steps.none, assigns=False),
-    Op.AWAIT: _copy,
-    Op.DYNAMIC: _dynamic,
-}
+STEPS: Final[dict[type[Instr], Handler]] = dict(
+    [
+        on(ir.Global, _global),
+        on(ir.Cell, _cell),
+        on(ir.SetGlobal, _set_global),
+        on(ir.SetCell, _set_cell),
+        on(ir.SetName, _set_name),
+        on(ir.DelGlobal, _del_global),
+        on(ir.DelCell, _del_cell),
+        on(ir.DelLocal, _del_local),
+        on(ir.Attr, kept(_attr, steps.owner)),
+        on(ir.SetAttr, kept(_set_attr, steps.changed_attribute, assigns=False)),
+        on(ir.DelAttr, _del_attr),
+        on(ir.Item, kept(_item, steps.item)),
+        on(ir.SetItem, kept(_set_item, steps.changed_item, assigns=False)),
+        on(ir.DelItem, _del_item),
+        on(ir.Slice, _slice),
+        on(ir.Func, _func),
+        on(ir.Class, _class),
+        on(ir.Import, _import),
+        on(ir.ImportFrom, _import_from),
+        on(ir.ImportStar, kept(_import_star, steps.none, assigns=False)),
+        on(ir.Await, _await),
+    ]
+)

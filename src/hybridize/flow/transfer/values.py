@@ -25,14 +25,15 @@ from hybridize.flow import steps
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
-from hybridize.flow.steps import Handler, kept
+from hybridize.flow.steps import Handler, kept, on
 from hybridize.flow.transfer.names import missing_value
 from hybridize.flow.truth import MAYBE, truth
 from hybridize.library.joining import fill, surely_in
 from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.operators import binary, compare, inplace, unary
 from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, look_up, show
-from hybridize.program.ir import NO_SLOT, Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import NO_SLOT, Instr
 
 if TYPE_CHECKING:
     from hybridize.flow.engine import Engine
@@ -50,14 +51,16 @@ MAX_TEXT = 80
 _ASKED: Final = {"": FORMATTED, "s": SHOWN, "r": SHOWN[1:], "a": SHOWN[1:]}
 
 
-def _binary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, op, left, right, pos = instr
+def _binary(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Binary) -> None:
+    dst, op, left = instr.target, instr.operator, instr.left
+    right, pos = instr.right, instr.position
     a, b = vals[left], vals[right]
     vals[dst] = binary(engine, frame, op, a, b, pos) if a and b else missing_value(frame)
 
 
-def _inplace(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, op, left, right, pos = instr
+def _inplace(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Inplace) -> None:
+    dst, op, left = instr.target, instr.operator, instr.left
+    right, pos = instr.right, instr.position
     a, b = vals[left], vals[right]
     vals[dst] = inplace(engine, frame, op, a, b, pos) if a and b else missing_value(frame)
     for obj in a or BOTTOM:
@@ -65,8 +68,9 @@ def _inplace(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> Non
             frame.effect("item", obj, "array", pos).slot = left
 
 
-def _unary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, op, src, pos = instr
+def _unary(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Unary) -> None:
+    dst, op, src = instr.target, instr.operator, instr.operand
+    pos = instr.position
     value = vals[src]
     if op == "not":
         may, may_not = engine.condition(frame, value, pos)
@@ -75,14 +79,16 @@ def _unary(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
         vals[dst] = unary(engine, frame, op, value, pos) if value else missing_value(frame)
 
 
-def _compare(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, op, left, right, pos = instr
+def _compare(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Compare) -> None:
+    dst, op, left = instr.target, instr.operator, instr.left
+    right, pos = instr.right, instr.position
     a, b = vals[left], vals[right]
     vals[dst] = compare(engine, frame, op, a, b, pos) if a and b else missing_value(frame)
 
 
-def _boolop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, parts, op, pos = instr
+def _boolop(engine: Engine, frame: Frame, vals: list[Any], instr: ir.BoolOp) -> None:
+    dst, parts, op = instr.target, instr.operands, instr.operator
+    pos = instr.position
     result = BOTTOM
     decided = True
     for slot in parts:
@@ -98,8 +104,9 @@ def _boolop(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None
     vals[dst] = (vals[parts[-1]] if decided else result) or missing_value(frame)
 
 
-def _call(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, func, args, keywords, pos = instr
+def _call(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Call) -> None:
+    dst, func, args = instr.target, instr.function, instr.arguments
+    keywords, pos = instr.keywords, instr.position
     target = vals[func]
     if not target:
         vals[dst] = missing_value(frame)
@@ -150,8 +157,8 @@ def _alike(engine: Engine, frame: Frame, value: Value, pos: int) -> list[Value] 
     return [element] * length if element else None
 
 
-def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, parts, pos = instr
+def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Tuple) -> None:
+    dst, parts, pos = instr.target, instr.elements, instr.position
     items: list[Value] = []
     for slot, starred in parts:
         value = vals[slot] or missing_value(frame)
@@ -171,8 +178,8 @@ def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
 
 
 def _sequence(kind: str) -> Handler:
-    def handler(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-        _, dst, parts, pos = instr
+    def handler(engine: Engine, frame: Frame, vals: list[Any], instr: ir.List | ir.Set) -> None:
+        dst, parts, pos = instr.target, instr.elements, instr.position
         made = engine.container(frame, pos, kind)
         if len(parts) > 64:
             engine.lose_exactness(made)
@@ -202,12 +209,12 @@ def _sequence(kind: str) -> Handler:
     return handler
 
 
-def _generator(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    vals[instr[1]] = engine.container(frame, instr[2], "generator").value
+def _generator(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Generator) -> None:
+    vals[instr.target] = engine.container(frame, instr.position, "generator").value
 
 
-def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, pairs, pos = instr
+def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Dict) -> None:
+    dst, pairs, pos = instr.target, instr.entries, instr.position
     made = engine.container(frame, pos, "dict")
     for at, (key, slot) in enumerate(pairs):
         value = vals[slot] or BOTTOM
@@ -242,8 +249,9 @@ def _replaced(engine: Engine, frame: Frame, vals: list[Any], pairs: tuple[tuple[
     return frozenset(found)
 
 
-def _format(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, parts, conversions, texts, pos = instr
+def _format(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Format) -> None:
+    dst, parts, conversions = instr.target, instr.values, instr.conversions
+    texts, pos = instr.texts, instr.position
     for slot, conversion in zip(parts, conversions, strict=True):
         show(engine, frame, vals[slot] or BOTTOM, _ASKED[conversion], pos)
     vals[dst] = (_spelled(vals, parts, texts) if texts and engine.world.is_small else None) or STR_V
@@ -266,31 +274,33 @@ def _spelled(vals: list[Any], parts: tuple[int, ...], texts: tuple[str | None, .
     return counter(text).value if varies else literal(text).value
 
 
-def _append(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, owner, src, pos = instr
+def _append(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Append) -> None:
+    owner, src, pos = instr.owner, instr.value, instr.position
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, Container):
             hold_alike(engine, obj)
             engine.write(frame, obj.rest_cell(), vals[src] or BOTTOM, pos)
 
 
-def _sized(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, owner, source, _ = instr
+def _sized(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Sized) -> None:
+    owner, source = instr.owner, instr.source
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, Container) and vals[source]:
             note_length(engine, obj, length_of(engine, frame, vals[source]))
 
 
-def _put(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, _, owner, key, src, pos = instr
+def _put(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Put) -> None:
+    owner, key, src = instr.owner, instr.key, instr.value
+    pos = instr.position
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, Container):
             look_up(engine, frame, vals[key] or BOTTOM, pos)
             engine.set_item_quietly(frame, obj, vals[key] or BOTTOM, vals[src] or BOTTOM, pos)
 
 
-def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, slots, src, star, pos = instr
+def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Unpack) -> None:
+    slots, src, star = instr.targets, instr.source, instr.star
+    pos = instr.position
     value = vals[src]
     if not value:
         value = missing_value(frame)
@@ -336,46 +346,48 @@ def _starred(engine: Engine, frame: Frame, items: list[Value], tag: str, pos: in
     return made.value
 
 
-def _iter(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, src, pos = instr
+def _iter(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Iter) -> None:
+    dst, src, pos = instr.target, instr.source, instr.position
     value = vals[src]
     vals[dst] = engine.elements(frame, value, pos) if value else missing_value(frame)
 
 
-def _match(engine: Engine, frame: Frame, vals: list[Any], instr: Instr) -> None:
-    _, dst, src, kind, argument, pos = instr
-    value = vals[src] or BOTTOM
+def _match(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Match) -> None:
+    dst, kind = instr.target, instr.kind
+    value = vals[instr.source] or BOTTOM
     if kind == "class":
-        inside = engine.narrow(frame, value, vals[argument] or BOTTOM, True)
-        outside = engine.narrow(frame, value, vals[argument] or BOTTOM, False)
+        inside = engine.narrow(frame, value, vals[instr.classes] or BOTTOM, True)
+        outside = engine.narrow(frame, value, vals[instr.classes] or BOTTOM, False)
         vals[dst] = BOOL_V if inside and outside else literal(bool(inside)).value if value else BOTTOM
-    elif kind == "shape":
-        answers = [fits_shape(o, argument) for o in value]
+    elif instr.shape is not None:
+        answers = [fits_shape(o, instr.shape) for o in value]
         may, may_not = any(a[0] for a in answers), any(a[1] for a in answers)
         vals[dst] = BOOL_V if may and may_not else literal(may).value if value else BOTTOM
     elif kind == "position":
-        vals[dst] = engine.match_position(frame, value, argument, pos)
+        vals[dst] = engine.match_position(frame, value, instr.index, instr.position)
     else:
         vals[dst] = BOOL_V
 
 
-STEPS: Final[dict[Op, Handler]] = {
-    Op.BINARY: kept(_binary, steps.operands),
-    Op.INPLACE: kept(_inplace, steps.operands),
-    Op.UNARY: kept(_unary, steps.operand),
-    Op.COMPARE: kept(_compare, steps.operands),
-    Op.BOOLOP: _boolop,
-    Op.CALL: kept(_call, steps.called),
-    Op.TUPLE: _tuple,
-    Op.LIST: _sequence("list"),
-    Op.SET: _sequence("set"),
-    Op.GENERATOR: _generator,
-    Op.DICT: _dict,
-    Op.FORMAT: kept(_format, steps.several),
-    Op.APPEND: _append,
-    Op.SIZED: _sized,
-    Op.PUT: _put,
-    Op.UNPACK: _unpack,
-    Op.ITER: kept(_iter, steps.second),
-    Op.MATCH: _match,
-}
+STEPS: Final[dict[type[Instr], Handler]] = dict(
+    [
+        on(ir.Binary, kept(_binary, steps.operands)),
+        on(ir.Inplace, kept(_inplace, steps.operands)),
+        on(ir.Unary, kept(_unary, steps.operand)),
+        on(ir.Compare, kept(_compare, steps.operands)),
+        on(ir.BoolOp, _boolop),
+        on(ir.Call, kept(_call, steps.called)),
+        on(ir.Tuple, _tuple),
+        on(ir.List, _sequence("list")),
+        on(ir.Set, _sequence("set")),
+        on(ir.Generator, _generator),
+        on(ir.Dict, _dict),
+        on(ir.Format, kept(_format, steps.formatted)),
+        on(ir.Append, _append),
+        on(ir.Sized, _sized),
+        on(ir.Put, _put),
+        on(ir.Unpack, _unpack),
+        on(ir.Iter, kept(_iter, steps.source)),
+        on(ir.Match, _match),
+    ]
+)

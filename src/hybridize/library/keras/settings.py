@@ -36,7 +36,8 @@ from hybridize.library.index import known_package
 from hybridize.library.operands import INFER, Args, Impossible, Operand, Unsure, positions
 from hybridize.library.spec import Call, Rule
 from hybridize.library.structures import once
-from hybridize.program.ir import Block, Op
+from hybridize.program import ir
+from hybridize.program.ir import Block
 from hybridize.records import dataclass
 
 REST: Final = "*"
@@ -224,7 +225,7 @@ def set_global(name: str) -> Rule:
 def _is_certain(frame: Any, pos: int, depth: int = 0) -> bool:
     """Whether a call belongs to every run: no branch, loop or handler is around it, nor around its function's calls."""
     code = frame.code
-    certain = pos in {i[-1] for i in code.body if i[0] == Op.CALL}
+    certain = pos in {i.position for i in code.body if isinstance(i, ir.Call)}
     if code.kind == "module":
         return certain or pos in _main_calls(code.body)
     callers = [key for key in frame.incoming if key[0] is not None]
@@ -233,9 +234,15 @@ def _is_certain(frame: Any, pos: int, depth: int = 0) -> bool:
 
 def _main_calls(body: Block) -> set[int]:
     """Where a module makes calls under `if __name__ == "__main__":`."""
-    names = {i[1] for i in body if i[0] == Op.GLOBAL and i[2] == "__name__"}
-    tests = {i[1] for i in body if i[0] == Op.COMPARE and names & {i[3], i[4]}}
-    return {i[-1] for branch in body if branch[0] == Op.IF and branch[2] in tests for i in branch[3] if i[0] == Op.CALL}
+    names = {i.target for i in body if isinstance(i, ir.Global) and i.name == "__name__"}
+    tests = {i.target for i in body if isinstance(i, ir.Compare) and names & {i.left, i.right}}
+    return {
+        i.position
+        for branch in body
+        if isinstance(branch, ir.If) and branch.condition in tests
+        for i in branch.then
+        if isinstance(i, ir.Call)
+    }
 
 
 #: The dtypes that layers of a policy compute in and keep their weights in.

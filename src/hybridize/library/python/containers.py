@@ -30,8 +30,8 @@ from hybridize.library.protocols import equal, look_up
 from hybridize.library.python.sequences import compare_elements, from_keys, give
 from hybridize.library.python.strings import STRINGS
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 
 #: So many attributes of an object are told apart by `vars`.
 _MOST_PARTS: Final = 32
@@ -400,13 +400,8 @@ def _is_kept(call: Call) -> bool:
     Any other is told apart by where the class is called.
     """
     index = index_of(call.frame.code)
-    made = {instr[1] for instr in index.calls.get(call.pos, ())}
-    made |= {instr[1] for instr in index.of(Op.COPY) if instr[2] in made}
-    return any(instr[_KEPT[instr[0]]] in made for op in _KEPT for instr in index.of(op))
-
-
-#: Which operand of an instruction is what it puts away.
-_KEPT: Final = {Op.SET_ATTR: 4, Op.SET_ITEM: 4, Op.SET_GLOBAL: 3, Op.SET_CELL: 3}
+    made = {instr.target for instr in index.calls.get(call.pos, ())}
+    return any(instr.value in made for instr in index.of(ir.SetAttr, ir.SetItem, ir.SetGlobal, ir.SetCell))
 
 
 def _object_setattr(call: Call) -> Value:

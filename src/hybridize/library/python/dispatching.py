@@ -86,12 +86,12 @@ def _as_written(call: Call, kinds: Tup) -> tuple[Value, ...]:
     if all(len(kind) == 1 for kind in kinds.items):
         return kinds.items
     calls = index_of(call.frame.code).calls.get(call.pos, ())
-    inner = {made[1]: made for made in calls}
+    inner = {made.target: made for made in calls}
     for instr in calls:
-        made = inner.get(instr[2])
-        if made is None or any(starred for _, starred in made[3]):
+        made = inner.get(instr.function)
+        if made is None or any(starred for _, starred in made.arguments):
             continue
-        given = [call.frame.vals[slot] or BOTTOM for slot, _ in made[3]]
+        given = [call.frame.vals[slot] or BOTTOM for slot, _ in made.arguments]
         if len(given) == len(kinds.items) and all(map(frozenset.issubset, given, kinds.items)):
             return tuple(given)
     return kinds.items

@@ -27,8 +27,8 @@ from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, RAGGED, SPARSE
 from hybridize.library.convert import SHAPE_KIND, dim_of, shape_of, shape_value
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
 from hybridize.library.tensorflow import ragged
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 
 REFERENCE: Final = "tensor.Reference"
 _SCALARS: Final = {"float": "float", "int": "int", "uint": "int", "bool": "bool", "string": "bytes"}
@@ -84,11 +84,11 @@ def _set_shape(call: Call) -> Value:
     call.frame.volatile = True  # it assigns
     index = index_of(call.frame.code)
     for instr in index.calls.get(call.pos, ()):
-        method = index.definitions.get(instr[2])
-        if method is not None and method[0] == Op.ATTR and method[3] == "set_shape":
-            held = call.frame.vals[method[2]] or BOTTOM
+        method = index.definitions.get(instr.function)
+        if isinstance(method, ir.Attr) and method.name == "set_shape":
+            held = call.frame.vals[method.owner] or BOTTOM
             if t in held:
-                call.frame.vals[method[2]] = join(held - {t}, tensor(t.kind, t.dtype, merged).value)
+                call.frame.vals[method.owner] = join(held - {t}, tensor(t.kind, t.dtype, merged).value)
     return NONE_V
 
 

@@ -8,8 +8,9 @@ from typing import Final
 from hybridize.domain.objects import Lib, Lit, Mod
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.processes import programs_with
 from hybridize.rules.views import ProjectView
@@ -46,15 +47,15 @@ def _switches(project: ProjectView) -> tuple[dict[str, list[tuple[Frame, int, st
     for frames in project.solution.frames.values():
         for frame in frames:
             path = frame.code.path
-            for instr in index_of(frame.code).of(Op.CALL):
-                for obj in frame.vals[instr[2]] or ():
+            for instr in index_of(frame.code).of(ir.Call):
+                for obj in frame.vals[instr.function] or ():
                     if isinstance(obj, Lib) and obj.name in _SWITCHES:
-                        slot = instr[3][0][0] if instr[3] else dict(instr[4]).get("run_eagerly", -1)
+                        slot = instr.arguments[0][0] if instr.arguments else dict(instr.keywords).get("run_eagerly", -1)
                         const = {o.const for o in frame.vals[slot] or () if isinstance(o, Lit)} if slot >= 0 else {True}
                         if const == {False}:
                             off.add(path)
                         elif const == {True}:
-                            on.setdefault(path, []).append((frame, instr[-1], obj.name))
+                            on.setdefault(path, []).append((frame, instr.position, obj.name))
     return on, off
 
 
@@ -90,8 +91,8 @@ def _loaded(project: ProjectView, code: Code) -> set[Frame]:
         while todo:
             body = todo.pop()
             index = index_of(body.code)
-            for instr in (*index.of(Op.IMPORT), *index.of(Op.IMPORT_FROM)):
-                modules = (getattr(o, "module", o) for o in body.vals[instr[1]] or ())
+            for instr in (*index.of(ir.Import), *index.of(ir.ImportFrom)):
+                modules = (getattr(o, "module", o) for o in body.vals[instr.target] or ())
                 new = {bodies[m] for m in modules if isinstance(m, Mod) and m in bodies} - found
                 found |= new
                 todo += new
@@ -102,10 +103,10 @@ def _loaded(project: ProjectView, code: Code) -> set[Frame]:
 
 def _is_asked_for(frame: Frame, pos: int) -> bool:
     """Whether a condition that no constant decides stands around a place: a flag of whoever starts the program."""
-    for instr in index_of(frame.code).of(Op.IF):
-        inside = any(each[-1] == pos for branch in (instr[3], instr[4]) for each in instructions(branch))
-        known = all(isinstance(o, Lit) for o in frame.vals[instr[2]] or ())
-        if inside and not known and not _asks_for_main(frame, instr[2]):
+    for instr in index_of(frame.code).of(ir.If):
+        inside = any(each.position == pos for branch in (instr.then, instr.orelse) for each in instructions(branch))
+        known = all(isinstance(o, Lit) for o in frame.vals[instr.condition] or ())
+        if inside and not known and not _asks_for_main(frame, instr.condition):
             return True
     return False
 
@@ -113,9 +114,9 @@ def _is_asked_for(frame: Frame, pos: int) -> bool:
 def _asks_for_main(frame: Frame, slot: int) -> bool:
     """`__name__ == "__main__"`."""
     made = index_of(frame.code).definitions.get(slot)
-    if made is None or made[0] != Op.COMPARE:
+    if not isinstance(made, ir.Compare):
         return False
-    return any(isinstance(o, Lit) and o.const == "__main__" for o in frame.vals[made[4]] or ())
+    return any(isinstance(o, Lit) and o.const == "__main__" for o in frame.vals[made.right] or ())
 
 
 RULE = Rule(

@@ -69,10 +69,10 @@ def _slots(caller: Frame, pos: int, callee: Frame, index: int) -> list[int]:
     """The slots that a call passes for a parameter, also where the function is hybrid."""
     found = passed_slots(caller, pos, callee, index)
     call = call_at(caller.code, pos)
-    if found is not None or call is None or any(starred for _, starred in call[3]):
+    if found is not None or call is None or any(starred for _, starred in call.arguments):
         return found or []
-    named = [slot for name, slot in call[4] if name == callee.code.params[index].name]
-    return named or [slot for slot, _ in call[3][index : index + 1]]
+    named = [slot for name, slot in call.keywords if name == callee.code.params[index].name]
+    return named or [slot for slot, _ in call.arguments[index : index + 1]]
 
 
 RULE = Rule(

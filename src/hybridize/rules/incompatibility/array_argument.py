@@ -9,8 +9,8 @@ from typing import Final
 from hybridize.domain.objects import Container, Lib, Tensor, Tup, Value
 from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.library.types import is_instance
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.certain import runs_always
 from hybridize.rules.denoted import denoted
 from hybridize.rules.generic import choices, is_dispatched
@@ -45,16 +45,16 @@ def _array(view: FrameView, slot: int) -> int:
 def _read(view: FrameView, slot: int) -> bool:
     """Whether an array is the result of a call that reads a tensor, which is reported itself."""
     made = view.definition(slot)
-    return made is not None and made[0] == Op.CALL and not view.callees(made[-1])
+    return isinstance(made, ir.Call) and not view.callees(made.position)
 
 
-def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
     """An attribute or method that arrays have and tensors have not."""
-    needs = _array(view, instr[2])
+    needs = _array(view, instr.owner)
     if needs:
-        always = runs_always(view.frame, instr[-1]) and _is_given(view, instr[2])
-        said = f"uses `.{instr[3]}` of an array that becomes a tensor"
-        yield Hit(instr[-1], said, needs, level=Level.ERROR if always else None)
+        always = runs_always(view.frame, instr.position) and _is_given(view, instr.owner)
+        said = f"uses `.{instr.name}` of an array that becomes a tensor"
+        yield Hit(instr.position, said, needs, level=Level.ERROR if always else None)
 
 
 def _is_given(view: FrameView, slot: int) -> bool:
@@ -74,33 +74,33 @@ def _behaves_as_numpy(project: ProjectView) -> bool:
     return project.shared("numpy behavior", find)
 
 
-def item(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def item(view: FrameView, instr: ir.Item) -> Iterator[Hit]:
     """An array indexed by a list or by another array."""
-    index = view.value(instr[3])
+    index = view.value(instr.index)
     if any(isinstance(o, Container) or (isinstance(o, Tensor) and _gathers(o)) for o in index):
-        needs = _array(view, instr[2])
+        needs = _array(view, instr.source)
         if needs:
-            yield Hit(instr[-1], "indexes an array that becomes a tensor by a list of places", needs)
+            yield Hit(instr.position, "indexes an array that becomes a tensor by a list of places", needs)
 
 
 def _gathers(index: Tensor) -> bool:
     return index.dtype is not None and index.dtype.startswith(("int", "uint")) and bool(index.shape)
 
 
-def store(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def store(view: FrameView, instr: ir.SetItem) -> Iterator[Hit]:
     """`array[i] = v`."""
-    needs = _array(view, instr[2])
+    needs = _array(view, instr.owner)
     if needs:
-        yield Hit(instr[-1], "writes an element of an array that becomes a tensor", needs)
-    elif any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(instr[2])):
-        needs = view.symbolic(instr[4])
-        if needs and any(isinstance(o, Tensor) for o in view.value(instr[4])):
-            yield Hit(instr[-1], "writes a tensor into an array", needs)
+        yield Hit(instr.position, "writes an element of an array that becomes a tensor", needs)
+    elif any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(instr.owner)):
+        needs = view.symbolic(instr.value)
+        if needs and any(isinstance(o, Tensor) for o in view.value(instr.value)):
+            yield Hit(instr.position, "writes a tensor into an array", needs)
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`isinstance(array, np.ndarray)`, or a function that is chosen by that."""
-    names = view.names(instr[2])
+    names = view.names(instr.function)
     if "builtins.isinstance" in names:
         kinds = kinds_of(view.value(argument(instr, 1)))
     elif "tf.is_tensor" in names:
@@ -114,14 +114,16 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         yield from found
 
 
-def _asked(view: FrameView, instr: Instr, slot: int, kinds: list[str]) -> Iterator[Hit]:
+def _asked(view: FrameView, instr: ir.Call, slot: int, kinds: list[str]) -> Iterator[Hit]:
     """A question whether something is of some classes, where it is an array."""
     needs = _array(view, slot)
     if not needs or not kinds:
         return
     arrays = [o for o in view.value(slot) if isinstance(o, Tensor) and o.kind == NDARRAY]
     if any(_eager(o, kinds) != answers_for_tensors(kinds) for o in arrays):
-        yield Hit(instr[-1], "asks for the class of an array that becomes a tensor", needs, outcome=Outcome.DIFFERS)
+        yield Hit(
+            instr.position, "asks for the class of an array that becomes a tensor", needs, outcome=Outcome.DIFFERS
+        )
 
 
 def kinds_of(value: Value) -> list[str]:
@@ -156,12 +158,12 @@ def answers_for_tensors(kinds: list[str]) -> bool:
     )
 
 
-def only_converts(view: FrameView, instr: Instr) -> bool:
+def only_converts(view: FrameView, instr: ir.Call) -> bool:
     """Whether the test only decides to make a tensor of the array, with the dtype that it has."""
     node = view.node
     for each in walk(node) if node is not None else ():
         if isinstance(each, (ast.If, ast.IfExp)) and any(
-            isinstance(part, ast.Call) and position_of(part) == instr[-1] for part in walk(each.test)
+            isinstance(part, ast.Call) and position_of(part) == instr.position for part in walk(each.test)
         ):
             if isinstance(each, ast.IfExp):
                 return all(isinstance(e, ast.Name) or _converts(view, e) for e in (each.body, each.orelse))
@@ -182,11 +184,17 @@ def _converts(view: FrameView, node: ast.expr | None) -> bool:
     if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
         return False
     for made in view.instructions():
-        if made[0] == Op.CALL and made[-1] == position_of(node) and not _CONVERTING.isdisjoint(view.names(made[2])):
+        if (
+            isinstance(made, ir.Call)
+            and made.position == position_of(node)
+            and not _CONVERTING.isdisjoint(view.names(made.function))
+        ):
             given = {o.dtype for o in view.value(argument(made, 0, "value")) if isinstance(o, Tensor)}
-            result = {o.dtype for o in view.value(made[1]) if isinstance(o, Tensor)}
+            result = {o.dtype for o in view.value(made.target) if isinstance(o, Tensor)}
             return None in result or None in given or not result - given
-        if made[0] == Op.CALL and made[-1] == position_of(node) and not view.value(made[2]):  # control never gets there
+        if (
+            isinstance(made, ir.Call) and made.position == position_of(node) and not view.value(made.function)
+        ):  # control never gets there
             keeps = len(node.args) == 1 and all(keyword.arg == "name" for keyword in node.keywords)
             return keeps and not _CONVERTING.isdisjoint(denoted(view.frame.module, node.func))
     return False
@@ -207,10 +215,10 @@ and `isinstance(a, np.ndarray)` takes the other way. Use TensorFlow's functions,
 call. Shapes, dtypes, slices and operators are the same for both.""",
     level=Level.INFO,
     triggers={
-        Op.ATTR: attributes(attribute, ATTRIBUTES),
-        Op.ITEM: item,
-        Op.SET_ITEM: store,
-        Op.CALL: Where(call, names=_ASKING.__contains__, values=is_dispatched),
+        ir.Attr: attributes(attribute, ATTRIBUTES),
+        ir.Item: item,
+        ir.SetItem: store,
+        ir.Call: Where(call, names=_ASKING.__contains__, values=is_dispatched),
     },
     bad=(
         Example(

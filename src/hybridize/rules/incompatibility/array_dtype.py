@@ -8,7 +8,8 @@ from typing import Final
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.library.arithmetic import promoted
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
 from hybridize.rules.meetings import OPERATORS, Clash, asks, clash, met
 from hybridize.rules.model import (
     Category,
@@ -27,19 +28,19 @@ from hybridize.rules.views import FrameView, ProjectView
 _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
-def meeting(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def meeting(view: FrameView, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace) -> Iterator[Hit]:
     """`array * tensor` or `tf.multiply(array, tensor)`, with different dtypes."""
     found = [each for each in (clash(view, meeting) for meeting in met(view, instr)) if each is not None]
     if found:
         yield _hit(instr, min(found, key=lambda each: not each.certain))
-    elif instr[0] in (Op.BINARY, Op.COMPARE):
+    elif isinstance(instr, (ir.Binary, ir.Compare)):
         yield from _narrower(view, instr)
 
 
 def _hit(instr: Instr, found: Clash) -> Hit:
     array, other = found.array or "an unknown dtype", found.other or "a tensor of unknown dtype"
     said = f"an array of {array} becomes a tensor, which does not give way to {other}"
-    return Hit(instr[-1], said, found.needs, subject=None if found.certain else _unless(found))
+    return Hit(instr.position, said, found.needs, subject=None if found.certain else _unless(found))
 
 
 def _unless(found: Clash) -> str:
@@ -56,9 +57,9 @@ def confirm(_: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed
     return [{hit: Confirmed(unless=str(hit.subject or "")) for hit in doubt.hits} for doubt in doubts]
 
 
-def _narrower(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def _narrower(view: FrameView, instr: ir.Binary | ir.Compare) -> Iterator[Hit]:
     """An array from outside and one from before the trace: NumPy promotes, a tensor makes the other one give way."""
-    for slot, other in ((instr[3], instr[4]), (instr[4], instr[3])):
+    for slot, other in ((instr.left, instr.right), (instr.right, instr.left)):
         given, beside = _dtypes(view, slot), _dtypes(view, other)
         if len(given) != 1 or len(beside) != 1 or not view.symbolic(slot) or view.symbolic(other):
             continue
@@ -69,15 +70,15 @@ def _narrower(view: FrameView, instr: Instr) -> Iterator[Hit]:
         said = f"an array of {array or 'an unknown dtype'} becomes a tensor: what meets it does not make it {wider}"
         unless = f"assumed that an array of unknown dtype is one of {wider}" if array is None else None
         needs = view.symbolic(slot)
-        yield Hit(instr[-1], f"{said} as in NumPy", needs, outcome=Outcome.DIFFERS, subject=unless)
+        yield Hit(instr.position, f"{said} as in NumPy", needs, outcome=Outcome.DIFFERS, subject=unless)
         return
 
 
-def _promoted(view: FrameView, instr: Instr, array: str, kept: str | None) -> str | None:
+def _promoted(view: FrameView, instr: ir.Binary | ir.Compare, array: str, kept: str | None) -> str | None:
     """The dtype in which NumPy computes with two arrays."""
-    if instr[2] in _COMPARISONS:
+    if instr.operator in _COMPARISONS:
         return promoted(array, kept)
-    found = _dtypes(view, instr[1])
+    found = _dtypes(view, instr.target)
     return found.pop() if len(found) == 1 else None
 
 
@@ -100,10 +101,10 @@ NumPy: `int64_argument * np.array([0.5])` is float64 in eager code, and all zero
 tf.float32)`, which serves both, or pass float32 arrays. Where a dtype is not known, that it fits is an assumption.""",
     level=Level.INFO,
     triggers={
-        Op.BINARY: operators(meeting, *OPERATORS),
-        Op.INPLACE: operators(meeting, *OPERATORS),
-        Op.COMPARE: operators(meeting, *OPERATORS),
-        Op.CALL: Where(meeting, names=asks),
+        ir.Binary: operators(meeting, *OPERATORS),
+        ir.Inplace: operators(meeting, *OPERATORS),
+        ir.Compare: operators(meeting, *OPERATORS),
+        ir.Call: Where(meeting, names=asks),
     },
     confirm=confirm,
     bad=(

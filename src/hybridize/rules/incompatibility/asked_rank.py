@@ -8,8 +8,9 @@ from typing import Final
 from hybridize.domain.objects import Tensor, Unknown
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library.tensorflow import elementwise
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.values import argument, arguments
 from hybridize.rules.views import FrameView
@@ -25,17 +26,17 @@ _DEPTH: Final = 4
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """Branches under a question for the rank of a tensor that hold operations on it which not any rank suits."""
-    for branch in index_of(view.code).of(Op.IF):
-        for asked in _asked(view, branch[2], _DEPTH):
+    for branch in index_of(view.code).of(ir.If):
+        for asked in _asked(view, branch.condition, _DEPTH):
             if not _has_any_rank(view, asked):
                 continue
-            inside = instructions((*branch[3], *branch[4]))
+            inside = instructions((*branch.then, *branch.orelse))
             used = next((name for instr in inside if (name := _suits_some(view, instr, asked))), None)
             if used is not None:
                 said = (
                     f"asks for a rank as a tensor: tracing runs both branches, and `{used}` with the rank that arrives"
                 )
-                yield Hit(branch[-1], said, OPERATION)
+                yield Hit(branch.position, said, OPERATION)
                 break
 
 
@@ -44,13 +45,13 @@ def _asked(view: FrameView, slot: int, depth: int) -> Iterator[int]:
     made = index_of(view.code).source(slot)
     if made is None or not depth:
         return
-    if made[0] == Op.COMPARE:
-        for operand in made[3:5]:
+    if isinstance(made, ir.Compare):
+        for operand in (made.left, made.right):
             yield from _asked(view, operand, depth - 1)
-    elif made[0] == Op.UNARY:
-        yield from _asked(view, made[3], depth - 1)
-    elif made[0] == Op.CALL:
-        names = view.names(made[2])
+    elif isinstance(made, ir.Unary):
+        yield from _asked(view, made.operand, depth - 1)
+    elif isinstance(made, ir.Call):
+        names = view.names(made.function)
         if any(name in _RANK for name in names):
             yield argument(made, 0)
         elif any(name.rpartition(".")[2] in _COMPARE for name in names):
@@ -65,14 +66,16 @@ def _has_any_rank(view: FrameView, slot: int) -> bool:
 def _suits_some(view: FrameView, instr: Instr, asked: int) -> str:
     """The name of an operation on the tensor whose rank is asked for that not any rank suits; else nothing."""
     index = index_of(view.code)
-    if instr[0] != Op.CALL or not any(index.original(s) == index.original(asked) for s in arguments(instr)):
+    if not isinstance(instr, ir.Call) or not any(index.original(s) == index.original(asked) for s in arguments(instr)):
         return ""
-    names = (name for name in view.names(instr[2]) if name.startswith("tf.") and name not in elementwise.FUNCTIONS)
+    names = (
+        name for name in view.names(instr.function) if name.startswith("tf.") and name not in elementwise.FUNCTIONS
+    )
     return next((name for name in names if name not in _RANK), "")
 
 
 def _asks(code: Code) -> bool:
-    return Op.IF in index_of(code).by_op
+    return ir.If in index_of(code).by_operation
 
 
 RULE = Rule(

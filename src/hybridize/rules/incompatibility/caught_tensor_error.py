@@ -8,8 +8,9 @@ from typing import Final
 
 from hybridize.domain.objects import Lib, Stream, Tup, Value
 from hybridize.facts.model import Evidence
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import NO_SLOT, Instr, Op, Try
+from hybridize.program.ir import NO_SLOT
 from hybridize.records import replace
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -38,35 +39,40 @@ _FAIL: Final = (
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """`try` around operations, with a handler that waits for what only the running graph raises."""
-    for call in index_of(view.code).of(Op.CALL):
-        if len(call[3]) == 2 and "builtins.next" in view.names(call[2]) and _dataset(view, call[3][0][0]):
+    for call in index_of(view.code).of(ir.Call):
+        if (
+            len(call.arguments) == 2
+            and "builtins.next" in view.names(call.function)
+            and _dataset(view, call.arguments[0][0])
+        ):
             message = "`next` on a dataset's iterator never gives its default in a graph"
-            yield Hit(call[-1], message, outcome=Outcome.RAISES)
-        elif call[3] and _SUPPRESS in view.names(call[2]):
+            yield Hit(call.position, message, outcome=Outcome.RAISES)
+        elif call.arguments and _SUPPRESS in view.names(call.function):
             yield from _suppressed(view, call)
     flow = control(view)
-    for site in flow.structure.of(Op.TRY):
-        caught = _caught(view, site.instr[2])
+    for statement in index_of(view.code).of(ir.Try):
+        site = flow.structure.at(statement)
+        caught = _caught(view, statement)
         if not caught or not flow.runs(site):
             continue
         cause = _cause(flow, site, caught)
         if cause is not None:
-            handlers = tuple(_handlers(view, site.instr[2]))
-            found = _hit(view, site.instr[-1], *cause, *handlers)
-            yield replace(found, level=Level.INFO) if _only_reworded(site.instr[2]) else found
+            handlers = tuple(_handlers(view, statement))
+            found = _hit(view, statement.position, *cause, *handlers)
+            yield replace(found, level=Level.INFO) if _only_reworded(statement) else found
 
 
-def _only_reworded(statement: Try) -> bool:
+def _only_reworded(statement: ir.Try) -> bool:
     """Whether every handler ends in raising another error: what fails fails with or without it, in other words."""
-    return all(handler.body and handler.body[-1][0] == Op.RAISE for handler in statement.handlers)
+    return all(handler.body and isinstance(handler.body[-1], ir.Raise) for handler in statement.handlers)
 
 
-def _handlers(view: FrameView, statement: Try) -> Iterator[Evidence]:
+def _handlers(view: FrameView, statement: ir.Try) -> Iterator[Evidence]:
     """Where the handlers begin that name what they handle."""
     for handler in statement.handlers:
         named = view.definition(handler.type_slot) if handler.type_slot != NO_SLOT else None
         if named is not None:
-            yield Evidence("never runs", view.code.path, named[-1] >> 16)
+            yield Evidence("never runs", view.code.path, named.position >> 16)
 
 
 def _hit(view: FrameView, at: int, position: int, what: str, *handlers: Evidence) -> Hit:
@@ -75,48 +81,48 @@ def _hit(view: FrameView, at: int, position: int, what: str, *handlers: Evidence
     return Hit(at, message, evidence=(here, Evidence(what, view.code.path, position >> 16), *handlers))
 
 
-def _suppressed(view: FrameView, call: Instr) -> Iterator[Hit]:
+def _suppressed(view: FrameView, call: ir.Call) -> Iterator[Hit]:
     """`with contextlib.suppress(...)` around operations: the syntax says what stands in it."""
-    caught = set().union(*(_names(view.value(slot)) for slot, _ in call[3]))
+    caught = set().union(*(_names(view.value(slot)) for slot, _ in call.arguments))
     for node in walk(view.node) if caught and view.node is not None else ():
-        if isinstance(node, ast.With) and any(position_of(item.context_expr) == call[-1] for item in node.items):
+        if isinstance(node, ast.With) and any(position_of(item.context_expr) == call.position for item in node.items):
             first, last = node.body[0].lineno, node.end_lineno or node.lineno
-            inside = (i for i in index_of(view.code).of(Op.CALL) if first <= i[-1] >> 16 <= last)
+            inside = (i for i in index_of(view.code).of(ir.Call) if first <= i.position >> 16 <= last)
             cause = next(filter(None, (_failing(view, i, caught) for i in inside)), None)
             if cause is not None:
-                yield _hit(view, call[-1], *cause)
+                yield _hit(view, call.position, *cause)
 
 
 def ended_outside(function: FunctionView) -> Iterator[Hit]:
     """`next` on a dataset's iterator, and a caller that waits for `StopIteration`."""
-    calls = index_of(function.code).of(Op.CALL)
+    calls = index_of(function.code).of(ir.Call)
     nexts = [(view, instr) for view in function.views() for instr in calls if _is_next(view, instr)]
     for caller, pos, _, _ in function.callers() if nexts else ():
         if not _waits(control(FrameView(function.project, caller)), pos):
             continue
         for view, instr in nexts:
             message = "`next` at the end of a dataset raises `OutOfRangeError` in a graph"
-            here = Evidence(message, view.code.path, instr[-1] >> 16)
+            here = Evidence(message, view.code.path, instr.position >> 16)
             waits = Evidence("the caller handles `StopIteration`", caller.code.path, pos >> 16)
-            yield Hit(instr[-1], message, evidence=(here, waits), level=Level.ERROR, outcome=Outcome.RAISES)
+            yield Hit(instr.position, message, evidence=(here, waits), level=Level.ERROR, outcome=Outcome.RAISES)
         return
 
 
-def _is_next(view: FrameView, instr: Instr) -> bool:
+def _is_next(view: FrameView, instr: ir.Call) -> bool:
     """Whether an instruction is `next(it)` on a dataset's iterator."""
-    if len(instr[3]) != 1 or "builtins.next" not in view.names(instr[2]):
+    if len(instr.arguments) != 1 or "builtins.next" not in view.names(instr.function):
         return False
-    return _dataset(view, instr[3][0][0])
+    return _dataset(view, instr.arguments[0][0])
 
 
 def _waits(flow: Control, pos: int) -> bool:
     """Whether a call stands in a `try` that handles `StopIteration`, and none that handles what graphs raise."""
     tries = [
-        outer.instr[2]
-        for site in flow.structure.of(Op.CALL)
-        if site.instr[-1] == pos
+        outer.instr
+        for site in flow.structure.of(ir.Call)
+        if site.instr.position == pos
         for outer, part in site.around()
-        if outer.instr[0] == Op.TRY and part == "body"
+        if isinstance(outer.instr, ir.Try) and part == "body"
     ]
     caught = set[str]().union(*(_caught(flow.view, statement) for statement in tries))
     return "builtins.StopIteration" in caught and caught.isdisjoint(_OF_GRAPHS)
@@ -126,7 +132,7 @@ def _dataset(view: FrameView, slot: int) -> bool:
     return any(isinstance(o, Stream) and o.is_data for o in view.value(slot))
 
 
-def _caught(view: FrameView, statement: Try) -> set[str]:
+def _caught(view: FrameView, statement: ir.Try) -> set[str]:
     found: set[str] = set()
     for handler in statement.handlers:
         found |= {"builtins.Exception"} if handler.type_slot == NO_SLOT else _names(view.value(handler.type_slot))
@@ -147,18 +153,20 @@ def _names(value: Value) -> set[str]:
 def _cause(flow: Control, site: Site, caught: set[str]) -> tuple[int, str] | None:
     for inner in flow.structure.within(site):
         part = next(p for outer, p in inner.around() if outer is site)
-        cause = _failing(flow.view, inner.instr, caught) if part == "body" and inner.instr[0] == Op.CALL else None
+        cause = (
+            _failing(flow.view, inner.instr, caught) if part == "body" and isinstance(inner.instr, ir.Call) else None
+        )
         if cause is not None:
             return cause
     return None
 
 
-def _failing(view: FrameView, call: Instr, caught: set[str]) -> tuple[int, str] | None:
+def _failing(view: FrameView, call: ir.Call, caught: set[str]) -> tuple[int, str] | None:
     """A call of something that raises one of the errors when a graph runs."""
     of_tensorflow = any(name.startswith("tf.errors.") for name in caught)
-    names = view.names(call[2])
-    position = call[-1]
-    ends = "builtins.next" in names and any(_dataset(view, slot) for slot, _ in call[3][:1])
+    names = view.names(call.function)
+    position = call.position
+    ends = "builtins.next" in names and any(_dataset(view, slot) for slot, _ in call.arguments[:1])
     if ends and caught & (_ANY | {"builtins.StopIteration"}):
         return position, "`next` at the end of a dataset"
     failing = [n for n in names if n.startswith(_FAIL)]
@@ -185,7 +193,7 @@ when the graph runs: the handler never does, and the error reaches the caller, t
 `OutOfRangeError`. Put the `try` around the call of the hybrid function. Handlers for errors of Python's and of
 static shapes work.""",
     frame=scan,
-    codes=lambda code: not index_of(code).by_op.keys().isdisjoint((Op.CALL, Op.TRY)),
+    codes=lambda code: not index_of(code).by_operation.keys().isdisjoint((ir.Call, ir.Try)),
     root=ended_outside,
     bare=True,
     bad=(

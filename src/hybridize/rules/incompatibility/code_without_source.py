@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Unknown
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, ProjectView
@@ -22,25 +22,27 @@ _RUN: Final = frozenset({"exec", "eval"})
 _DEFINITION: Final = regex(r"\b(?:lambda|def)\b")
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call of such a function with a symbolic tensor."""
-    for obj in view.value(instr[2]):
+    for obj in view.value(instr.function):
         if not isinstance(obj, Unknown):
             continue
         reason = obj.reason
         made = (reason.endswith(_MADE) and bool(_defining(view.project))) or reason.endswith(_DEFINED)
         if made or (reason.endswith(_UNDEFINED) and _defines(view)):
             needs = 0
-            for slot in (*(s for s, _ in instr[3]), *(s for _, s in instr[4])):
+            for slot in (*(s for s, _ in instr.arguments), *(s for _, s in instr.keywords)):
                 needs |= view.symbolic(slot)
-            yield Hit(instr[-1], "calls a function made by `exec` or `eval`: AutoGraph has no source to convert", needs)
+            yield Hit(
+                instr.position, "calls a function made by `exec` or `eval`: AutoGraph has no source to convert", needs
+            )
             return
 
 
 def _defines(view: FrameView) -> bool:
     """Whether the module runs code that the analysis does not see and that may define functions: imports do not."""
     code = view.frame.module.code
-    if not any(i[2] == "exec" for i in index_of(code).of(Op.GLOBAL)):
+    if not any(i.name == "exec" for i in index_of(code).of(ir.Global)):
         return False
     texts = _texts(view.project, code.path)
     return code.path in _defining(view.project) or not any(text.lstrip().startswith(_IMPORTS) for text in texts)
@@ -53,7 +55,7 @@ def _defining(project: ProjectView) -> frozenset[str]:
 
 def _find_defining(project: ProjectView) -> Iterator[str]:
     for code in project.solution.frames:
-        texts = _texts(project, code.path) if any(i[2] in _RUN for i in index_of(code).of(Op.GLOBAL)) else ()
+        texts = _texts(project, code.path) if any(i.name in _RUN for i in index_of(code).of(ir.Global)) else ()
         if any(_DEFINITION.search(text) for text in texts):
             yield code.path
 
@@ -77,7 +79,7 @@ RULE = Rule(
 while tracing: a condition or loop on a tensor in it raises. Write the function down, or use `tf.cond` and
 `tf.while_loop` in it.""",
     level=Level.WARNING,
-    triggers={Op.CALL: Where(scan, values=lambda _, value: any(isinstance(o, Unknown) for o in value))},
+    triggers={ir.Call: Where(scan, values=lambda _, value: any(isinstance(o, Unknown) for o in value))},
     bad=(
         Example(
             """\

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Stream
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.control import control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FrameView
 
 
-def scan_loop(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan_loop(view: FrameView, instr: ir.Loop) -> Iterator[Hit]:
     """Comprehensions and generator expressions over what only a graph loop can iterate."""
-    loop = instr[2]
+    loop = instr
     if not loop.is_for:
         return
     flow = control(view)
@@ -25,7 +25,7 @@ def scan_loop(view: FrameView, instr: Instr) -> Iterator[Hit]:
         return
     endless = any(isinstance(o, Stream) and o.is_data for o in view.value(loop.iterable))
     what = "a dataset, which never ends while it is traced" if endless else "a symbolic tensor"
-    yield Hit(instr[-1], f"a comprehension iterates over {what}", mask)
+    yield Hit(instr.position, f"a comprehension iterates over {what}", mask)
 
 
 RULE = Rule(
@@ -39,7 +39,7 @@ RULE = Rule(
 Comprehensions and generator expressions stay with Python, which cannot iterate over a symbolic tensor; over a
 dataset they never end. Use `tf.map_fn`, a `for` statement with a `tf.TensorArray`, `tf.unstack`, or `range`
 over a static dimension.""",
-    triggers={Op.LOOP: scan_loop},
+    triggers={ir.Loop: scan_loop},
     bad=(
         Example(
             """\

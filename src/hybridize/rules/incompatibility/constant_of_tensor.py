@@ -8,7 +8,7 @@ from typing import Final
 from hybridize.domain.objects import Obj, Stream, Tup
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library.convert import SHAPE_KIND
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument, inside, own
 from hybridize.rules.views import FrameView
@@ -16,16 +16,18 @@ from hybridize.rules.views import FrameView
 _CONSTANT: Final = frozenset({"tf.constant", "tf.compat.v1.constant", "keras.backend.constant"})
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A constant of what tracing makes symbolic."""
-    if not _CONSTANT.isdisjoint(view.names(instr[2])):
+    if not _CONSTANT.isdisjoint(view.names(instr.function)):
         slot = argument(instr, 0, "value")
         needs = own(view, slot) or inside(view, slot)
         if needs:
-            yield Hit(instr[-1], "makes a constant of a tensor: use `tf.convert_to_tensor` or `tf.identity`", needs)
+            yield Hit(
+                instr.position, "makes a constant of a tensor: use `tf.convert_to_tensor` or `tf.identity`", needs
+            )
         elif slot >= 0 and any(_is_shape(o) for o in view.value(slot)):
             message = "makes a constant of a `TensorShape`, which only eager code can: use `tf.convert_to_tensor`"
-            yield Hit(instr[-1], message, OPERATION)
+            yield Hit(instr.position, message, OPERATION)
 
 
 def _is_shape(obj: Obj) -> bool:
@@ -42,7 +44,7 @@ RULE = Rule(
 for a `TensorShape` (its `as_list()` is fine), for a NumPy array that arrives as an argument, of which
 `tf.function` makes a tensor, and for `float(t)`. Use `tf.convert_to_tensor`, `tf.identity` or `tf.cast`, which
 take both.""",
-    triggers={Op.CALL: Where(call, names=_CONSTANT.__contains__)},
+    triggers={ir.Call: Where(call, names=_CONSTANT.__contains__)},
     bad=(
         Example(
             """\

@@ -7,8 +7,8 @@ from typing import Final
 
 from hybridize.domain.objects import Tensor
 from hybridize.facts.symbolic import OPERATION
+from hybridize.program import ir
 from hybridize.program.index import Index
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.values import own
 from hybridize.rules.views import FrameView
@@ -38,31 +38,31 @@ _ALWAYS: Final = frozenset(
 _SOMETIMES: Final = ("set_weights", "train_on_batch", "test_on_batch", "get_value")
 
 
-def _reads(index: Index, call: Instr) -> bool:
+def _reads(index: Index, call: ir.Call) -> bool:
     """Whether a call is that of a method which reads the value of a tensor."""
-    made = index.definitions.get(call[2])
-    return made is not None and made[0] == Op.ATTR and made[3] in _METHODS
+    made = index.definitions.get(call.function)
+    return isinstance(made, ir.Attr) and made.name in _METHODS
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A method or function that reads the value of a tensor that tracing makes symbolic."""
-    func = instr[2]
+    func = instr.function
     made = view.definition(func)
-    if made is not None and made[0] == Op.ATTR and made[3] in _METHODS:
-        needs = own(view, made[2], arrays=False, certain=False)
+    if isinstance(made, ir.Attr) and made.name in _METHODS:
+        needs = own(view, made.owner, arrays=False, certain=False)
         if needs:
-            yield Hit(instr[-1], f"uses `.{made[3]}()`, which works only eagerly", needs, end=made[-1])
+            yield Hit(instr.position, f"uses `.{made.name}()`, which works only eagerly", needs, end=made.position)
         return
     for name in view.names(func):
         if name in _ALWAYS:
-            yield Hit(instr[-1], f"uses `{name}`, which works only eagerly")
+            yield Hit(instr.position, f"uses `{name}`, which works only eagerly")
             return
         if name in _FUNCTIONS:
             needs = 0
-            for slot, _ in instr[3]:
+            for slot, _ in instr.arguments:
                 needs |= view.symbolic(slot)
             if needs:
-                yield Hit(instr[-1], f"uses `{name}`, which works only eagerly", needs)
+                yield Hit(instr.position, f"uses `{name}`, which works only eagerly", needs)
             return
 
 
@@ -86,7 +86,7 @@ RULE = Rule(
 functions, `list(t)` and the like raise, and so do Keras' own loops (`fit`, `predict`) and `get_weights`. Tensors
 that existed before the trace stay concrete and are no problem. Compute with TensorFlow's functions inside, and
 convert outside.""",
-    triggers={Op.CALL: Where(call, _reads, (_ALWAYS | _FUNCTIONS).__contains__)},
+    triggers={ir.Call: Where(call, _reads, (_ALWAYS | _FUNCTIONS).__contains__)},
     frame=scan,
     bad=(
         Example(

@@ -9,8 +9,9 @@ from hybridize.domain.objects import Heap, Lib, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC, VARIABLE
 from hybridize.facts.lifted import in_init_scope
 from hybridize.facts.symbolic import OPERATION
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.rules.generic import choices, is_dispatched
 from hybridize.rules.identities import REFERENCES, told_apart
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
@@ -29,22 +30,21 @@ _HASH: Final = "builtins.hash"
 #: What code that only works out a shape consists of, besides calls.
 _PLAIN: Final = frozenset(
     {
-        Op.ATTR,
-        Op.ITEM,
-        Op.SLICE,
-        Op.BINARY,
-        Op.UNARY,
-        Op.COMPARE,
-        Op.LIST,
-        Op.TUPLE,
-        Op.COPY,
-        Op.REFINE,
-        Op.GLOBAL,
-        Op.PHI,
-        Op.IF,
-        Op.BOOLOP,
-        Op.FORMAT,
-        Op.RAISE,
+        ir.Attr,
+        ir.Item,
+        ir.Slice,
+        ir.Binary,
+        ir.Unary,
+        ir.Compare,
+        ir.List,
+        ir.Tuple,
+        ir.Refine,
+        ir.Global,
+        ir.Phi,
+        ir.If,
+        ir.BoolOp,
+        ir.Format,
+        ir.Raise,
     }
 )
 #: What a check of an argument calls besides.
@@ -64,52 +64,52 @@ def _asks(name: str) -> bool:
     return name in _MODES or name in _FUNCTIONS or name.endswith(_REFERENCES)
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call that asks, by what it calls."""
     yield from dispatched(view, instr)
     yield from _named(view, instr)
 
 
-def _named(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def _named(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`tf.executing_eagerly()`, `hasattr(t, "numpy")`, `"numpy" in dir(t)`, `type(t)`, `id(t)`, `t.ref()`."""
-    for name in view.names(instr[2]):
+    for name in view.names(instr.function):
         if name in _MODES:
-            if in_init_scope(view.code, instr[-1]) or not uses(view, instr[1]):
+            if in_init_scope(view.code, instr.position) or not uses(view, instr.target):
                 continue
-            if _tells_shapes(view, instr[1]) or _is_xla(view, instr):
+            if _tells_shapes(view, instr.target) or _is_xla(view, instr):
                 continue
-            yield Hit(instr[-1], f"asks `{name}()`, whose answer changes", OPERATION)
-        elif name == _IS_SYMBOLIC and uses(view, instr[1]):
+            yield Hit(instr.position, f"asks `{name}()`, whose answer changes", OPERATION)
+        elif name == _IS_SYMBOLIC and uses(view, instr.target):
             yield from _hit(view, instr, argument(instr, 0), "asks if a tensor is symbolic, which the trace makes it")
-        elif name == "tf.get_static_value" and uses(view, instr[1]):
+        elif name == "tf.get_static_value" and uses(view, instr.target):
             yield from _hit(view, instr, argument(instr, 0), "asks for the value of a tensor, which is not known yet")
         elif name in ("builtins.hasattr", "builtins.getattr"):
             asked = view.value(argument(instr, 1))
             if any(isinstance(o, Lit) and o.const in _EAGER_ONLY for o in asked):
                 yield from _hit(view, instr, argument(instr, 0), "asks a tensor for what only eager ones have")
-        elif name == "builtins.dir" and _looks_up(view, instr[1]):
+        elif name == "builtins.dir" and _looks_up(view, instr.target):
             yield from _hit(view, instr, argument(instr, 0), "asks a tensor for what only eager ones have")
-        elif name == "builtins.type" and len(instr[3]) == 1:
-            if tells(view, instr[1], instr[3][0][0]):
-                yield from _hit(view, instr, instr[3][0][0], _CLASSES)
+        elif name == "builtins.type" and len(instr.arguments) == 1:
+            if tells(view, instr.target, instr.arguments[0][0]):
+                yield from _hit(view, instr, instr.arguments[0][0], _CLASSES)
             yield from _number(view, instr)
-        elif name == "builtins.isinstance" and uses(view, instr[1]):
+        elif name == "builtins.isinstance" and uses(view, instr.target):
             yield from _class(view, instr)
-        elif name == "builtins.id" and uses(view, instr[1]):
+        elif name == "builtins.id" and uses(view, instr.target):
             yield from _hit(view, instr, argument(instr, 0), "asks for the identity of a tensor")
         elif name.startswith("tensor.") and name.endswith(_REFERENCES):
-            owner = view.receiver(instr[2])
-            if _outlives(view, instr[1]) and not _is_variable(view, owner):
+            owner = view.receiver(instr.function)
+            if _outlives(view, instr.target) and not _is_variable(view, owner):
                 yield from _hit(view, instr, owner, "keeps or looks up a tensor by its identity")
 
 
 def _looks_up(view: FrameView, slot: int) -> bool:
     """Whether `"numpy" in dir(t)` is asked of a list of attributes."""
-    asking = [use for use in uses(view, slot) if use[0] == Op.COMPARE and use[2] in ("in", "not in")]
-    return any(isinstance(o, Lit) and o.const in _EAGER_ONLY for use in asking for o in view.value(use[3]))
+    asking = [use for use in uses(view, slot) if isinstance(use, ir.Compare) and use.operator in ("in", "not in")]
+    return any(isinstance(o, Lit) and o.const in _EAGER_ONLY for use in asking for o in view.value(use.left))
 
 
-def dispatched(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def dispatched(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call of a function that has another body for the class of eager tensors."""
     for slot, kinds in choices(view, instr):
         if any(isinstance(o, Lib) and o.name.endswith(_EAGER_CLASS) for o in kinds):
@@ -119,43 +119,43 @@ def dispatched(view: FrameView, instr: Instr) -> Iterator[Hit]:
 def _tells_shapes(view: FrameView, slot: int) -> bool:
     """Whether an answer decides only whether a tensor is told its shape, or an argument checked."""
     for use in uses(view, slot):
-        if use[0] == Op.UNARY and use[2] == "not":
-            if not _tells_shapes(view, use[1]):
+        if isinstance(use, ir.Unary) and use.operator == "not":
+            if not _tells_shapes(view, use.target):
                 return False
-        elif use[0] != Op.IF or use[2] != slot or not _sets_shapes(view, use):
+        elif not isinstance(use, ir.If) or use.condition != slot or not _sets_shapes(view, use):
             return False
     return True
 
 
-def _sets_shapes(view: FrameView, branch: Instr) -> bool:
+def _sets_shapes(view: FrameView, branch: ir.If) -> bool:
     """Whether the branches of a condition compute with shapes, set them, and leave nothing but messages behind."""
-    for instr in instructions((*branch[3], *branch[4])):
-        if instr[0] not in _PLAIN and not (instr[0] == Op.CALL and _is_of_shapes(view, instr)):
+    for instr in instructions((*branch.then, *branch.orelse)):
+        if type(instr) not in _PLAIN and not (isinstance(instr, ir.Call) and _is_of_shapes(view, instr)):
             return False
-    ends = branch[5:7]
-    joined = (phi for phi in index_of(view.code).of(Op.PHI) if any(edge in ends for edge, _ in phi[2]))
-    return all(is_message(view, use) for phi in joined for use in uses(view, phi[1]))
+    ends = (branch.then_edge, branch.else_edge)
+    joined = (phi for phi in index_of(view.code).of(ir.Phi) if any(edge in ends for edge, _ in phi.incoming))
+    return all(is_message(view, use) for phi in joined for use in uses(view, phi.target))
 
 
-def _is_xla(view: FrameView, call: Instr) -> bool:
+def _is_xla(view: FrameView, call: ir.Call) -> bool:
     """Whether code asks if it runs eagerly only where XLA compiles it (`not eager and InXlaContext(...)`)."""
-    negated = [use for use in uses(view, call[1]) if use[0] == Op.UNARY and use[2] == "not"]
-    if not negated or len(negated) != len(uses(view, call[1])):
+    negated = [use for use in uses(view, call.target) if isinstance(use, ir.Unary) and use.operator == "not"]
+    if not negated or len(negated) != len(uses(view, call.target)):
         return False
-    branches = [use for made in negated for use in uses(view, made[1]) if use[0] == Op.IF]
-    asked = [view.definition(i[2]) for use in branches for i in instructions(use[3]) if i[0] == Op.CALL]
-    return any(made is not None and made[0] == Op.ATTR and made[3].lower().endswith("xlacontext") for made in asked)
+    branches = [use for made in negated for use in uses(view, made.target) if isinstance(use, ir.If)]
+    asked = [view.definition(i.function) for use in branches for i in instructions(use.then) if isinstance(i, ir.Call)]
+    return any(isinstance(made, ir.Attr) and made.name.lower().endswith("xlacontext") for made in asked)
 
 
-def _is_of_shapes(view: FrameView, call: Instr) -> bool:
-    func = view.definition(call[2])
-    if func is not None and func[0] == Op.ATTR and func[3] in _OF_SHAPES:
+def _is_of_shapes(view: FrameView, call: ir.Call) -> bool:
+    func = view.definition(call.function)
+    if isinstance(func, ir.Attr) and func.name in _OF_SHAPES:
         return True
-    names = view.names(call[2])
+    names = view.names(call.function)
     return bool(names) and all(n in _BUILT_IN or n.startswith(_CHECKS) or n.endswith(_RAISED) for n in names)
 
 
-def _class(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def _class(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`isinstance(t, EagerTensor)`, `isinstance(int(t), int)`."""
     asked = view.value(argument(instr, 1))
     if any(isinstance(o, Lib) and o.name.endswith(_EAGER_CLASS) for o in asked):
@@ -164,16 +164,16 @@ def _class(view: FrameView, instr: Instr) -> Iterator[Hit]:
         yield from _number(view, instr)
 
 
-def _number(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def _number(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     needs = number(view, argument(instr, 0))
     if needs:
-        yield Hit(instr[-1], "asks for the class of a number made from a tensor: in a graph it is a tensor", needs)
+        yield Hit(instr.position, "asks for the class of a number made from a tensor: in a graph it is a tensor", needs)
 
 
 def _hit(view: FrameView, instr: Instr, slot: int, message: str) -> Iterator[Hit]:
     needs = 0 if _is_variable(view, slot) else own(view, slot)
     if needs:
-        yield Hit(instr[-1], message, needs)
+        yield Hit(instr.position, message, needs)
 
 
 def _is_variable(view: FrameView, slot: int) -> bool:
@@ -184,8 +184,8 @@ def tells(view: FrameView, slot: int, tensor: int) -> bool:
     """Whether something depends on a class: comparing it with a class that no tensor has gives the same answer."""
     arrays = any(isinstance(o, Tensor) and o.kind == NDARRAY for o in view.value(tensor))
     for use in uses(view, slot):
-        if use[0] == Op.COMPARE and use[2] in ("==", "!=", "is", "is not", "in", "not in"):
-            beside = use[4] if use[3] == slot else use[3]
+        if isinstance(use, ir.Compare) and use.operator in ("==", "!=", "is", "is not", "in", "not in"):
+            beside = use.right if use.left == slot else use.left
             if not arrays and _is_class_of_tensor(view, beside):
                 continue  # both are symbolic in the trace
             other = view.value(beside)
@@ -202,24 +202,24 @@ def tells(view: FrameView, slot: int, tensor: int) -> bool:
 def _is_class_of_tensor(view: FrameView, slot: int) -> bool:
     """Whether a slot holds `type(t)` of a tensor that is symbolic in a trace, and no array."""
     made = index_of(view.code).source(slot)
-    if made is None or made[0] != Op.CALL or "builtins.type" not in view.names(made[2]) or len(made[3]) != 1:
+    if not isinstance(made, ir.Call) or "builtins.type" not in view.names(made.function) or len(made.arguments) != 1:
         return False
-    tensor = made[3][0][0]
+    tensor = made.arguments[0][0]
     return bool(own(view, tensor, arrays=False)) and not _is_variable(view, tensor)
 
 
 def _outlives(view: FrameView, slot: int) -> bool:
     """Whether a reference is used as a key of something that was there before."""
     for use in uses(view, slot):
-        if use[0] in (Op.ITEM, Op.SET_ITEM):
-            owner = use[2]
-        elif use[0] == Op.COMPARE and use[2] in ("in", "not in"):
-            owner = use[4]
-        elif use[0] == Op.CALL:
-            if _HASH in view.names(use[2]):
+        if isinstance(use, (ir.Item, ir.SetItem)):
+            owner = use.source if isinstance(use, ir.Item) else use.owner
+        elif isinstance(use, ir.Compare) and use.operator in ("in", "not in"):
+            owner = use.right
+        elif isinstance(use, ir.Call):
+            if _HASH in view.names(use.function):
                 return True
-            owner = view.receiver(use[2])
-        elif use[0] == Op.RETURN:
+            owner = view.receiver(use.function)
+        elif isinstance(use, ir.Return):
             return True
         else:
             continue
@@ -228,28 +228,30 @@ def _outlives(view: FrameView, slot: int) -> bool:
     return False
 
 
-def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
     """`t.device`, `t.__class__`."""
-    name = instr[3]
+    name = instr.name
     if name != _CLASS:
-        if any(not _places(view, use) for use in uses(view, instr[1])):
-            yield from _hit(view, instr, instr[2], "asks for the device of a tensor, which is not known while tracing")
-    elif tells(view, instr[1], instr[2]):
-        yield from _hit(view, instr, instr[2], _CLASSES)
+        if any(not _places(view, use) for use in uses(view, instr.target)):
+            yield from _hit(
+                view, instr, instr.owner, "asks for the device of a tensor, which is not known while tracing"
+            )
+    elif tells(view, instr.target, instr.owner):
+        yield from _hit(view, instr, instr.owner, _CLASSES)
 
 
 def _places(view: FrameView, use: Instr) -> bool:
-    return use[0] == Op.CALL and "tf.device" in view.names(use[2])
+    return isinstance(use, ir.Call) and "tf.device" in view.names(use.function)
 
 
-def compare(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def compare(view: FrameView, instr: ir.Compare) -> Iterator[Hit]:
     """`a is b` for two tensors."""
-    left, right = instr[3], instr[4]
+    left, right = instr.left, instr.right
     if not _tensor(view, left) or not _tensor(view, right):
         return
     first, second = own(view, left), own(view, right)
     if (first or second) and (first != second or first & OPERATION):
-        yield Hit(instr[-1], "compares the identity of tensors, which are others while tracing", first | second)
+        yield Hit(instr.position, "compares the identity of tensors, which are others while tracing", first | second)
 
 
 def _tensor(view: FrameView, slot: int) -> bool:
@@ -271,9 +273,9 @@ every one of them is taken for the first.""",
     level=Level.INFO,
     root=told_apart,
     triggers={
-        Op.CALL: Where(call, names=_asks, values=is_dispatched),
-        Op.ATTR: attributes(attribute, _ASKED),
-        Op.COMPARE: operators(compare, "is", "is not"),
+        ir.Call: Where(call, names=_asks, values=is_dispatched),
+        ir.Attr: attributes(attribute, _ASKED),
+        ir.Compare: operators(compare, "is", "is not"),
     },
     bad=(
         Example(

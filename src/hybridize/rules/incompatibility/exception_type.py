@@ -8,8 +8,8 @@ from typing import Final
 from hybridize.domain.objects import Obj, Value, lib
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Handler, Op
 from hybridize.records import dataclass
 from hybridize.rules.control import control
 from hybridize.rules.exceptions import classes_in, fits, is_kept, named, names_of
@@ -90,23 +90,22 @@ class Raisers:
 
 
 def _raised(view: FrameView, dead: bool) -> Iterator[tuple[int, Value]]:
-    if index_of(view.code).of(Op.RAISE):
-        for site in control(view).structure.of(Op.RAISE):
-            raised = view.value(site.instr[2]) or (_by_name(view, site.instr[2]) if dead else frozenset())
-            if not _handled(view, site, raised):
-                yield site.instr[-1], raised
+    for instr in index_of(view.code).of(ir.Raise):
+        raised = view.value(instr.value) or (_by_name(view, instr.value) if dead else frozenset())
+        if not _handled(view, control(view).structure.at(instr), raised):
+            yield instr.position, raised
 
 
 def _by_name(view: FrameView, slot: int) -> Value:
     """What a `raise` that no call gets to would raise: a class by its name in the module, or a built-in one."""
     index = index_of(view.code)
     made = index.source(slot)
-    if made is not None and made[0] == Op.CALL:
-        made = index.source(made[2])
-    if made is None or made[0] != Op.GLOBAL or view.frame.func is None:
+    if isinstance(made, ir.Call):
+        made = index.source(made.function)
+    if not isinstance(made, ir.Global) or view.frame.func is None:
         return frozenset()
-    cell = view.frame.func.module.fields.get(made[2])
-    return cell.value if cell is not None else lib(f"builtins.{made[2]}").value
+    cell = view.frame.func.module.fields.get(made.name)
+    return cell.value if cell is not None else lib(f"builtins.{made.name}").value
 
 
 def _explicit(raisers: Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
@@ -167,15 +166,15 @@ def _differs(failure: Failure, handler: _Waiting, waiting: list[_Waiting], expla
 
 def _caught_inside(view: FrameView, failure: Failure) -> bool:
     """Whether the function itself handles an error there."""
-    if not index_of(view.code).of(Op.TRY):
+    if not index_of(view.code).of(ir.Try):
         return False
     error = lib(failure.eager)
     for site in control(view).structure.sites:
-        if site.instr[-1] != failure.position or site.instr[0] == Op.TRY:
+        if site.instr.position != failure.position or isinstance(site.instr, ir.Try):
             continue
         for outer, part in site.around():
-            if outer.instr[0] == Op.TRY and part == "body":
-                for handler in outer.instr[2].handlers:
+            if isinstance(outer.instr, ir.Try) and part == "body":
+                for handler in outer.instr.handlers:
                     caught = frozenset(classes_in(view.value(handler.type_slot)))
                     if not caught or fits(caught, error):
                         return True
@@ -199,7 +198,7 @@ def _waiting(function: FunctionView) -> Iterator[_Waiting]:
         above: list[tuple[Frame, int]] = []
         for caller, pos in todo:
             view = FrameView(project, caller)
-            if index_of(caller.code).of(Op.TRY):
+            if index_of(caller.code).of(ir.Try):
                 yield from _around(view, pos)
             for each in expected(view, pos):
                 caught = frozenset(classes_in(each.classes))
@@ -223,40 +222,40 @@ def _handlers(view: FrameView) -> dict[int, list[_Waiting]]:
     found: dict[int, list[_Waiting]] = {}
     known: dict[int, list[_Waiting]] = {}  # by `try` statement
     for site in control(view).structure.sites:
-        if site.instr[0] == Op.TRY:
+        if isinstance(site.instr, ir.Try):
             continue
         for outer, part in site.around():
-            if outer.instr[0] == Op.TRY and part == "body":
+            if isinstance(outer.instr, ir.Try) and part == "body":
                 made = known.get(id(outer))
                 if made is None:
-                    made = known[id(outer)] = [_of(view, outer, each) for each in outer.instr[2].handlers]
-                found.setdefault(site.instr[-1], []).extend(made)
+                    made = known[id(outer)] = [_of(view, outer, each) for each in outer.instr.handlers]
+                found.setdefault(site.instr.position, []).extend(made)
     return found
 
 
-def _of(view: FrameView, site: Site, handler: Handler) -> _Waiting:
+def _of(view: FrameView, site: Site, handler: ir.Handler) -> _Waiting:
     caught = classes_in(view.value(handler.type_slot))
-    return _Waiting(frozenset(caught), (view.code.path, site.instr[-1] >> 16), _reads(view, handler))
+    return _Waiting(frozenset(caught), (view.code.path, site.instr.position >> 16), _reads(view, handler))
 
 
-def _reads(view: FrameView, handler: Handler) -> bool:
+def _reads(view: FrameView, handler: ir.Handler) -> bool:
     """Whether the text, the arguments or the class of what was caught is kept, rather than shown."""
     if handler.caught < 0:
         return False
     for use in uses(view, handler.caught):
-        if use[0] == Op.ATTR and not use[3].startswith("_") and use[3] != "with_traceback":
+        if isinstance(use, ir.Attr) and not use.name.startswith("_") and use.name != "with_traceback":
             return True
-        if use[0] == Op.CALL and {"builtins.str", "builtins.repr"} & set(view.names(use[2])):
-            return _is_kept_text(view, use[1])
+        if isinstance(use, ir.Call) and {"builtins.str", "builtins.repr"} & set(view.names(use.function)):
+            return _is_kept_text(view, use.target)
     return False
 
 
 def _is_kept_text(view: FrameView, slot: int) -> bool:
     """Whether a text goes anywhere but into output."""
     for use in uses(view, slot):
-        if use[0] == Op.COMPARE and use[2] in ("in", "not in"):
+        if isinstance(use, ir.Compare) and use.operator in ("in", "not in"):
             continue  # the longer text holds the original one
-        names = view.names(use[2]) if use[0] == Op.CALL else ()
+        names = view.names(use.function) if isinstance(use, ir.Call) else ()
         if not names or not all(n == "builtins.print" or n.startswith(("logging.", "warnings.")) for n in names):
             return True
     return False
@@ -265,8 +264,8 @@ def _is_kept_text(view: FrameView, slot: int) -> bool:
 def _handled(view: FrameView, site: Site, raised: Value) -> bool:
     """Whether the function itself handles what it raises."""
     for outer, part in site.around():
-        if outer.instr[0] == Op.TRY and part == "body":
-            for handler in outer.instr[2].handlers:
+        if isinstance(outer.instr, ir.Try) and part == "body":
+            for handler in outer.instr.handlers:
                 caught = frozenset(classes_in(view.value(handler.type_slot)))
                 if not caught or any(fits(caught, each) for each in raised):
                     return True

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Cell, Container, Heap, Inst
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 from hybridize.rules.control import Control, control
 from hybridize.rules.kinds import certain
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -17,70 +18,72 @@ from hybridize.rules.views import FrameView
 def scan(view: FrameView) -> Iterator[Hit]:
     """Assignments to fields and keys of objects of the function's own, under a condition or in a loop of the graph."""
     index = index_of(view.code)
-    stores = [i for i in (*index.of(Op.SET_ATTR), *index.of(Op.SET_ITEM)) if _cell(view, i) is not None]
+    stores = [i for i in index.flat if isinstance(i, (ir.SetAttr, ir.SetItem)) and _cell(view, i) is not None]
     if not stores:
         return
     flow = control(view)
-    for site in flow.structure.of(Op.SET_ATTR, Op.SET_ITEM):
-        found = _cell(view, site.instr)
+    for store in stores:
+        site, found = flow.structure.at(store), _cell(view, store)
         if found is None or not flow.runs(site):
             continue
         owner, name, cell = found
         for outer, part, mask in flow.guards(site):
-            if any(s.instr[-1] == owner.site[1] for s in flow.structure.within(outer)):
+            if any(s.instr.position == owner.site[1] for s in flow.structure.within(outer)):
                 break  # made in there
-            why = _why(view, flow, site, outer, part, cell)
+            why = _why(view, flow, store, outer, part, cell)
             if why is not None:
-                yield Hit(site.instr[-1], f"`{name}` differs on the ways through the graph: {why}", mask)
+                yield Hit(store.position, f"`{name}` differs on the ways through the graph: {why}", mask)
                 break
 
 
 def _stores_on_a_way(code: Code) -> bool:
     """Whether a function assigns to fields or elements, and has conditions or loops."""
-    ops = index_of(code).by_op.keys()
-    return not ops.isdisjoint((Op.SET_ATTR, Op.SET_ITEM)) and not ops.isdisjoint((Op.IF, Op.LOOP))
+    ops = index_of(code).by_operation.keys()
+    return not ops.isdisjoint((ir.SetAttr, ir.SetItem)) and not ops.isdisjoint((ir.If, ir.Loop))
 
 
-def _cell(view: FrameView, instr: Instr) -> tuple[Heap, str, Cell] | None:
+def _cell(view: FrameView, instr: ir.SetAttr | ir.SetItem) -> tuple[Heap, str, Cell] | None:
     """The place that an assignment writes, of the one object that the frame itself made."""
-    owners = view.value(instr[2])
+    owners = view.value(instr.owner)
     if len(owners) != 1:
         return None
     (owner,) = owners
     if not isinstance(owner, (Inst, Container)) or owner.site[0] is not view.code:
         return None
-    if instr[0] == Op.SET_ATTR:
-        cell = owner.fields.get(instr[3]) if isinstance(owner, Inst) else None
-        return (owner, str(instr[3]), cell) if cell is not None else None
-    keys = [getattr(o, "const", None) for o in view.value(instr[3])]
+    if isinstance(instr, ir.SetAttr):
+        cell = owner.fields.get(instr.name) if isinstance(owner, Inst) else None
+        return (owner, str(instr.name), cell) if cell is not None else None
+    keys = [getattr(o, "const", None) for o in view.value(instr.index)]
     if len(keys) != 1 or keys[0] is None or not isinstance(owner, Container) or not owner.exact:
         return None
     cell = owner.fields.get(keys[0])
     return (owner, f"[{keys[0]!r}]", cell) if cell is not None else None
 
 
-def _why(view: FrameView, flow: Control, site: Site, outer: Site, part: str, cell: Cell) -> str | None:
-    here = view.value(site.instr[4])
+def _why(
+    view: FrameView, flow: Control, store: ir.SetAttr | ir.SetItem, outer: Site, part: str, cell: Cell
+) -> str | None:
+    here = view.value(store.value)
     others = cell.value - here
     if others:
         return certain(here, others)
-    if outer.instr[0] != Op.IF or (site.instr[0] == Op.SET_ATTR and _in_class(view, site)):
+    if not isinstance(outer.instr, ir.If) or (isinstance(store, ir.SetAttr) and _in_class(view, store)):
         return None
     branch = {
-        s.instr[-1]
+        s.instr.position
         for s in flow.structure.within(outer)
-        if any(o is outer and p == part for o, p in s.around()) and s.instr[0] in (Op.SET_ATTR, Op.SET_ITEM)
+        if any(o is outer and p == part for o, p in s.around()) and isinstance(s.instr, (ir.SetAttr, ir.SetItem))
     }
     if all(code is view.code and pos in branch for code, pos in cell.writes):
         return "only one branch gives it a value"
     return None
 
 
-def _in_class(view: FrameView, site: Site) -> bool:
+def _in_class(view: FrameView, store: ir.SetAttr) -> bool:
     """Whether the class of an object has a value for a field that the object lacks."""
     return any(
-        isinstance(o, Inst) and any(isinstance(c, Heap) and site.instr[3] in c.fields for c in o.cls.mro)
-        for o in view.value(site.instr[2])
+        isinstance(o, Inst) and any(isinstance(c, Heap) and store.name in c.fields for c in o.cls.mro)
+        for o in view.value(store.owner)
     )
 
 

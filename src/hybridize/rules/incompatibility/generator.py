@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.facts.model import Evidence
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
@@ -16,8 +16,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if function.code.is_generator and not function.code.is_async:
         code = function.code
         here = Evidence("is a generator", code.path, code.line)
-        yields = index_of(code).of(Op.YIELD)[:1]
-        shown = tuple(Evidence("yields here", code.path, instr[-1] >> 16) for instr in yields)
+        yields = index_of(code).of(ir.Yield)[:1]
+        shown = tuple(Evidence("yields here", code.path, instr.position >> 16) for instr in yields)
         yield Hit(code.position, "is a generator", evidence=(here, *shown))
 
 

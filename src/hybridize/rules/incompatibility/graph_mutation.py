@@ -9,8 +9,9 @@ from hybridize.domain.objects import Container, Heap
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Effect
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
@@ -21,25 +22,26 @@ _MUTATORS: Final = frozenset(
 )
 _TAKERS: Final = frozenset(f"tf.{name}" for name in "cond case switch_case while_loop map_fn scan foldl foldr".split())
 _CHANGES: Final = frozenset({"mutate", "item", "attribute", "closure"})
-_MADE: Final = frozenset({Op.LIST, Op.DICT, Op.SET, Op.CALL})
+_MADE: Final = (ir.List, ir.Dict, ir.Set, ir.Call)
 
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """`append` and its like under a condition or in a loop of the graph, or in a function given to `tf.cond`."""
     yield from _in_bodies(view)
-    if index_of(view.code).by_op.keys().isdisjoint((Op.IF, Op.LOOP)) or not control(view).is_split:
+    if index_of(view.code).by_operation.keys().isdisjoint((ir.If, ir.Loop)) or not control(view).is_split:
         return
     yield from _in_callees(view)
     if not view.project.shared(("mutates", view.code), lambda: _mutates(view.code)):
         return
-    calls = [i for i in index_of(view.code).of(Op.CALL) if _changed(view, i)]
+    calls = [i for i in index_of(view.code).of(ir.Call) if _changed(view, i)]
     if not calls:
         return
     flow = control(view)
-    for site in map(flow.structure.at, calls):
+    for call in calls:
+        site = flow.structure.at(call)
         if not flow.runs(site):
             continue
-        for container in _changed(view, site.instr):
+        for container in _changed(view, call):
             found = _around(flow, site, container)
             if found is not None:
                 outer, mask = found
@@ -50,7 +52,9 @@ def scan(view: FrameView) -> Iterator[Hit]:
 def _in_bodies(view: FrameView) -> Iterator[Hit]:
     """What functions change that TensorFlow calls for branches and loops: once each, while tracing."""
     for (pos, callee), how in view.frame.calls.items():
-        if how != "callback" or not any(not _TAKERS.isdisjoint(view.names(c[2])) for c in calls_at(view.code, pos)):
+        if how != "callback" or not any(
+            not _TAKERS.isdisjoint(view.names(c.function)) for c in calls_at(view.code, pos)
+        ):
             continue
         for reason in view.project.effects.of(callee).values():
             if reason.effect.kind in _CHANGES and not reason.once:
@@ -93,11 +97,11 @@ def _mutates(code: Code) -> bool:
     return not _MUTATORS.isdisjoint(index_of(code).attributes)
 
 
-def _changed(view: FrameView, instr: tuple[object, ...]) -> list[Container]:
-    made = view.definition(instr[2])  # type: ignore[arg-type]  # a slot
-    if made is None or made[0] != Op.ATTR or made[3] not in _MUTATORS:
+def _changed(view: FrameView, call: ir.Call) -> list[Container]:
+    made = view.definition(call.function)
+    if not isinstance(made, ir.Attr) or made.name not in _MUTATORS:
         return []
-    return [o for o in view.value(made[2]) if isinstance(o, Container) and o.kind != "generator"]
+    return [o for o in view.value(made.owner) if isinstance(o, Container) and o.kind != "generator"]
 
 
 def _around(flow: Control, site: Site, container: Container) -> tuple[Site, int] | None:
@@ -111,18 +115,18 @@ def _around(flow: Control, site: Site, container: Container) -> tuple[Site, int]
 def _made_inside(flow: Control, outer: Site, obj: Heap) -> bool:
     """Whether a branch or loop makes an object itself."""
     return obj.site[0] is flow.view.code and any(
-        s.instr[-1] == obj.site[1] and s.instr[0] in _MADE for s in flow.structure.within(outer)
+        s.instr.position == obj.site[1] and isinstance(s.instr, _MADE) for s in flow.structure.within(outer)
     )
 
 
 def _hit(view: FrameView, site: Site, outer: Site, mask: int, more: Evidence | None = None) -> Hit:
     what = "a container" if more is None else "a variable or object of the function around"
     message = f"changes {what} under a condition on a symbolic tensor: tracing runs it"
-    if outer.instr[0] == Op.LOOP:
+    if isinstance(outer.instr, ir.Loop):
         message = f"changes {what} in a loop of the graph, whose body is traced once"
-    here = Evidence(message, view.code.path, site.instr[-1] >> 16)
-    outcome = Outcome.RAISES if outer.instr[0] == Op.LOOP else None
-    return Hit(site.instr[-1], message, mask, (here, more) if more is not None else (), outcome=outcome)
+    here = Evidence(message, view.code.path, site.instr.position >> 16)
+    outcome = Outcome.RAISES if isinstance(outer.instr, ir.Loop) else None
+    return Hit(site.instr.position, message, mask, (here, more) if more is not None else (), outcome=outcome)
 
 
 RULE = Rule(

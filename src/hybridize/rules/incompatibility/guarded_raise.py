@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.structure import Site
@@ -16,16 +16,16 @@ from hybridize.rules.views import FrameView
 def scan(view: FrameView) -> Iterator[Hit]:
     """Every branch of the graph is traced, and with it the `raise` in it or in what it calls."""
     failing = _failing(view)
-    if not failing and Op.RAISE not in index_of(view.code).by_op:
+    if not failing and ir.Raise not in index_of(view.code).by_operation:
         return
     flow = control(view)
-    for site in flow.structure.of(Op.RAISE):
+    for site in flow.structure.of(ir.Raise):
         mask = _guard(flow, site)
         if mask:
-            yield Hit(site.instr[-1], "raises under a condition on a symbolic tensor: tracing runs it", mask)
+            yield Hit(site.instr.position, "raises under a condition on a symbolic tensor: tracing runs it", mask)
     for pos, name in failing:
-        for site in flow.structure.of(Op.CALL):
-            if site.instr[-1] == pos:
+        for site in flow.structure.of(ir.Call):
+            if site.instr.position == pos:
                 mask = _guard(flow, site)
                 if mask:
                     yield Hit(pos, f"calls `{name}`, which raises, under a condition on a symbolic tensor", mask)
@@ -37,10 +37,10 @@ def _guard(flow: Control, site: Site) -> int:
         mask = next((m for s, _, m in flow.guards(site) if s is outer), 0)
         if mask:
             return mask if flow.runs(site) else 0
-        if outer.instr[0] == Op.TRY and part == "body" and outer.instr[2].handlers:
+        if isinstance(outer.instr, ir.Try) and part == "body" and outer.instr.handlers:
             return 0
-        if outer.instr[0] == Op.IF and part in ("then", "else"):
-            value = flow.view.value(outer.instr[2])
+        if isinstance(outer.instr, ir.If) and part in ("then", "else"):
+            value = flow.view.value(outer.instr.condition)
             if all(flow.truth(value)):
                 return 0  # a condition of Python's that may not hold
     return 0
@@ -56,7 +56,9 @@ def _failing(view: FrameView) -> list[tuple[int, str]]:
 
 
 def _always_raises(frame: Frame) -> bool:
-    return not frame.ret and any(instr[0] == Op.RAISE for instr in frame.code.body) and not frame.code.is_generator
+    return (
+        not frame.ret and any(isinstance(instr, ir.Raise) for instr in frame.code.body) and not frame.code.is_generator
+    )
 
 
 RULE = Rule(
@@ -70,7 +72,7 @@ whatever the tensor will hold. Use `tf.debugging.assert_*` or `tf.debugging.Asse
 runs. A `raise` under a condition of Python's (a static shape, a mode) is fine.""",
     level=Level.INFO,
     frame=scan,
-    codes=lambda code: not index_of(code).by_op.keys().isdisjoint((Op.IF, Op.LOOP)),
+    codes=lambda code: not index_of(code).by_operation.keys().isdisjoint((ir.If, ir.Loop)),
     bad=(
         Example(
             """\

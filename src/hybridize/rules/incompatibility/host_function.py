@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import arguments, elements, has_tensor, inside, is_dim, own
 from hybridize.rules.views import FrameView
@@ -33,14 +33,14 @@ def on_host(name: str) -> bool:
     return computes or name in _NAMES or name in _NUMBERS or name.startswith("tensor.ndarray.")
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A host function is given a tensor that tracing makes symbolic, or a number that was made from one."""
-    for name in view.names(instr[2]):
+    for name in view.names(instr.function):
         if not on_host(name):
             continue
         needs = _numbers(view, instr) if name in _NUMBERS else _any(view, instr, name)
         if needs:
-            yield Hit(instr[-1], f"gives a tensor to `{_spelled(name)}`, which computes on the host", needs)
+            yield Hit(instr.position, f"gives a tensor to `{_spelled(name)}`, which computes on the host", needs)
         return
 
 
@@ -48,16 +48,16 @@ def _spelled(name: str) -> str:
     return name.replace("tensor.ndarray.", "ndarray.").removeprefix("builtins.")
 
 
-def _numbers(view: FrameView, instr: Instr) -> int:
+def _numbers(view: FrameView, instr: ir.Call) -> int:
     found = 0
     for slot in arguments(instr):
         found |= inside(view, slot)
     return found
 
 
-def _any(view: FrameView, instr: Instr, name: str) -> int:
+def _any(view: FrameView, instr: ir.Call, name: str) -> int:
     if name.startswith(("builtins.", "operator.")):
-        return _numbers(view, instr) | own(view, instr[3][0][0]) if instr[3] else 0
+        return _numbers(view, instr) | own(view, instr.arguments[0][0]) if instr.arguments else 0
     found = _numbers(view, instr)
     for slot in arguments(instr):
         if is_dim(view.value(slot)) or is_dim(elements(view.value(slot))):
@@ -79,7 +79,7 @@ for numbers made with `int(t)` or `float(t)`, which AutoGraph turns into operati
 (`tf.math`, `tf.experimental.numpy`), or `tf.numpy_function`. Host functions on Python numbers, on static shapes and
 on arrays that existed before are computed once, while tracing, and are fine.""",
     fix=None,
-    triggers={Op.CALL: Where(call, names=on_host)},
+    triggers={ir.Call: Where(call, names=on_host)},
     bad=(
         Example(
             """\

@@ -5,45 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.structure import Site
+from hybridize.rules.structure import Site, Turning
 from hybridize.rules.views import FrameView
 
 _KEEPS: Final = frozenset("append extend insert add appendleft setdefault update".split())
-_DISPLAYS: Final = frozenset({Op.LIST, Op.TUPLE, Op.DICT, Op.SET})
+_DISPLAYS: Final = (ir.List, ir.Tuple, ir.Dict, ir.Set)
 
 
 def scan(view: FrameView) -> Iterator[Hit]:
     """A lambda captures what a later branch or loop, or the rest of the loop around it, assigns."""
     flow = control(view)
     order = {id(site): i for i, site in enumerate(flow.structure.sites)}
-    for site in flow.structure.of(Op.FUNC):
-        code = site.instr[2]
+    for made in index_of(view.code).of(ir.Func):
+        site, code = flow.structure.at(made), made.code
         if code.kind != "lambda" or not flow.runs(site):
             continue
         for name in sorted(code.free & view.code.cells):
             if _is_outlived(flow, site, name, order) or _changes_later(flow, site, name, order):
                 text = f"a lambda captures `{name}`, which is assigned again: in a graph it keeps the value it had"
-                yield Hit(site.instr[-1], text)
+                yield Hit(made.position, text)
                 break
 
 
 def _has_lambda(code: Code) -> bool:
     """Whether a function has lambdas, and variables that are captured."""
-    return bool(code.cells) and any(instr[2].kind == "lambda" for instr in index_of(code).of(Op.FUNC))
+    return bool(code.cells) and any(instr.code.kind == "lambda" for instr in index_of(code).of(ir.Func))
 
 
 def _is_outlived(flow: Control, site: Site, name: str, order: dict[int, int]) -> bool:
     """Whether a lambda made in a `for` loop is kept for after the loop that assigns what it captures."""
-    loop = next((s for s, part in site.around() if s.instr[0] == Op.LOOP and part == "body"), None)
-    if loop is None or not loop.instr[2].is_for or flow.is_comprehension(loop):
+    loop = next((s for s, part in site.around() if isinstance(s, Turning) and part == "body"), None)
+    if loop is None or not loop.instr.is_for or flow.is_comprehension(loop):
         return False
     inside = list(flow.structure.within(loop))
-    writes = [s for s in inside if s.instr[0] == Op.SET_CELL and s.instr[2] == name]
+    writes = [s for s in inside if isinstance(s.instr, ir.SetCell) and s.instr.name == name]
     if not writes or _is_carried(flow, loop, name, order):
         return False
     slots = _holders(inside, site)
@@ -52,22 +53,22 @@ def _is_outlived(flow: Control, site: Site, name: str, order: dict[int, int]) ->
 
 def _holders(sites: list[Site], site: Site) -> set[int]:
     """The slots that hold a lambda, or a display with it."""
-    slots = {site.instr[1]}
+    slots = {site.instr.target}
     for other in sites:
-        if other.instr[0] in _DISPLAYS and slots.intersection(operands(other.instr)):
-            slots.add(other.instr[1])
+        if isinstance(other.instr, _DISPLAYS) and slots.intersection(operands(other.instr)):
+            slots.add(other.instr.target)
     return slots
 
 
 def _keeps(flow: Control, site: Site, slots: set[int]) -> bool:
     """Whether an instruction puts a lambda where the loop does not lose it."""
     instr = site.instr
-    if instr[0] == Op.CALL and slots.intersection(s for s, _ in instr[3]):
-        made = flow.view.definition(instr[2])
-        return made is not None and made[0] == Op.ATTR and made[3] in _KEEPS
-    if instr[0] in (Op.SET_ITEM, Op.SET_ATTR):
-        return instr[4] in slots
-    return instr[0] in (Op.INPLACE, Op.BINARY) and instr[4] in slots
+    if isinstance(instr, ir.Call) and slots.intersection(s for s, _ in instr.arguments):
+        made = flow.view.definition(instr.function)
+        return isinstance(made, ir.Attr) and made.name in _KEEPS
+    if isinstance(instr, (ir.SetItem, ir.SetAttr)):
+        return instr.value in slots
+    return isinstance(instr, (ir.Inplace, ir.Binary)) and instr.right in slots
 
 
 def _changes_later(flow: Control, site: Site, name: str, order: dict[int, int]) -> bool:
@@ -78,7 +79,7 @@ def _changes_later(flow: Control, site: Site, name: str, order: dict[int, int]) 
         if not any(other.block is each.block and other.index > each.index for each in around):
             continue
         inside = list(flow.structure.within(other))
-        if not any(s.instr[0] == Op.SET_CELL and s.instr[2] == name for s in inside) or not flow.runs(other):
+        if not any(isinstance(s.instr, ir.SetCell) and s.instr.name == name for s in inside) or not flow.runs(other):
             continue
         if _is_carried(flow, other, name, order):
             continue
@@ -91,18 +92,18 @@ def _changes_later(flow: Control, site: Site, name: str, order: dict[int, int]) 
 def _is_carried(flow: Control, site: Site, name: str, order: dict[int, int]) -> bool:
     """Whether the function itself reads a variable in a branch or loop before assigning it, or afterwards."""
     names, inside = flow.view.code.slot_names, list(flow.structure.within(site))
-    heads = list(site.instr[2].phis) if site.instr[0] == Op.LOOP else list(site.joins())
-    if any(names.get(phi[1]) == name and phi[1] in flow.structure.read for phi in heads):
+    heads = list(site.instr.phis) if isinstance(site.instr, ir.Loop) else list(site.joins())
+    if any(names.get(phi.target) == name and phi.target in flow.structure.read for phi in heads):
         return True
-    assigned = {s.instr[3] for s in inside if s.instr[0] == Op.SET_CELL and s.instr[2] == name}
-    read = {slot for s in inside if s.instr[0] not in (Op.SET_CELL, Op.PHI) for slot in operands(s.instr)}
+    assigned = {s.instr.value for s in inside if isinstance(s.instr, ir.SetCell) and s.instr.name == name}
+    read = {slot for s in inside if not isinstance(s.instr, (ir.SetCell, ir.Phi)) for slot in operands(s.instr)}
     if any(names.get(slot) == name for slot in read - assigned):
         return True
     last = max((order[id(s)] for s in inside), default=order[id(site)])
-    cells = [s for s in inside if s.instr[0] in (Op.CELL, Op.SET_CELL) and s.instr[2] == name]
+    cells = [s for s in inside if isinstance(s.instr, (ir.Cell, ir.SetCell)) and s.instr.name == name]
     after = flow.structure.sites[last + 1 :]
-    return bool(cells and cells[0].instr[0] == Op.CELL) or any(
-        s.instr[0] == Op.CELL and s.instr[2] == name for s in after
+    return bool(cells and isinstance(cells[0].instr, ir.Cell)) or any(
+        isinstance(s.instr, ir.Cell) and s.instr.name == name for s in after
     )
 
 

@@ -10,7 +10,8 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library.arguments import positions
 from hybridize.library.tensorflow.lists_of_arrays import ONE_TENSOR
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
 from hybridize.rules.meetings import OPERATORS
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument, elements
@@ -24,9 +25,9 @@ _LISTS: Final = ("list", "tuple")
 _DEPTH: Final = 4
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A list of arrays given to a function that wants one tensor."""
-    for name in view.names(instr[2]):
+    for name in view.names(instr.function):
         for place in _PLACES.get(name, ()):
             parameter = next((p for p, (at, _) in positions(name).items() if at == place), "value")
             slot = argument(instr, place, parameter)
@@ -35,17 +36,19 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
                 return
 
 
-def binary(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def binary(view: FrameView, instr: ir.Binary) -> Iterator[Hit]:
     """A list of arrays that meets a tensor in an operator."""
-    for slot, other in ((instr[3], instr[4]), (instr[4], instr[3])):
-        met = instr[2] in OPERATORS and view.is_tensor(other, arrays=False)
+    for slot, other in ((instr.left, instr.right), (instr.right, instr.left)):
+        met = instr.operator in OPERATORS and view.is_tensor(other, arrays=False)
         if met and _is_list_of_arrays(view, slot):
-            yield _hit(instr, instr[2])
+            yield _hit(instr, instr.operator)
             return
 
 
 def _hit(instr: Instr, short: str) -> Hit:
-    return Hit(instr[-1], f"gives a list of NumPy arrays to `{short}`, of which a graph makes no tensor", OPERATION)
+    return Hit(
+        instr.position, f"gives a list of NumPy arrays to `{short}`, of which a graph makes no tensor", OPERATION
+    )
 
 
 def _is_list_of_arrays(view: FrameView, slot: int, within: bool = False) -> bool:
@@ -81,7 +84,7 @@ RULE = Rule(
 constant of the list, and refuses elements that are no numbers. Lists of tensors suit both (an array that arrives as
 an argument is one), as do lists of numbers, and `tf.stack`, `tf.concat` and `tf.add_n` convert each element. Stack
 the arrays before (`np.stack`, `tf.stack`).""",
-    triggers={Op.CALL: Where(call, names=_PLACES.__contains__), Op.BINARY: binary},
+    triggers={ir.Call: Where(call, names=_PLACES.__contains__), ir.Binary: binary},
     bad=(
         Example(
             """\

@@ -10,7 +10,8 @@ from hybridize.domain.tensors import NDARRAY, RAGGED, SPARSE, SYMBOLIC
 from hybridize.library.arguments import positions
 from hybridize.library.convert import PYTHON_TF
 from hybridize.library.tensorflow.conversion_order import GROUPS
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, ProjectView
@@ -28,9 +29,9 @@ _DEPTH: Final = 4
 _COMMON: Final = "float32"
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call of a function that converts its operands one after the other."""
-    for name in view.names(instr[2]):
+    for name in view.names(instr.function):
         for first, *others in GROUPS.get(name, ()):
             slots = [_slot(instr, name, parameter) for parameter in (first, *others)]
             if slots[0] < 0 or view.symbolic(slots[0]):
@@ -42,10 +43,10 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
                 return
 
 
-def _slot(instr: Instr, name: str, parameter: str) -> int:
+def _slot(instr: ir.Call, name: str, parameter: str) -> int:
     """The slot of a parameter of a library function; -1 where nothing is given for it."""
     place = positions(name).get(parameter, (-1, None))[0]
-    return argument(instr, place if place >= 0 else len(instr[3]), parameter)
+    return argument(instr, place if place >= 0 else len(instr.arguments), parameter)
 
 
 def _kinds(value: Value, depth: int) -> set[tuple[str, str] | None]:
@@ -113,7 +114,7 @@ def _hit(instr: Instr, name: str, kind: str, dtype: str, other: str | None, sure
     met = f"a tensor of {other}" if other else "a tensor of unknown dtype"
     said = f"`{name}` makes {dtype} of its first operand, {what}, before it sees {met}"
     unless = None if sure else f"assumed that what meets {what} in `{name}` is of {dtype}"
-    return Hit(instr[-1], said, subject=unless)
+    return Hit(instr.position, said, subject=unless)
 
 
 def confirm(_: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
@@ -133,7 +134,7 @@ arrays to that of the tensors. An operation of a graph converts them in order: i
 refused. `0.5` becomes a float32, which a float64 or float16 tensor is not, and an array keeps its own dtype. Give the
 value the dtype of the tensor (`tf.maximum(0.0, x)`, `tf.ones_like(x)`), put the tensor first, or use the operator
 (`1 - x`). Where the tensor's dtype is not known, that an integer suits it is an assumption.""",
-    triggers={Op.CALL: Where(call, names=GROUPS.__contains__)},
+    triggers={ir.Call: Where(call, names=GROUPS.__contains__)},
     confirm=confirm,
     bad=(
         Example(

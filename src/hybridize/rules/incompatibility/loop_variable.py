@@ -10,13 +10,15 @@ from hybridize.domain.objects import BOTTOM, NONE_V, Container, Lit, Prim, Tenso
 from hybridize.domain.tensors import DENSE, DYNAMIC, NDARRAY, Shape
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
+from hybridize.program.operands import operands
 from hybridize.rules.control import Control, control
 from hybridize.rules.dims import unknown_dims
 from hybridize.rules.kinds import certain
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.structure import Site
+from hybridize.rules.structure import Site, Turning
 from hybridize.rules.turn import Turn
 from hybridize.rules.views import FrameView
 
@@ -31,51 +33,52 @@ def scan(view: FrameView) -> Iterator[Hit]:
     """The variables of each loop of the graph: what they hold before it and after a turn."""
     flow = control(view)
     for site, mask in flow.loops:
-        loop = site.instr[2]
+        loop = site.instr
         invariant = any(
-            _OPTIONS in view.names(s.instr[2]) for s in flow.structure.within(site) if s.instr[0] == Op.CALL
+            _OPTIONS in view.names(s.instr.function)
+            for s in flow.structure.within(site)
+            if isinstance(s.instr, ir.Call)
         )
         signed = _has_open_signature(view)
         dataset = flow.is_over_dataset(site)
         for phi in loop.phis:
-            entry = next((slot for edge, slot in phi[2] if edge == loop.entry), -1)
-            if phi[1] not in flow.structure.read or (entry < 0 and not dataset):
+            entry = next((slot for edge, slot in phi.incoming if edge == loop.entry), -1)
+            if phi.target not in flow.structure.read or (entry < 0 and not dataset):
                 continue
             if dataset and (_is_unbound(view, entry) or view.value(entry) == NONE_V):
-                name = view.code.slot_names.get(phi[1], "a variable")
-                yield Hit(site.instr[-1], f"`{name}` has no value before a loop over a dataset", mask)
+                name = view.code.slot_names.get(phi.target, "a variable")
+                yield Hit(site.instr.position, f"`{name}` has no value before a loop over a dataset", mask)
                 continue
-            backs = [slot for edge, slot in phi[2] if edge != loop.entry and view.frame.edges[edge]]
+            backs = [slot for edge, slot in phi.incoming if edge != loop.entry and view.frame.edges[edge]]
             # The shapes of a signature are not those of the calls.
             free = invariant or dataset or (signed and view.mask(entry) & ~OPERATION != 0)
             why = _why(flow, site, phi, entry, backs, free)
             if why is not None:
                 assigned = list(_assigned(view, backs))
-                position = assigned[0] if assigned else site.instr[-1]
-                name = view.code.slot_names.get(phi[1], "a variable")
+                position = assigned[0] if assigned else site.instr.position
+                name = view.code.slot_names.get(phi.target, "a variable")
                 # What replaces None may be as good as zeros.
                 level = Level.WARNING if view.value(entry) == NONE_V else Level.ERROR
                 message = f"`{name}` changes in a loop of the graph: {why}"
-                yield Hit(
-                    position, message, mask, _places(flow, site, phi[1], message, assigned or [position]), level=level
-                )
+                evidence = _places(flow, site, phi.target, message, assigned or [position])
+                yield Hit(position, message, mask, evidence, level=level)
 
 
 def _is_unbound(view: FrameView, slot: int) -> bool:
     """Whether a variable has no value at a loop: none at all, or none in the first turn of a loop around that one."""
     made = view.definition(slot) if slot >= 0 else None
-    if made is None or made[0] != Op.PHI:
+    if not isinstance(made, ir.Phi):
         return slot < 0
-    around = (instr[2] for instr in index_of(view.code).of(Op.LOOP))
+    around = (instr for instr in index_of(view.code).of(ir.Loop))
     loop = next((each for each in around if any(phi is made for phi in each.phis)), None)
-    return loop is not None and all(edge != loop.entry for edge, _ in made[2])
+    return loop is not None and all(edge != loop.entry for edge, _ in made.incoming)
 
 
 def _places(flow: Control, site: Site, head: int, message: str, assigned: list[int]) -> tuple[Evidence, ...]:
     """The hit, other places that give the variable its value, and where the loop asks whether it is None."""
     path = flow.view.code.path
     given = dict.fromkeys(position >> 16 for position in assigned)
-    lines = {instr[-1] >> 16 for instr in _questions(flow, site, head)} - set(given)
+    lines = {instr.position >> 16 for instr in _questions(flow, site, head)} - set(given)
     first, *others = given
     also = [Evidence("or is given its value here", path, line) for line in others]
     return (Evidence(message, path, first), *also, *(Evidence("is asked here", path, n) for n in sorted(lines)))
@@ -102,10 +105,10 @@ def _is_closed(signature: ast.expr) -> bool:
     )
 
 
-def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], invariant: bool) -> str | None:
+def _why(flow: Control, site: Turning, phi: ir.Phi, entry: int, backs: list[int], invariant: bool) -> str | None:
     before = flow.view.value(entry)
     if before == NONE_V:
-        if _asked(flow, site, phi[1]):
+        if _asked(flow, site, phi.target):
             return "it is None before, and `is None` is never true in the graph"
         return None
     for back in backs:
@@ -113,20 +116,20 @@ def _why(flow: Control, site: Site, phi: Instr, entry: int, backs: list[int], in
         why = certain(before, after, shapes=not invariant)
         if why is None:
             made = flow.view.definition(back)
-            why = _shape_change(flow, before, made, phi[1], invariant) if made is not None else None
+            why = _shape_change(flow, before, made, phi.target, invariant) if made is not None else None
         if why is None and not invariant and unknown_dims(flow.view, entry) is None:
-            why = _after_a_turn(flow, site, phi[1], entry, back) or _opened(flow, entry, back)
+            why = _after_a_turn(flow, site, phi.target, entry, back) or _opened(flow, entry, back)
         if why is not None:
             return why
     return None
 
 
-def _after_a_turn(flow: Control, site: Site, head: int, entry: int, back: int) -> str | None:
+def _after_a_turn(flow: Control, site: Turning, head: int, entry: int, back: int) -> str | None:
     """Why what a turn makes of one of the values before the loop is of another shape."""
     others = {}
-    for phi in site.instr[2].phis:
-        value = next((flow.view.value(slot) for edge, slot in phi[2] if edge == site.instr[2].entry), BOTTOM)
-        others[phi[1]] = value if len(value) == 1 else BOTTOM
+    for phi in site.instr.phis:
+        value = next((flow.view.value(slot) for edge, slot in phi.incoming if edge == site.instr.entry), BOTTOM)
+        others[phi.target] = value if len(value) == 1 else BOTTOM
     for obj in sorted(flow.view.value(entry), key=repr)[:_MOST]:
         if isinstance(obj, Tensor):
             after = Turn(flow.view, {**others, head: obj.value}).value(back)
@@ -146,15 +149,15 @@ def _opened(flow: Control, entry: int, back: int) -> str | None:
 
 def _asked(flow: Control, site: Site, head: int) -> bool:
     """Whether the loop compares a variable with None while it may still be what it was before the loop."""
-    return any(not _starts_as_zeros(flow, site, instr[1]) for instr in list(_questions(flow, site, head))[:1])
+    return any(not _starts_as_zeros(flow, site, instr.target) for instr in list(_questions(flow, site, head))[:1])
 
 
 def _questions(flow: Control, site: Site, head: int) -> Iterator[Instr]:
     """The comparisons in a loop of a variable, as it is at the loop's head, with None."""
     for inner in flow.structure.within(site):
         instr = inner.instr
-        if instr[0] == Op.COMPARE and instr[2] in ("is", "is not", "==", "!="):
-            sides = (instr[3], instr[4])
+        if isinstance(instr, ir.Compare) and instr.operator in ("is", "is not", "==", "!="):
+            sides = (instr.left, instr.right)
             if any(_is(flow, slot, head, 0) for slot in sides) and any(flow.view.value(s) == NONE_V for s in sides):
                 yield instr
 
@@ -162,10 +165,10 @@ def _questions(flow: Control, site: Site, head: int) -> Iterator[Instr]:
 def _starts_as_zeros(flow: Control, site: Site, condition: int) -> bool:
     """Whether what replaces None is zeros, which is what the graph starts with."""
     for inner in flow.structure.within(site):
-        if inner.instr[0] == Op.IF and inner.instr[2] == condition:
+        if isinstance(inner.instr, ir.If) and inner.instr.condition == condition:
             for phi in inner.joins():
-                made = [flow.view.definition(slot) for _, slot in phi[2]]
-                calls = [name for m in made if m is not None and m[0] == Op.CALL for name in flow.view.names(m[2])]
+                made = [flow.view.definition(slot) for _, slot in phi.incoming]
+                calls = [name for m in made if isinstance(m, ir.Call) for name in flow.view.names(m.function)]
                 if any(name in ("tf.zeros", "tf.zeros_like") for name in calls):
                     return True
     return False
@@ -176,7 +179,7 @@ def _is(flow: Control, slot: int, head: int, depth: int) -> bool:
     if slot == head:
         return True
     made = flow.view.definition(slot) if depth < 4 else None
-    return made is not None and made[0] in (Op.REFINE, Op.COPY) and _is(flow, made[2], head, depth + 1)
+    return isinstance(made, ir.Refine) and _is(flow, made.source, head, depth + 1)
 
 
 def _assigned(view: FrameView, backs: list[int]) -> Iterator[int]:
@@ -186,10 +189,10 @@ def _assigned(view: FrameView, backs: list[int]) -> Iterator[int]:
         made = view.definition(todo.pop(0))
         if made is None:
             continue
-        if made[0] in (Op.BINARY, Op.INPLACE, Op.CALL, Op.ITEM, Op.LIST, Op.TUPLE, Op.UNPACK):
-            yield int(made[-1])
-        elif made[0] in (Op.PHI, Op.COPY):
-            new = [made[2]] if made[0] == Op.COPY else [slot for _, slot in made[2]]
+        if isinstance(made, (ir.Binary, ir.Inplace, ir.Call, ir.Item, ir.List, ir.Tuple, ir.Unpack)):
+            yield int(made.position)
+        elif isinstance(made, ir.Phi):
+            new = operands(made)
             todo += [slot for slot in new if slot not in seen]
             seen.update(new)
 
@@ -198,22 +201,21 @@ def _assigned(view: FrameView, backs: list[int]) -> Iterator[int]:
 
 
 def _shape_change(flow: Control, before: Value, made: Instr, head: int, invariant: bool) -> str | None:
-    op = made[0]
-    if op in (Op.BINARY, Op.INPLACE) and any(_is(flow, s, head, 0) for s in made[3:5]):
-        other = made[4] if _is(flow, made[3], head, 0) else made[3]
-        if all(isinstance(o, (Container, Tup)) for o in (*before, *flow.view.value(other))) and made[2] == "+":
+    if isinstance(made, (ir.Binary, ir.Inplace)) and any(_is(flow, s, head, 0) for s in (made.left, made.right)):
+        other = made.right if _is(flow, made.left, head, 0) else made.left
+        if all(isinstance(o, (Container, Tup)) for o in (*before, *flow.view.value(other))) and made.operator == "+":
             return "it grows" if flow.view.value(other) else None
-        if made[2] in _ELEMENTWISE and not invariant:
+        if made.operator in _ELEMENTWISE and not invariant:
             return _broadcast(before, flow.view.value(other))
     shape = _shape(before)
     if invariant or shape is None:
         return None
-    if op == Op.ITEM and _is(flow, made[2], head, 0) and shape and shape[0] != DYNAMIC:
-        return "a slice of itself is shorter" if _shortens(flow, made[3]) else _rank_by_index(flow, made[3])
-    if op != Op.CALL or not made[3]:
+    if isinstance(made, ir.Item) and _is(flow, made.source, head, 0) and shape and shape[0] != DYNAMIC:
+        return "a slice of itself is shorter" if _shortens(flow, made.index) else _rank_by_index(flow, made.index)
+    if not isinstance(made, ir.Call) or not made.arguments:
         return None
-    names = flow.view.names(made[2])
-    operands = [slot for slot, _ in made[3]]
+    names = flow.view.names(made.function)
+    operands = [slot for slot, _ in made.arguments]
     if any(n in _RANKS for n in names) and _mentions(flow, operands[0], head):
         return "its rank grows"
     if any(n in _GROWS for n in names) and _mentions(flow, operands[0], head):
@@ -221,10 +223,10 @@ def _shape_change(flow: Control, before: Value, made: Instr, head: int, invarian
     return None
 
 
-def _grown(flow: Control, shape: tuple[int, ...], call: Instr, is_concat: bool) -> str | None:
+def _grown(flow: Control, shape: tuple[int, ...], call: ir.Call, is_concat: bool) -> str | None:
     axis = 0
     if is_concat:
-        slots = [s for s, _ in call[3][1:2]] + [s for name, s in call[4] if name == "axis"]
+        slots = [s for s, _ in call.arguments[1:2]] + [s for name, s in call.keywords if name == "axis"]
         value = flow.view.value(slots[0]) if slots else frozenset()
         constants = [o.const for o in value if isinstance(o, Lit) and isinstance(o.const, int)]
         if len(constants) != 1:
@@ -240,15 +242,15 @@ def _mentions(flow: Control, slot: int, head: int) -> bool:
     if _is(flow, slot, head, 0):
         return True
     made = flow.view.definition(slot)
-    if made is None or made[0] not in (Op.LIST, Op.TUPLE):
+    if not isinstance(made, (ir.List, ir.Tuple)):
         return False
-    return len(made[2]) > 1 and any(_is(flow, part, head, 0) for part, _ in made[2])
+    return len(made.elements) > 1 and any(_is(flow, part, head, 0) for part, _ in made.elements)
 
 
 def _rank_by_index(flow: Control, index: int) -> str | None:
     """Whether an index adds more dims (`None`) than it takes away (numbers), or fewer."""
     made = flow.view.definition(index)
-    slots = [slot for slot, _ in made[2]] if made is not None and made[0] == Op.TUPLE else [index]
+    slots = [slot for slot, _ in made.elements] if isinstance(made, ir.Tuple) else [index]
     more = fewer = 0
     for slot in slots:
         value = flow.view.value(slot)
@@ -261,9 +263,9 @@ def _shortens(flow: Control, index: int) -> bool:
     made = flow.view.definition(index)
     if made is None:
         return False
-    if made[0] == Op.TUPLE and made[2]:
-        made = flow.view.definition(made[2][0][0])
-    return made is not None and made[0] == Op.SLICE and (made[2] >= 0 or made[3] >= 0)
+    if isinstance(made, ir.Tuple) and made.elements:
+        made = flow.view.definition(made.elements[0][0])
+    return isinstance(made, ir.Slice) and (made.lower >= 0 or made.upper >= 0)
 
 
 def _broadcast(before: Value, other: Value) -> str | None:
@@ -308,7 +310,7 @@ zeros, and `is None` in the loop is never true: the result differs silently. Sta
 shape, name a dynamic shape by `tf.autograph.experimental.set_loop_options(shape_invariants=...)`, or collect in
 a `tf.TensorArray`.""",
     frame=scan,
-    codes=lambda code: Op.LOOP in index_of(code).by_op,
+    codes=lambda code: ir.Loop in index_of(code).by_operation,
     bad=(
         Example(
             """\

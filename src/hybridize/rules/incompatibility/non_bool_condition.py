@@ -5,36 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Lit, Prim, Tensor
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
 from hybridize.rules.control import Control, control
 from hybridize.rules.kinds import PYTHON_DTYPES
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FrameView
 
 
-def scan_if(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan_if(view: FrameView, instr: ir.If) -> Iterator[Hit]:
     """`if t`, `a if t else b`, `t and u`."""
-    yield from _check(view, instr[2], instr, Op.IF)
+    yield from _check(view, instr.condition, instr, ir.If)
 
 
-def scan_loop(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan_loop(view: FrameView, instr: ir.Loop) -> Iterator[Hit]:
     """`while t`."""
-    if instr[2].condition >= 0:
-        yield from _check(view, instr[2].condition, instr, Op.LOOP)
+    if instr.condition >= 0:
+        yield from _check(view, instr.condition, instr, ir.Loop)
 
 
-def scan_not(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan_not(view: FrameView, instr: ir.Unary) -> Iterator[Hit]:
     """`not t`."""
-    if instr[2] == "not":
-        yield from _check(view, instr[3], instr, Op.UNARY)
+    if instr.operator == "not":
+        yield from _check(view, instr.operand, instr, ir.Unary)
 
 
-def _check(view: FrameView, slot: int, instr: Instr, op: Op) -> Iterator[Hit]:
+def _check(view: FrameView, slot: int, instr: Instr, op: type[Instr]) -> Iterator[Hit]:
     value = view.value(slot)
     if not any(isinstance(o, (Tensor, Prim, Lit)) for o in value):
         return
     made = view.definition(slot)
-    if made is not None and made[0] == Op.COMPARE:
+    if isinstance(made, ir.Compare):
         return
     flow = control(view)
     mask = flow.tensor(slot)
@@ -46,7 +47,7 @@ def _check(view: FrameView, slot: int, instr: Instr, op: Op) -> Iterator[Hit]:
         return
     certain = len(wrong) == len(dtypes) and all(isinstance(o, (Tensor, Prim, Lit)) for o in value)
     level = Level.ERROR if certain else Level.INFO
-    yield Hit(instr[-1], f"takes the truth of a symbolic `{wrong[0]}` tensor", mask, level=level)
+    yield Hit(instr.position, f"takes the truth of a symbolic `{wrong[0]}` tensor", mask, level=level)
 
 
 def _dtypes(flow: Control, slot: int) -> set[str]:
@@ -69,7 +70,7 @@ RULE = Rule(
     details="""Eager execution finds a tensor true where it is not zero, as Python does with numbers. A condition of
 the graph must be a Boolean: `if t`, `while t`, `not t`, `a if t else b` and `t or u` raise for any other dtype.
 Compare explicitly (`t != 0`), or ask `t is not None` where that is meant.""",
-    triggers={Op.IF: scan_if, Op.LOOP: scan_loop, Op.UNARY: scan_not},
+    triggers={ir.If: scan_if, ir.Loop: scan_loop, ir.Unary: scan_not},
     bad=(
         Example(
             """\

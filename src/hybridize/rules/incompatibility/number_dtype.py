@@ -7,7 +7,8 @@ from typing import Final
 
 from hybridize.domain.objects import Lit, Prim, Stream, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
 from hybridize.rules.meetings import ALIKE, OPERATORS
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, number, own
@@ -19,14 +20,14 @@ _DTYPES: Final = {"int": "int32", "float": "float32"}
 _PYTHON_FLOAT: Final = "python float"
 
 
-def operator(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def operator(view: FrameView, instr: ir.Binary | ir.Inplace | ir.Compare) -> Iterator[Hit]:
     """`x * int(t)` where x is a float tensor; `int(t) * 0.5`."""
-    yield from _check(view, instr, instr[3], instr[4])
+    yield from _check(view, instr, instr.left, instr.right)
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`tf.multiply(x, int(t))`."""
-    for name in view.names(instr[2]):
+    for name in view.names(instr.function):
         if name in ALIKE:
             slots = [slot for i, p in enumerate(ALIKE[name]) if p and (slot := argument(instr, i, p)) >= 0]
             for other in slots[1:]:
@@ -44,7 +45,7 @@ def _check(view: FrameView, instr: Instr, left: int, right: int) -> Iterator[Hit
             continue
         if against == _PYTHON_FLOAT and not dtype.startswith("int"):
             continue
-        yield Hit(instr[-1], f"a number made from a tensor is {dtype} in a graph, and meets {against}", needs)
+        yield Hit(instr.position, f"a number made from a tensor is {dtype} in a graph, and meets {against}", needs)
         return
 
 
@@ -74,43 +75,46 @@ def _dtype(view: FrameView, slot: int, depth: int) -> str | None:
     made = view.definition(slot)
     if made is None:
         return None
-    op = made[0]
-    if op == Op.CALL:
-        names = view.names(made[2])
+    if isinstance(made, ir.Call):
+        names = view.names(made.function)
         if "builtins.int" in names or "builtins.float" in names:
             return _DTYPES.get(next(iter(kinds)))
-        if "builtins.len" in names and made[3] and any(isinstance(o, Stream) for o in view.value(made[3][0][0])):
+        if (
+            "builtins.len" in names
+            and made.arguments
+            and any(isinstance(o, Stream) for o in view.value(made.arguments[0][0]))
+        ):
             return "int64"  # how many elements a dataset has
         return None
-    if op in (Op.COPY, Op.REFINE):
-        return _dtype(view, made[2], depth - 1)
-    if op == Op.ITER:
+    if isinstance(made, ir.Refine):
+        return _dtype(view, made.source, depth - 1)
+    if isinstance(made, ir.Iter):
         return _counted(view, made)
-    if op in (Op.BINARY, Op.INPLACE):
+    if isinstance(made, (ir.Binary, ir.Inplace)):
         return _computed(view, made, depth)
-    if op == Op.PHI:
+    if isinstance(made, ir.Phi):
         return _DTYPES.get(next(iter(kinds)))
     return None
 
 
-def _counted(view: FrameView, made: Instr) -> str | None:
+def _counted(view: FrameView, made: ir.Iter) -> str | None:
     """The elements of `range(t)`."""
-    ranged = view.definition(made[2])
-    if ranged is None or ranged[0] != Op.CALL or "builtins.range" not in view.names(ranged[2]):
+    ranged = view.definition(made.source)
+    if not isinstance(ranged, ir.Call) or "builtins.range" not in view.names(ranged.function):
         return None
-    dtypes = {o.dtype for s, _ in ranged[3] if own(view, s) for o in view.value(s) if isinstance(o, Tensor)}
+    dtypes = {o.dtype for s, _ in ranged.arguments if own(view, s) for o in view.value(s) if isinstance(o, Tensor)}
     if not dtypes:
         return "int32"
     return dtypes.pop() if len(dtypes) == 1 else None
 
 
-def _computed(view: FrameView, made: Instr, depth: int) -> str | None:
-    parts = [s for s in (made[3], made[4]) if number(view, s)]
+def _computed(view: FrameView, made: ir.Binary | ir.Inplace, depth: int) -> str | None:
+    parts = [s for s in (made.left, made.right) if number(view, s)]
     dtypes = {_dtype(view, s, depth - 1) for s in parts}
     if len(dtypes) != 1:
         return None
     dtype = dtypes.pop()
-    if made[2] == "/" and dtype is not None and dtype.startswith("int"):
+    if made.operator == "/" and dtype is not None and dtype.startswith("int"):
         return "float64"
     return dtype
 
@@ -127,8 +131,8 @@ branch on a tensor sets:
 a counter `n` of a `while` loop on a tensor is int32 afterwards, and `x / n` raises if x is a float tensor. Use
 `tf.cast(n, x.dtype)`.""",
     triggers={
-        **dict.fromkeys((Op.BINARY, Op.INPLACE, Op.COMPARE), operators(operator, *OPERATORS)),
-        Op.CALL: Where(call, names=ALIKE.__contains__),
+        **dict.fromkeys((ir.Binary, ir.Inplace, ir.Compare), operators(operator, *OPERATORS)),
+        ir.Call: Where(call, names=ALIKE.__contains__),
     },
     bad=(
         Example(

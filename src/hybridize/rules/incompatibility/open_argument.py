@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Bound, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.facts.symbolic import OPERATION, parameter_bit
 from hybridize.library.defaults import holds_tensors
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import NO_SLOT
+from hybridize.program.operands import operands
 from hybridize.rules.control import control
 from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, answers_for_tensors, kinds_of, only_converts
 from hybridize.rules.incompatibility.eager_question import tells
@@ -21,20 +23,8 @@ from hybridize.rules.values import argument, arguments, uses
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 #: Values that come from others, whole or in part, by these operations alone.
-_MOVES: Final = frozenset({Op.COPY, Op.REFINE, Op.PHI})
-_DERIVES: Final[Mapping[Op, Callable[[Instr], list[int]]]] = {
-    Op.COPY: lambda i: [i[2]],
-    Op.REFINE: lambda i: [i[2]],
-    Op.PHI: lambda i: [slot for _, slot in i[2]],
-    Op.BINARY: lambda i: [i[3], i[4]],
-    Op.INPLACE: lambda i: [i[3], i[4]],
-    Op.UNARY: lambda i: [i[3]],
-    Op.ITEM: lambda i: [i[2]],
-    Op.ITER: lambda i: [i[2]],
-    Op.UNPACK: lambda i: [i[2]],
-    Op.LIST: lambda i: [slot for slot, _ in i[2]],
-    Op.TUPLE: lambda i: [slot for slot, _ in i[2]],
-}
+_MOVES: Final = frozenset({ir.Refine, ir.Phi})
+_DERIVES: Final = _MOVES | {ir.Binary, ir.Inplace, ir.Unary, ir.Item, ir.Iter, ir.Unpack, ir.List, ir.Tuple}
 _FAR: Final = 24
 #: Built-in functions that go through what they are given in Python.
 _ITERATE: Final = frozenset(
@@ -83,32 +73,32 @@ def _bits(view: FrameView, slot: int, *, whole: bool) -> int:
             found |= parameter_bit(places[each])
             continue
         made = index.definitions.get(each)
-        if made is not None and whole and made[0] == Op.REFINE and _is_shown_other(view, made):
+        if made is not None and whole and isinstance(made, ir.Refine) and _is_shown_other(view, made):
             continue
-        if made is not None and made[0] in (_MOVES if whole else _DERIVES) and _may_be(view.value(each)):
-            todo += _DERIVES[made[0]](made)
+        if made is not None and type(made) in (_MOVES if whole else _DERIVES) and _may_be(view.value(each)):
+            todo += [made.source] if isinstance(made, ir.Item) else operands(made)
     return found
 
 
-def _is_shown_other(view: FrameView, made: Instr) -> bool:
+def _is_shown_other(view: FrameView, made: ir.Refine) -> bool:
     """Whether the code has asked what a value is, and it is one of Python's own: no array, and it stays what it is."""
-    if made[3] != "isinstance" or not made[5] or made[4] is None:
+    if made.kind != "isinstance" or not made.holds or made.classes == NO_SLOT:
         return False
-    kinds = kinds_of(view.value(made[4]))
+    kinds = kinds_of(view.value(made.classes))
     return bool(kinds) and _PYTHONS_OWN.issuperset(kinds)
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call that an array would break once it is a tensor."""
-    names = view.names(instr[2])
+    names = view.names(instr.function)
     for name in names:
         if on_host(name):
             yield from _given(view, instr, f"gives {_MAY_BE_ARRAY}, to `{name}`")
-        elif name in _ITERATE or (name in _ITERATE_ONE and len(instr[3]) == 1):
+        elif name in _ITERATE or (name in _ITERATE_ONE and len(instr.arguments) == 1):
             yield from _iterated(view, instr, name)
         elif name in _QUESTIONS:
             yield from _class(view, instr, name)
-        elif name == "builtins.type" and len(instr[3]) == 1 and tells(view, instr[1], instr[3][0][0]):
+        elif name == "builtins.type" and len(instr.arguments) == 1 and tells(view, instr.target, instr.arguments[0][0]):
             yield from _asked(view, instr, "asks for the class of")
         elif name in _LOOKS and _looks(view, instr):
             yield from _asked(view, instr, "looks for what only eager tensors have in")
@@ -119,77 +109,79 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         yield from _given(view, instr, f"gives {_MAY_BE_ARRAY}, to code that is not known")
 
 
-def _given(view: FrameView, instr: Instr, said: str) -> Iterator[Hit]:
+def _given(view: FrameView, instr: ir.Call, said: str) -> Iterator[Hit]:
     needs = 0
     for slot in arguments(instr):
         needs |= _derived(view, slot)
     if needs:
-        yield Hit(instr[-1], f"{said}: tracing makes a tensor of it", needs)
+        yield Hit(instr.position, f"{said}: tracing makes a tensor of it", needs)
 
 
-def _iterated(view: FrameView, instr: Instr, name: str) -> Iterator[Hit]:
+def _iterated(view: FrameView, instr: ir.Call, name: str) -> Iterator[Hit]:
     needs = 0
     for slot in arguments(instr):
         needs |= _derived(view, slot, whole=True)
     if needs:
         said = f"goes through {_MAY_BE_ARRAY}, with `{name.removeprefix('builtins.')}`"
-        yield Hit(instr[-1], f"{said}: Python cannot go through a tensor of a graph", needs)
+        yield Hit(instr.position, f"{said}: Python cannot go through a tensor of a graph", needs)
 
 
-def _class(view: FrameView, instr: Instr, name: str) -> Iterator[Hit]:
+def _class(view: FrameView, instr: ir.Call, name: str) -> Iterator[Hit]:
     """A question for classes that arrays have and tensors have not, or the other way round."""
     kinds = kinds_of(view.value(argument(instr, 1))) if name != "tf.is_tensor" else ["tf.Tensor"]
     arrays = any(kind.startswith("np.") for kind in kinds)
     needs = _derived(view, argument(instr, 0), whole=True)
-    if not needs or arrays is answers_for_tensors(kinds) or not uses(view, instr[1]) or only_converts(view, instr):
+    if not needs or arrays is answers_for_tensors(kinds) or not uses(view, instr.target) or only_converts(view, instr):
         return
-    yield Hit(instr[-1], f"asks for the class of {_MAY_BE_ARRAY} and becomes a tensor", needs, outcome=Outcome.DIFFERS)
+    yield Hit(
+        instr.position, f"asks for the class of {_MAY_BE_ARRAY} and becomes a tensor", needs, outcome=Outcome.DIFFERS
+    )
 
 
-def _asked(view: FrameView, instr: Instr, said: str) -> Iterator[Hit]:
+def _asked(view: FrameView, instr: ir.Call, said: str) -> Iterator[Hit]:
     needs = _derived(view, argument(instr, 0), whole=True)
-    if needs and uses(view, instr[1]):
-        yield Hit(instr[-1], f"{said} {_MAY_BE_ARRAY} or an eager tensor", needs, outcome=Outcome.DIFFERS)
+    if needs and uses(view, instr.target):
+        yield Hit(instr.position, f"{said} {_MAY_BE_ARRAY} or an eager tensor", needs, outcome=Outcome.DIFFERS)
 
 
-def _looks(view: FrameView, instr: Instr) -> bool:
+def _looks(view: FrameView, instr: ir.Call) -> bool:
     return any(isinstance(o, Lit) and o.const in _EAGER | ATTRIBUTES for o in view.value(argument(instr, 1)))
 
 
-def _is_foreign(view: FrameView, call: Instr) -> bool:
+def _is_foreign(view: FrameView, call: ir.Call) -> bool:
     """Whether a call goes to a library that nothing is known about and that does not speak of TensorFlow."""
-    called = [e for e in view.frame.effects.values() if e.kind == "foreign_call" and e.position == call[-1]]
+    called = [e for e in view.frame.effects.values() if e.kind == "foreign_call" and e.position == call.position]
     return any(not effect.detail.startswith(_FOR_TENSORFLOW) for effect in called)
 
 
-def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
     """`x.mean()`, `x.T`, `x.numpy()` of what may be an array, or an eager tensor."""
-    if not any(isinstance(o, Unknown) for o in view.value(instr[2])) and instr[3] not in _EAGER:
+    if not any(isinstance(o, Unknown) for o in view.value(instr.owner)) and instr.name not in _EAGER:
         return
-    needs = _derived(view, instr[2], whole=True)
+    needs = _derived(view, instr.owner, whole=True)
     if needs:
-        yield Hit(instr[-1], f"uses `.{instr[3]}` of {_MAY_BE_ARRAY}: the tensor made of it has none", needs)
+        yield Hit(instr.position, f"uses `.{instr.name}` of {_MAY_BE_ARRAY}: the tensor made of it has none", needs)
 
 
-def loop(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def loop(view: FrameView, instr: ir.Loop) -> Iterator[Hit]:
     """A comprehension over what may be an array."""
-    if not instr[2].is_for:
+    if not instr.is_for:
         return
-    needs = _derived(view, instr[2].iterable, whole=True)
-    if not needs or not any(isinstance(o, Unknown) for o in view.value(instr[2].iterable)):
+    needs = _derived(view, instr.iterable, whole=True)
+    if not needs or not any(isinstance(o, Unknown) for o in view.value(instr.iterable)):
         return
     flow = control(view)
     site = next((s for s in flow.structure.loops if s.instr is instr), None)
     if site is not None and flow.is_comprehension(site):
-        yield Hit(instr[-1], f"a comprehension goes through {_MAY_BE_ARRAY} and becomes a tensor", needs)
+        yield Hit(instr.position, f"a comprehension goes through {_MAY_BE_ARRAY} and becomes a tensor", needs)
 
 
-def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def unpack(view: FrameView, instr: ir.Unpack) -> Iterator[Hit]:
     """`a, b = x` of what may be an array."""
-    needs = _derived(view, instr[2], whole=True)
-    unknown = any(isinstance(o, Unknown) and not holds_tensors(o) for o in view.value(instr[2]))
+    needs = _derived(view, instr.source, whole=True)
+    unknown = any(isinstance(o, Unknown) and not holds_tensors(o) for o in view.value(instr.source))
     if needs and unknown and not _are_structures(view, needs):
-        yield Hit(instr[-1], f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph", needs)
+        yield Hit(instr.position, f"takes {_MAY_BE_ARRAY}, apart: Python cannot go through a tensor of a graph", needs)
 
 
 def _are_structures(view: FrameView, needs: int) -> bool:
@@ -207,15 +199,15 @@ def result(function: FunctionView) -> Iterator[Hit]:
     seen: set[int] = set()
     for view in function.views():
         for instr in returns(view.frame, view):
-            made = view.definition(instr[2])
-            shown = [slot for slot, _ in made[2]] if made is not None and made[0] in (Op.TUPLE, Op.LIST) else []
-            for slot in (instr[2], *shown):
+            made = view.definition(instr.value)
+            shown = [slot for slot, _ in made.elements] if isinstance(made, (ir.Tuple, ir.List)) else []
+            for slot in (instr.value, *shown):
                 needs = _derived(view, slot, whole=True) & ~OPERATION
                 unknown = any(isinstance(o, Unknown) for o in view.value(slot))
-                if needs and unknown and instr[-1] not in seen and function.opens(view.frame, needs):
-                    seen.add(instr[-1])
+                if needs and unknown and instr.position not in seen and function.opens(view.frame, needs):
+                    seen.add(instr.position)
                     said = "returns an argument of unknown kind: a number or array comes back as a tensor"
-                    yield Hit(instr[-1], f"{said}, an object raises")
+                    yield Hit(instr.position, f"{said}, an object raises")
 
 
 _CALLED: Final = _QUESTIONS | _LOOKS | _ITERATE | _ITERATE_ONE | {"builtins.type"}
@@ -241,10 +233,10 @@ cannot go through them (`zip`, `enumerate`, `list`, comprehensions, `a, b = x`),
 type hint (`tf.Tensor`, `float`), a call that passes it, or `tf.convert_to_tensor(x)` before all else.""",
     level=None,
     triggers={
-        Op.CALL: Where(call, names=lambda name: on_host(name) or name in _CALLED, values=_called),
-        Op.ATTR: attributes(attribute, ATTRIBUTES | _EAGER),
-        Op.LOOP: loop,
-        Op.UNPACK: unpack,
+        ir.Call: Where(call, names=lambda name: on_host(name) or name in _CALLED, values=_called),
+        ir.Attr: attributes(attribute, ATTRIBUTES | _EAGER),
+        ir.Loop: loop,
+        ir.Unpack: unpack,
     },
     root=result,
     opens=True,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE, Bound, Class, Container, Inst, Lit, Obj, Prim, Tensor, Tup
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument
@@ -30,19 +30,19 @@ _NAMED_BY_CLASS: Final = frozenset({"keras.layers.Conv1D", "keras.layers.Conv2D"
 _COMPUTING: Final = ("call", "convolution_op")
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`name=` of an operation, or the name of a scope, that is no string or has other characters."""
-    named = next((slot for name, slot in instr[4] if name == "name"), -1)
-    for name in view.names(instr[2]):
+    named = next((slot for name, slot in instr.keywords if name == "name"), -1)
+    for name in view.names(instr.function):
         if name in _SCOPES:
             slot = argument(instr, 0, "name")
-        elif named >= 0 and _is_operation(name) and instr[-1] in view.frame.ops:
+        elif named >= 0 and _is_operation(name) and instr.position in view.frame.ops:
             slot = named
         else:
             return
         value = view.value(slot)
         if value and all(_refused(o) for o in value):
-            yield Hit(instr[-1], "names an operation as no graph allows")
+            yield Hit(instr.position, "names an operation as no graph allows")
         return
 
 
@@ -57,16 +57,16 @@ def root(function: FunctionView) -> Iterator[Hit]:
     """A convolution of Keras 2 that is computed at the root of a graph, where no name may begin with an underscore."""
     if function.project.versions.may_have_keras(2):
         for view in function.views():
-            for instr in index_of(view.code).of(Op.CALL):
+            for instr in index_of(view.code).of(ir.Call):
                 for cls in _named_after(view, instr):
                     if not _VALID.fullmatch(cls.name):
                         said = f"Keras 2 names an operation after the class `{cls.name}`, which no graph allows"
-                        yield Hit(instr[-1], said)
+                        yield Hit(instr.position, said)
 
 
-def _named_after(view: FrameView, instr: Instr) -> Iterator[Class]:
+def _named_after(view: FrameView, instr: ir.Call) -> Iterator[Class]:
     """The classes after which a call of a layer's own computation names operations."""
-    for obj in view.value(instr[2]):
+    for obj in view.value(instr.function):
         if isinstance(obj, Bound) and isinstance(obj.func, str) and isinstance(obj.receiver, Inst):
             owner, _, method = obj.func.rpartition(":")
             owners = {owner} if owner else set(view.project.solution.engine.library_bases(obj.receiver.cls))
@@ -95,7 +95,7 @@ that do not begin with an underscore: `name=3`, `name="my op"` and `tf.name_scop
 
 The convolutions of Keras 2 name an operation after the class of the layer. Where the name begins with an underscore,
 `call` itself cannot be a graph: a caller of the layer can, since Keras opens a scope around `call`.""",
-    triggers={Op.CALL: Where(call, names=_takes_name)},
+    triggers={ir.Call: Where(call, names=_takes_name)},
     root=root,
     bad=(
         Example(

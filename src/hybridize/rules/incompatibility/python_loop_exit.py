@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.facts.origins import callees_at
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Loop, Op
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.structure import Site
+from hybridize.rules.structure import Branch, Site, Turning
 from hybridize.rules.views import FrameView
 
 #: What Python gives elements of for ever.
@@ -20,27 +20,27 @@ _ENDLESS: Final = frozenset({"itertools.count", "itertools.cycle", "itertools.re
 def scan(view: FrameView) -> Iterator[Hit]:
     """`break` and `return` in Python loops, `return` in graph loops, `while` conditions that become tensors."""
     flow = control(view)
-    for site in flow.structure.of(Op.JUMP):
-        if site.instr[2] in flow.structure.breaks:
-            yield from _break(flow, site)
-    for site in flow.structure.of(Op.RETURN):
+    for jump in index_of(view.code).of(ir.Jump):
+        if jump.edge in flow.structure.breaks:
+            yield from _break(flow, flow.structure.at(jump))
+    for site in flow.structure.of(ir.Return):
         yield from _return(flow, site)
     for site in flow.structure.loops:
-        loop = site.instr[2]
+        loop = site.instr
         if not view.code.is_generator and flow.runs(site) and not flow.loop(site) and _is_endless(flow, site):
             text = "only an error of an operation ends this loop, and none comes while it is traced: that never ends"
-            yield Hit(site.instr[-1], text)
+            yield Hit(site.instr.position, text)
         if not loop.is_for and flow.runs(site) and not flow.loop(site):
             mask = flow.tensor(loop.condition)
             if mask and view.value(loop.condition):
                 text = "the condition of a `while` loop starts as Python's and becomes a symbolic tensor"
-                yield Hit(site.instr[-1], text, mask)
+                yield Hit(site.instr.position, text, mask)
 
 
-def _is_endless(flow: Control, site: Site) -> bool:
+def _is_endless(flow: Control, site: Turning) -> bool:
     """Whether Python goes round a loop for ever, as long as nothing raises."""
-    loop: Loop = site.instr[2]
-    if loop.breaks or any(inner.instr[0] in (Op.RETURN, Op.RAISE) for inner in flow.structure.within(site)):
+    loop = site.instr
+    if loop.breaks or any(isinstance(inner.instr, (ir.Return, ir.Raise)) for inner in flow.structure.within(site)):
         return False
     if loop.is_for:
         return _goes_on(flow.view, loop.iterable)
@@ -51,13 +51,13 @@ def _is_endless(flow: Control, site: Site) -> bool:
 def _goes_on(view: FrameView, slot: int) -> bool:
     """Whether a slot holds what gives elements without an end: `itertools.count()`, a generator that goes on."""
     made = view.definition(slot)
-    if made is None or made[0] != Op.CALL:
+    if not isinstance(made, ir.Call):
         return False
-    names = view.names(made[2])
+    names = view.names(made.function)
     if names:
-        once = names == ("itertools.repeat",) and len(made[3]) + len(made[4]) > 1
+        once = names == ("itertools.repeat",) and len(made.arguments) + len(made.keywords) > 1
         return not once and all(name in _ENDLESS for name in names)
-    makers = [callee for callee, how in callees_at(view.frame, made[-1]) if how == "call"]
+    makers = [callee for callee, how in callees_at(view.frame, made.position) if how == "call"]
     return bool(makers) and all(
         callee.code.is_generator
         and any(
@@ -69,15 +69,15 @@ def _goes_on(view: FrameView, slot: int) -> bool:
     )
 
 
-def _to_loop(flow: Control, site: Site) -> tuple[Site | None, int, bool]:
+def _to_loop(flow: Control, site: Site) -> tuple[Turning | None, int, bool]:
     """The loop around a site, the mask of the conditions between (0: Python's), and whether any of them may fail."""
     mask, conditional = 0, False
     for outer, part in site.around():
-        if outer.instr[0] == Op.IF:
+        if isinstance(outer, Branch):
             mask |= flow.condition(outer)
-            may = flow.truth(flow.view.value(outer.instr[2]))
+            may = flow.truth(flow.view.value(outer.instr.condition))
             conditional = conditional or may[part == "then"] or bool(mask)
-        elif outer.instr[0] == Op.LOOP and part == "body":
+        elif isinstance(outer, Turning) and part == "body":
             return outer, mask, conditional
     return None, mask, conditional
 
@@ -85,7 +85,7 @@ def _to_loop(flow: Control, site: Site) -> tuple[Site | None, int, bool]:
 def _break(flow: Control, site: Site) -> Iterator[Hit]:
     loop, mask, _ = _to_loop(flow, site)
     if loop is not None and mask and not flow.loop(loop) and flow.runs(site):
-        yield Hit(site.instr[-1], "breaks a Python loop by a condition on a symbolic tensor", mask)
+        yield Hit(site.instr.position, "breaks a Python loop by a condition on a symbolic tensor", mask)
 
 
 def _return(flow: Control, site: Site) -> Iterator[Hit]:
@@ -94,9 +94,9 @@ def _return(flow: Control, site: Site) -> Iterator[Hit]:
         return
     graph = flow.loop(loop)
     if graph and (conditional or flow.is_over_dataset(loop)):
-        yield Hit(site.instr[-1], "returns from inside a loop of the graph", graph)
+        yield Hit(site.instr.position, "returns from inside a loop of the graph", graph)
     elif mask and not graph and flow.runs(site):
-        yield Hit(site.instr[-1], "returns from a Python loop by a condition on a symbolic tensor", mask)
+        yield Hit(site.instr.position, "returns from a Python loop by a condition on a symbolic tensor", mask)
 
 
 RULE = Rule(
@@ -113,7 +113,7 @@ start the flag as `tf.constant(True)`, and return after the loop. `continue` is 
 error ends (`while True:` until a dataset is out of elements, `itertools.count()`) is unrolled for ever: the operations
 that would raise it run later. Make a graph of what one turn does.""",
     frame=scan,
-    codes=lambda code: Op.LOOP in index_of(code).by_op,
+    codes=lambda code: ir.Loop in index_of(code).by_operation,
     bad=(
         Example(
             """\

@@ -7,12 +7,13 @@ from typing import Final
 
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.refused import LOOKED_AT, Refusal, raises, refusal
-from hybridize.rules.structure import Site
+from hybridize.rules.structure import Branch, Site, Turning
 from hybridize.rules.views import FrameView
 
 #: Functions that run one of those that they are given, and trace all of them; the place of the condition.
@@ -22,7 +23,7 @@ _CHOOSING: Final = {"tf.cond": 0, "tf.case": 0, "tf.switch_case": 0, "tf.while_l
 def scan(view: FrameView) -> Iterator[Hit]:
     """What is traced whatever the condition says, and raises then."""
     yield from _chosen(view)
-    if index_of(view.code).by_op.keys().isdisjoint((Op.IF, Op.LOOP)):
+    if index_of(view.code).by_operation.keys().isdisjoint((ir.If, ir.Loop)):
         return
     flow = control(view)
     if not flow.is_split:
@@ -39,25 +40,25 @@ def scan(view: FrameView) -> Iterator[Hit]:
 def _hit(view: FrameView, instr: Instr, found: Refusal, mask: int, line: int) -> Hit:
     message = f"{found.said} does not suit the shapes or dtypes that arrive here, and tracing runs both branches"
     path = view.code.path
-    evidence = [Evidence(message, path, instr[-1] >> 16)]
-    if (found.path, found.position) != (path, instr[-1]):
+    evidence = [Evidence(message, path, instr.position >> 16)]
+    if (found.path, found.position) != (path, instr.position):
         evidence.append(Evidence("what is refused", found.path, found.position >> 16))
     if line:
         evidence.append(Evidence("the condition on a tensor", path, line))
-    return Hit(instr[-1], message, mask, tuple(evidence))
+    return Hit(instr.position, message, mask, tuple(evidence))
 
 
 def _chosen(view: FrameView) -> Iterator[Hit]:
     """`tf.cond(c, f, g)`: eager code runs one of them, a graph has both."""
-    for instr in index_of(view.code).of(Op.CALL):
-        place = next((_CHOOSING[name] for name in view.names(instr[2]) if name in _CHOOSING), None)
+    for instr in index_of(view.code).of(ir.Call):
+        place = next((_CHOOSING[name] for name in view.names(instr.function) if name in _CHOOSING), None)
         if place is None:
             continue
-        conditions = [slot for slot, _ in instr[3][:1]] + [slot for key, slot in instr[4] if key == "pred"]
+        conditions = [slot for slot, _ in instr.arguments[:1]] + [slot for key, slot in instr.keywords if key == "pred"]
         tensor = not place and conditions and not control(view).tensor(conditions[0])
-        if tensor and any(name in ("tf.cond", "keras.ops.cond") for name in view.names(instr[2])):
+        if tensor and any(name in ("tf.cond", "keras.ops.cond") for name in view.names(instr.function)):
             continue  # a condition of Python's
-        for callee, how in view.callees(instr[-1]):
+        for callee, how in view.callees(instr.position):
             found = raises(callee, view) if how == "callback" else None
             if found is not None:
                 yield _hit(view, instr, found, OPERATION, 0)
@@ -69,35 +70,35 @@ def _guard(flow: Control, site: Site) -> tuple[int, int]:
     at = site
     while True:
         for before in at.block[: at.index]:
-            if before[0] in (Op.IF, Op.LOOP) and (mask := _leaves(flow, before)):
-                return mask, before[-1] >> 16
+            if isinstance(before, (ir.If, ir.Loop)) and (mask := _leaves(flow, before)):
+                return mask, before.position >> 16
         outer, part = at.parent, at.part
         if outer is None:
             return 0, 0
-        op = outer.instr[0]
-        if op == Op.IF and part in ("then", "else"):
+        if isinstance(outer, Branch) and part in ("then", "else"):
             mask = flow.condition(outer)
             if mask:
-                return (mask, outer.instr[-1] >> 16) if flow.runs(outer) else (0, 0)
-            if all(flow.truth(flow.view.value(outer.instr[2]))):
+                return (mask, outer.instr.position >> 16) if flow.runs(outer) else (0, 0)
+            if all(flow.truth(flow.view.value(outer.instr.condition))):
                 return 0, 0
-        elif op == Op.LOOP and part in ("body", "orelse"):
+        elif isinstance(outer, Turning) and part in ("body", "orelse"):
             mask = flow.loop(outer)
-            return (mask, outer.instr[-1] >> 16) if mask and flow.runs(outer) else (0, 0)
-        elif op == Op.TRY and part == "body" and outer.instr[2].handlers:
+            return (mask, outer.instr.position >> 16) if mask and flow.runs(outer) else (0, 0)
+        elif isinstance(outer.instr, ir.Try) and part == "body" and outer.instr.handlers:
             return 0, 0
         at = outer
 
 
-def _leaves(flow: Control, instr: Instr) -> int:
+def _leaves(flow: Control, instr: ir.If | ir.Loop) -> int:
     """The mask of a condition on a tensor one of whose branches leaves: what follows becomes the other branch."""
-    if instr[0] != Op.IF or (flow.falls(instr[3]) and flow.falls(instr[4])):
+    if not isinstance(instr, ir.If) or (flow.falls(instr.then) and flow.falls(instr.orelse)):
         return 0
-    return flow.condition(flow.structure.at(instr))
+    site = flow.structure.at(instr)
+    return flow.condition(site) if isinstance(site, Branch) else 0
 
 
 def _may_split(code: Code) -> bool:
-    return not index_of(code).by_op.keys().isdisjoint((Op.IF, Op.LOOP, Op.CALL))
+    return not index_of(code).by_operation.keys().isdisjoint((ir.If, ir.Loop, ir.Call))
 
 
 RULE = Rule(

@@ -7,7 +7,8 @@ from typing import Final
 
 from hybridize.domain.objects import NONE
 from hybridize.facts.origins import roots
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.results import consumers, display, returns, site, taken
 from hybridize.rules.values import uses
@@ -27,7 +28,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     handed = list(_handed(function))
     for view, call, _ in (consumers(function) or ()) if handed else ():
         for where, instr, path, contained in handed:
-            for use, slot, exact in taken(view, call[1], path):
+            for use, slot, exact in taken(view, call.target, path):
                 said, there = "", ""
                 if exact and _asks(view, use, slot):
                     said, there = "a caller asks whether it is the same object", "compared by identity here"
@@ -36,34 +37,34 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 if said:
                     what = "what existed before" if contained else "its argument"
                     message = f"returns {what}, and {said}"
-                    yield Hit(instr[-1], message, evidence=(site(where, instr, message), site(view, use, there)))
+                    yield Hit(instr.position, message, evidence=(site(where, instr, message), site(view, use, there)))
                     return
 
 
 def _asks(view: FrameView, use: Instr, slot: int) -> bool:
-    if use[0] == Op.COMPARE and use[2] in ("is", "is not"):
-        other = view.value(use[4] if use[3] == slot else use[3])
+    if isinstance(use, ir.Compare) and use.operator in ("is", "is not"):
+        other = view.value(use.right if use.left == slot else use.left)
         return any(o is not NONE for o in other)
-    if use[0] != Op.CALL or slot == use[2]:
+    if not isinstance(use, ir.Call) or slot == use.function:
         return False
-    return any(n == "builtins.id" or n.endswith(_IDENTITY) for n in view.names(use[2]))
+    return any(n == "builtins.id" or n.endswith(_IDENTITY) for n in view.names(use.function))
 
 
 def _changes(view: FrameView, use: Instr, slot: int) -> bool:
     """Whether a list, dict or set is changed: by an element, by `+=`, by a method."""
-    if use[0] in (Op.SET_ITEM, Op.DEL_ITEM, Op.APPEND, Op.PUT):
-        return bool(use[2] == slot)
-    if use[0] == Op.INPLACE:
-        return bool(use[3] == slot)
-    called = use[0] == Op.ATTR and use[3] in _CHANGING
-    return called and any(each[0] == Op.CALL and each[2] == use[1] for each in uses(view, use[1]))
+    if isinstance(use, (ir.SetItem, ir.DelItem, ir.Append, ir.Put)):
+        return bool(use.owner == slot)
+    if isinstance(use, ir.Inplace):
+        return bool(use.left == slot)
+    called = isinstance(use, ir.Attr) and use.name in _CHANGING
+    return called and any(isinstance(each, ir.Call) and each.function == use.target for each in uses(view, use.target))
 
 
 def _handed(function: FunctionView) -> Iterator[tuple[FrameView, Instr, tuple[object, ...], bool]]:
     """The parts of results that existed before the call: the `return`, where in it, and whether one can be changed."""
     for view in function.views():
         for instr in returns(view.frame, view):
-            for path, slot in display(view, instr[2]):
+            for path, slot in display(view, instr.value):
                 contained = is_mutable_container(view.value(slot)) and bool(roots(view.frame, slot))
                 if contained or _is_parameter(view, slot, set()):
                     yield view, instr, path, contained
@@ -78,9 +79,9 @@ def _is_parameter(view: FrameView, slot: int, seen: set[int]) -> bool:
     made = view.definition(slot)
     if made is None:
         return False
-    if made[0] in (Op.COPY, Op.REFINE):
-        return _is_parameter(view, made[2], seen)
-    return made[0] == Op.PHI and any(_is_parameter(view, source, seen) for _, source in made[2])
+    if isinstance(made, ir.Refine):
+        return _is_parameter(view, made.source, seen)
+    return isinstance(made, ir.Phi) and any(_is_parameter(view, source, seen) for _, source in made.incoming)
 
 
 RULE = Rule(

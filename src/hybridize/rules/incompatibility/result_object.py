@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Class, Inst, lib
-from hybridize.program.ir import Instr
+from hybridize.program import ir
 from hybridize.rules.certain import runs_always
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
@@ -20,31 +20,31 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     seen: set[int] = set()
     for view in function.views():
         for instr in returns(view.frame, view):
-            made = iterator(view, instr[2])
-            if made is not None and instr[-1] not in seen:
-                seen.add(instr[-1])
-                yield Hit(instr[-1], f"returns a `{made}` object, which a traced function cannot return")
-            for part in parts_of(view, instr[2]):
-                if part.what == OBJECT and instr[-1] not in seen:
-                    seen.add(instr[-1])
-                    yield Hit(instr[-1], _message(part), level=_level(view, instr))
-                if part.what == REMADE and instr[-1] not in seen:
-                    seen.add(instr[-1])
-                    yield Hit(instr[-1], f"returns {part.said}", outcome=Outcome.DIFFERS)
-            if instr[-1] not in seen:
-                for each in returned(view, instr[2]):
+            made = iterator(view, instr.value)
+            if made is not None and instr.position not in seen:
+                seen.add(instr.position)
+                yield Hit(instr.position, f"returns a `{made}` object, which a traced function cannot return")
+            for part in parts_of(view, instr.value):
+                if part.what == OBJECT and instr.position not in seen:
+                    seen.add(instr.position)
+                    yield Hit(instr.position, _message(part), level=_level(view, instr))
+                if part.what == REMADE and instr.position not in seen:
+                    seen.add(instr.position)
+                    yield Hit(instr.position, f"returns {part.said}", outcome=Outcome.DIFFERS)
+            if instr.position not in seen:
+                for each in returned(view, instr.value):
                     if each.certain or not function.is_hybrid:  # of what is not known nobody is accused
-                        seen.add(instr[-1])
+                        seen.add(instr.position)
                         outcome = None if each.certain else Outcome.DIFFERS
-                        yield Hit(instr[-1], f"returns {each.said}", outcome=outcome)
+                        yield Hit(instr.position, f"returns {each.said}", outcome=outcome)
                         break
 
 
-def _level(view: FrameView, instr: Instr) -> Level | None:
+def _level(view: FrameView, instr: ir.Return) -> Level | None:
     """An error where each call returns an object of a class of the project that is nothing else."""
-    value = view.value(instr[2])
+    value = view.value(instr.value)
     plain = bool(value) and all(isinstance(o, Inst) and _is_plain(o.cls) for o in value)
-    return Level.ERROR if plain and runs_always(view.frame, instr[-1]) else None
+    return Level.ERROR if plain and runs_always(view.frame, instr.position) else None
 
 
 def _is_plain(cls: Class) -> bool:

@@ -9,8 +9,9 @@ from typing import Final
 from hybridize.domain.objects import Container, Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.model import Evidence
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.program.lowering import walk_codes
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.results import ARRAY, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
@@ -28,7 +29,7 @@ _RATES: Final = frozenset({"learning_rate", "lr", "_learning_rate"})
 _RATE_CALLS: Final = frozenset(
     {"set_value", "LearningRateScheduler", "ReduceLROnPlateau", "set_weights", "from_config"}
 )
-_STORES: Final = frozenset({Op.SET_GLOBAL, Op.SET_CELL, Op.SET_ATTR, Op.SET_ITEM, Op.APPEND, Op.PUT})
+_STORES: Final = frozenset({ir.SetGlobal, ir.SetCell, ir.SetAttr, ir.SetItem, ir.Append, ir.Put})
 _KEEPING: Final = (".append", ".extend", ".update", ".add", ".insert", ".setdefault")
 
 
@@ -40,11 +41,11 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     seen: set[tuple[int, str]] = set()
     for view in function.views():
         for instr in returns(view.frame, view):
-            for part in parts_of(view, instr[2]):
-                key = (instr[-1], part.said)
-                if part.kind == "variable" and _is_steady_rate(view, instr[2], part):
+            for part in parts_of(view, instr.value):
+                key = (instr.position, part.said)
+                if part.kind == "variable" and _is_steady_rate(view, instr.value, part):
                     continue
-                if _is_added(view, instr[2], part):
+                if _is_added(view, instr.value, part):
                     continue
                 if part.what in (PYTHON, ARRAY, READS) and key not in seen:
                     noticed = _noticed(calls, part)
@@ -66,16 +67,18 @@ def _is_steady_rate(view: FrameView, slot: int, part: Part) -> bool:
     """Whether a part is an optimizer's learning rate, which nothing in the program changes: its value is enough."""
     made = view.definition(slot)
     for key in part.path:
-        if made is None or made[0] not in (Op.DICT, Op.TUPLE, Op.LIST):
+        if not isinstance(made, (ir.Dict, ir.Tuple, ir.List)):
             return False
-        if made[0] == Op.DICT:
+        if isinstance(made, ir.Dict):
             inner = [
-                s for k, s in made[2] if k >= 0 and any(isinstance(o, Lit) and o.const == key for o in view.value(k))
+                s
+                for k, s in made.entries
+                if k >= 0 and any(isinstance(o, Lit) and o.const == key for o in view.value(k))
             ]
         else:
-            inner = [s for i, (s, starred) in enumerate(made[2]) if i == key and not starred]
+            inner = [s for i, (s, starred) in enumerate(made.elements) if i == key and not starred]
         made = view.definition(inner[0]) if len(inner) == 1 else None
-    if made is None or made[0] != Op.ATTR or made[3] not in _RATES or not view.value(made[2]):
+    if not isinstance(made, ir.Attr) or made.name not in _RATES or not view.value(made.owner):
         return False
     return not view.project.shared("learning rates change", lambda: _changes_rates(view.project))
 
@@ -85,40 +88,42 @@ def _changes_rates(project: ProjectView) -> bool:
     for module in project.solution.program.modules.values():
         for code in walk_codes(module.code):
             index = index_of(code)
-            if any(instr[3] in _RATES for instr in index.of(Op.SET_ATTR)) or _RATE_CALLS & {
+            if any(instr.name in _RATES for instr in index.of(ir.SetAttr)) or _RATE_CALLS & {
                 *index.names,
                 *index.attributes,
-                *(instr[4] for instr in index.of(Op.IMPORT_FROM)),
+                *(instr.name for instr in index.of(ir.ImportFrom)),
             }:
                 return True
-            read = {index.original(instr[1]) for name in _RATES for instr in index.attributes.get(name, ())}
-            if any(instr[3].startswith("assign") and index.original(instr[2]) in read for instr in index.of(Op.ATTR)):
+            read = {index.original(instr.target) for name in _RATES for instr in index.attributes.get(name, ())}
+            if any(
+                instr.name.startswith("assign") and index.original(instr.owner) in read for instr in index.of(ir.Attr)
+            ):
                 return True
     return False
 
 
-def _hit(view: FrameView, instr: Instr, part: Part, noticed: tuple[Evidence, ...]) -> Hit:
+def _hit(view: FrameView, instr: ir.Return, part: Part, noticed: tuple[Evidence, ...]) -> Hit:
     if part.what == READS:
         message = f"returns {part.said}, of which the caller gets a tensor"
     else:
         message = f"returns {part.said}, which comes back as a tensor"
-    return Hit(instr[-1], message, evidence=(site(view, instr, message), *noticed))
+    return Hit(instr.position, message, evidence=(site(view, instr, message), *noticed))
 
 
-def _noticed(calls: list[tuple[FrameView, Instr, str]] | None, part: Part) -> tuple[Evidence, ...] | None:
+def _noticed(calls: list[tuple[FrameView, ir.Call, str]] | None, part: Part) -> tuple[Evidence, ...] | None:
     """The place where a caller depends on the type; nothing more where no caller is known; None where none does."""
     if calls is None:
         return () if part.what != READS else None
     for view, call, how in calls:
         if how == "callback":
-            names = view.names(call[2])
+            names = view.names(call.function)
             if any(n.startswith(_HOST_CALLBACKS) for n in names):
                 return (site(view, call, "Keras wants a Python value here"),)
             if any(n.startswith(_TENSORFLOW) for n in names):
                 continue  # TensorFlow makes tensors of what its callbacks return
         if how not in ("call", "hybrid", "callback", "protocol", "operator"):
             continue
-        for use, slot, exact in taken(view, call[1], part.path):
+        for use, slot, exact in taken(view, call.target, part.path):
             if not _neutral(view, use, slot, part, exact):
                 return (site(view, use, "the caller uses it here"),)
     return None
@@ -126,38 +131,37 @@ def _noticed(calls: list[tuple[FrameView, Instr, str]] | None, part: Part) -> tu
 
 def _neutral(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) -> bool:
     """Whether a use cannot tell a tensor from what it was."""
-    op = use[0]
-    if part.kind == "variable" and op == Op.ATTR and use[3].startswith("assign"):
+    if part.kind == "variable" and isinstance(use, ir.Attr) and use.name.startswith("assign"):
         return False
-    if part.kind == "variable" and op not in _STORES:
+    if part.kind == "variable" and type(use) not in _STORES:
         # Read at once a variable and its value are the same; kept, it would go on changing.
-        return op != Op.CALL or not _keeps(view, use)
-    if op == Op.CALL:
+        return not isinstance(use, ir.Call) or not _keeps(view, use)
+    if isinstance(use, ir.Call):
         return _neutral_call(view, use, slot, part, exact)
     if not exact:
         return False
-    if part.what == ARRAY and op == Op.ATTR:
-        return bool(use[3] in ("shape", "ndim", "dtype"))
+    if part.what == ARRAY and isinstance(use, ir.Attr):
+        return bool(use.name in ("shape", "ndim", "dtype"))
     if part.kind in _NUMBERS:
-        if op == Op.IF:
+        if isinstance(use, ir.If):
             return True
-        if op == Op.ITEM:
-            return use[3] == slot and part.kind == "int"
-        if op == Op.FORMAT:
+        if isinstance(use, ir.Item):
+            return use.index == slot and part.kind == "int"
+        if isinstance(use, ir.Format):
             return part.kind == "int" or _has_spec(view, use)
-    if op in (Op.BINARY, Op.COMPARE, Op.INPLACE):
+    if isinstance(use, (ir.Binary, ir.Compare, ir.Inplace)):
         return _neutral_operand(view, use, slot, part)
     return False
 
 
-def _keeps(view: FrameView, use: Instr) -> bool:
+def _keeps(view: FrameView, use: ir.Call) -> bool:
     """Whether a call puts its argument away (`results.append(v)`)."""
-    return any(n.startswith("builtins.") and n.endswith(_KEEPING) for n in view.names(use[2]))
+    return any(n.startswith("builtins.") and n.endswith(_KEEPING) for n in view.names(use.function))
 
 
-def _neutral_call(view: FrameView, use: Instr, slot: int, part: Part, exact: bool) -> bool:
-    names = view.names(use[2])
-    if not names or slot == use[2]:
+def _neutral_call(view: FrameView, use: ir.Call, slot: int, part: Part, exact: bool) -> bool:
+    names = view.names(use.function)
+    if not names or slot == use.function:
         return False
     if all(n in _CONVERSIONS for n in names):
         return exact and part.kind in _NUMBERS
@@ -168,31 +172,33 @@ def _neutral_call(view: FrameView, use: Instr, slot: int, part: Part, exact: boo
     return all(n.startswith(_TENSORFLOW) for n in names)
 
 
-def _neutral_operand(view: FrameView, use: Instr, slot: int, part: Part) -> bool:
-    other = view.value(use[4] if use[3] == slot else use[3])
+def _neutral_operand(view: FrameView, use: ir.Binary | ir.Compare | ir.Inplace, slot: int, part: Part) -> bool:
+    other = view.value(use.right if use.left == slot else use.left)
     if not other:
         return False
-    if use[2] == "%" and any(isinstance(o, Lit) and o.kind == "str" and "%s" not in o.const for o in other):
+    if use.operator == "%" and any(isinstance(o, Lit) and o.kind == "str" and "%s" not in o.const for o in other):
         return part.kind in _NUMBERS
-    if use[0] == Op.COMPARE and part.kind in _NUMBERS and use[2] in ("<", "<=", ">", ">=", "==", "!="):
+    if isinstance(use, ir.Compare) and part.kind in _NUMBERS and use.operator in ("<", "<=", ">", ">=", "==", "!="):
         return all(isinstance(o, (Lit, Prim)) and o.kind in _NUMBERS for o in other) and _decides(view, use)
     wanted = {"float": ("float32",), "int": ("int32",)}.get(part.kind)
     return wanted is not None and all(isinstance(o, Tensor) and o.kind != NDARRAY and o.dtype in wanted for o in other)
 
 
-def _decides(view: FrameView, use: Instr) -> bool:
+def _decides(view: FrameView, use: ir.Compare) -> bool:
     """Whether the result of a comparison only decides a branch."""
-    return all(each[0] == Op.IF and each[2] == use[1] for each in view.instructions() if _reads(each, use[1]))
+    return all(
+        isinstance(each, ir.If) for each in index_of(view.code).uses.get(use.target, ()) if not isinstance(each, _JOINS)
+    )
 
 
-def _reads(instr: Instr, slot: int) -> bool:
-    return any(part == slot or (isinstance(part, tuple) and (slot, False) in part) for part in instr[2:-1])
+#: What joins a truth value with others, or turns as long as it holds.
+_JOINS: Final = (ir.Phi, ir.BoolOp, ir.Loop)
 
 
-def _has_spec(view: FrameView, use: Instr) -> bool:
+def _has_spec(view: FrameView, use: ir.Format) -> bool:
     node = view.node or view.project.module(view.code.path)
     for each in walk(node) if node is not None else ():
-        if isinstance(each, ast.JoinedStr) and position_of(each) == use[-1]:
+        if isinstance(each, ast.JoinedStr) and position_of(each) == use.position:
             return all(v.format_spec is not None for v in each.values if isinstance(v, ast.FormattedValue))
     return False
 

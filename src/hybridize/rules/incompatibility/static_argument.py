@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.values import argument, tensor_or_number
 from hybridize.rules.views import FrameView
@@ -43,15 +43,15 @@ STATIC: Final[dict[str, tuple[tuple[int, str], ...]]] = {
 _DEEP: Final = 3
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A tensor, or a list of some, given for such an argument."""
-    for name in view.names(instr[2]):
+    for name in view.names(instr.function):
         for place, argument_name in STATIC.get(name, ()):
             needs = _inside(view, argument(instr, place, argument_name), _DEEP)
             if needs:
                 short = name.removesuffix(".__call__").rpartition(".")[2] if "tensor." in name else name
                 said = f"gives a tensor as `{argument_name}` of `{short}`, which must be a Python value in a graph"
-                yield Hit(instr[-1], said, needs)
+                yield Hit(instr.position, said, needs)
                 return
 
 
@@ -60,9 +60,9 @@ def _inside(view: FrameView, slot: int, depth: int) -> int:
     if slot < 0:
         return 0
     made = view.definition(slot)
-    if made is not None and made[0] in (Op.LIST, Op.TUPLE) and depth:
+    if isinstance(made, (ir.List, ir.Tuple)) and depth:
         found = 0
-        for part, _ in made[2]:
+        for part, _ in made.elements:
             found |= _inside(view, part, depth - 1)
         return found
     return tensor_or_number(view, slot)
@@ -80,7 +80,7 @@ graph is made: an attribute of the operation (`block_size`, `keepdims`, `batch_d
 (`tf.sort`, `tf.tensordot`, `tf.nn.moments`). An eager tensor serves, for it has a value; a symbolic one raises, and
 so do `int(t)` and `tf.shape(x)[0]`, even where the shape is known. Use `x.shape` where it is known, a function that
 takes tensors (`tf.fill`, `tf.zeros`, `tf.broadcast_to`), or pass a Python number.""",
-    triggers={Op.CALL: Where(call, names=STATIC.__contains__)},
+    triggers={ir.Call: Where(call, names=STATIC.__contains__)},
     bad=(
         Example(
             """\

@@ -9,8 +9,9 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import callees_at
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.rules.certain import direct_calls, is_called
 from hybridize.rules.functional import holds_symbolic, may_build
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -70,8 +71,8 @@ def _returned(function: FunctionView) -> Iterator[Hit]:
     """A function that gives a layer what is symbolic already, or makes that, and returns what comes of it."""
     for view in function.views():
         for instr in returns(view.frame, view):
-            if holds_symbolic(view.value(instr[2])) and _has_symbolic(view.frame):
-                yield Hit(instr[-1], "returns Keras symbolic tensors, which a graph cannot")
+            if holds_symbolic(view.value(instr.value)) and _has_symbolic(view.frame):
+                yield Hit(instr.position, "returns Keras symbolic tensors, which a graph cannot")
                 return
 
 
@@ -88,9 +89,9 @@ def _has_symbolic(frame: Frame) -> bool:
 
 def _is_source(frame: Frame, made: Instr | None) -> bool:
     """Whether an instruction brings what it gives, rather than to derive it from what the function has."""
-    if made is None or made[0] in (Op.ATTR, Op.GLOBAL, Op.CELL):
+    if made is None or isinstance(made, (ir.Attr, ir.Global, ir.Cell)):
         return True
-    if made[0] != Op.CALL or any(how == "keras" for _, how in callees_at(frame, made[-1])):
+    if not isinstance(made, ir.Call) or any(how == "keras" for _, how in callees_at(frame, made.position)):
         return False
     return not any(holds_symbolic(frame.vals[slot] or frozenset()) for slot in arguments(made))
 

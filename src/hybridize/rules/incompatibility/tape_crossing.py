@@ -10,13 +10,14 @@ from hybridize.facts.guards import may_hold_tensor
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import CLOSURE
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.tapes import all_inside, by_own_results
 from hybridize.rules.views import FunctionView, ProjectView
 
-Uses: TypeAlias = dict[Frame, list[tuple[Instr, list[LibInst]]]]
+Uses: TypeAlias = dict[Frame, list[tuple[ir.Call, list[LibInst]]]]
 _TAPE: Final = "tf.GradientTape"
 _METHODS: Final = frozenset({"watch", "gradient", "jacobian", "batch_jacobian"})
 
@@ -27,8 +28,10 @@ def scan(function: FunctionView) -> Iterator[Hit]:
         return
     for result, caller, derives in by_own_results(function):
         said = "returns a value together with what is computed from it, and a caller derives one by the other"
-        here = Evidence(said, function.code.path, result[-1] >> 16)
-        yield Hit(result[-1], said, evidence=(here, Evidence("gives None", caller.code.path, derives[-1] >> 16)))
+        here = Evidence(said, function.code.path, result.position >> 16)
+        yield Hit(
+            result.position, said, evidence=(here, Evidence("gives None", caller.code.path, derives.position >> 16))
+        )
     used = _used(function.project)
     if not used:
         return
@@ -45,9 +48,11 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 path = each.code.path if each.code is not function.code else None
                 if all_inside(function, tapes, extent):
                     said = "uses a gradient tape that each call brings anew: every call traces anew"
-                    yield Hit(instr[-1], said, path=path, level=Level.WARNING, outcome=Outcome.RETRACES)
+                    yield Hit(instr.position, said, path=path, level=Level.WARNING, outcome=Outcome.RETRACES)
                 else:
-                    yield Hit(instr[-1], "uses a gradient tape from outside, which records nothing in here", path=path)
+                    yield Hit(
+                        instr.position, "uses a gradient tape from outside, which records nothing in here", path=path
+                    )
 
 
 def _used(project: ProjectView) -> Uses:
@@ -66,19 +71,19 @@ def _used(project: ProjectView) -> Uses:
     return project.shared("tape-crossing", find)
 
 
-def _tape_slots(code: Code) -> list[tuple[Instr, int]]:
+def _tape_slots(code: Code) -> list[tuple[ir.Call, int]]:
     """The calls that may use a tape, with the slot that it would be in."""
     index = index_of(code)
-    found: list[tuple[Instr, int]] = []
-    for instr in index.of(Op.CALL):
-        made = index.definitions.get(instr[2])
-        if made is not None and made[0] == Op.ATTR and made[3] in _METHODS:
-            found.append((instr, made[2]))
-        found += [(instr, slot) for name, slot in instr[4] if name == "tape"]
+    found: list[tuple[ir.Call, int]] = []
+    for instr in index.of(ir.Call):
+        made = index.definitions.get(instr.function)
+        if isinstance(made, ir.Attr) and made.name in _METHODS:
+            found.append((instr, made.owner))
+        found += [(instr, slot) for name, slot in instr.keywords if name == "tape"]
     return found
 
 
-def _tape_uses(frame: Frame, slots: list[tuple[Instr, int]]) -> Iterator[tuple[Instr, list[LibInst]]]:
+def _tape_uses(frame: Frame, slots: list[tuple[ir.Call, int]]) -> Iterator[tuple[ir.Call, list[LibInst]]]:
     for instr, slot in slots:
         value = frame.vals[slot] or ()
         tapes = [o for o in value if isinstance(o, LibInst) and o.cls == _TAPE and o.site[0] is not frame.code]
@@ -86,13 +91,12 @@ def _tape_uses(frame: Frame, slots: list[tuple[Instr, int]]) -> Iterator[tuple[I
             yield instr, tapes
 
 
-def _crosses(project: ProjectView, frame: Frame, instr: Instr) -> bool:
+def _crosses(project: ProjectView, frame: Frame, call: ir.Call) -> bool:
     """Whether the tape meets tensors that it does not know: those that tracing puts in the place of arguments.
 
     Tensors that are captured, like the tape, are the very ones that it has recorded.
     """
-    slots = [*(slot for slot, _ in instr[3]), *(slot for _, slot in instr[4])]
-    for slot in slots:
+    for slot in (*(slot for slot, _ in call.arguments), *(slot for _, slot in call.keywords)):
         value = frame.vals[slot] or frozenset()
         may_be = may_hold_tensor(value)
         if may_be and project.symbolic.mask(frame, slot) & ~CLOSURE:

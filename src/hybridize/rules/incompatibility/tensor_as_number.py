@@ -7,8 +7,10 @@ from typing import Final
 
 from hybridize.domain.objects import Container, Lib, LibInst, Lit, Prim, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import NDARRAY
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code
+from hybridize.program.operands import operands
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes, operators
 from hybridize.rules.values import argument, elements, has_tensor, number, own, tensor_or_number
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -40,72 +42,73 @@ _PYTHON_INTS: Final = {
 }
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`bool(t)`; `range(n)` where no `for` statement takes it; a position for a list's method."""
-    names = view.names(instr[2])
+    names = view.names(instr.function)
     if not _TRUTHS.isdisjoint(names):
         needs = own(view, argument(instr, 0))
         if needs:
-            yield Hit(instr[-1], "asks for the truth of a tensor with `bool`", needs)
+            yield Hit(instr.position, "asks for the truth of a tensor with `bool`", needs)
     elif _MAP in names:
         converts = {o.name for o in view.value(argument(instr, 0)) if isinstance(o, Lib)} & _CONVERSIONS
         given = argument(instr, 1)
         if converts and has_tensor(elements(view.value(given))):
             needs = view.symbolic(given)
             if needs:
-                yield Hit(instr[-1], "converts tensors to Python numbers with `map`", needs)
+                yield Hit(instr.position, "converts tensors to Python numbers with `map`", needs)
     elif any(n in _PYTHON_INTS for n in names):
         index, name = next(_PYTHON_INTS[n] for n in names if n in _PYTHON_INTS)
         slot = argument(instr, index, name)
         needs = tensor_or_number(view, slot) if _is_scalar(view.value(slot)) else 0
         if needs:
-            yield Hit(instr[-1], f"gives a tensor as `{name}`, which must be a Python int", needs)
+            yield Hit(instr.position, f"gives a tensor as `{name}`, which must be a Python int", needs)
     elif not _KEYS.isdisjoint(names):
         needs = number(view, argument(instr, 0))
         if needs:
-            yield Hit(instr[-1], _KEYED, needs)
+            yield Hit(instr.position, _KEYED, needs)
     elif not _POSITIONS.isdisjoint(names):
         needs = tensor_or_number(view, argument(instr, 0))
         if needs:
-            yield Hit(instr[-1], "uses a tensor as the position in a list", needs)
+            yield Hit(instr.position, "uses a tensor as the position in a list", needs)
 
 
 _KEYED: Final = "looks up or keeps a number made from a tensor by its hash: in a graph it is a tensor, which has none"
 
 
-def member(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def member(view: FrameView, instr: ir.Compare) -> Iterator[Hit]:
     """`int(t) in {1, 2}`."""
-    if any(isinstance(o, Container) and o.kind in _HASHED for o in view.value(instr[4])):
-        needs = number(view, instr[3])
+    if any(isinstance(o, Container) and o.kind in _HASHED for o in view.value(instr.right)):
+        needs = number(view, instr.left)
         if needs:
-            yield Hit(instr[-1], _KEYED, needs)
+            yield Hit(instr.position, _KEYED, needs)
 
 
-def display(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def display(view: FrameView, instr: ir.Dict | ir.Set) -> Iterator[Hit]:
     """`{int(t), 1}`, `{int(t): 1}`."""
     needs = 0
-    for part in instr[2]:
-        slot = part[0]
-        if slot is not None and slot >= 0:
+    for slot, _ in instr.entries if isinstance(instr, ir.Dict) else instr.elements:
+        if slot >= 0:
             needs |= number(view, slot)
     if needs:
-        yield Hit(instr[-1], _KEYED, needs)
+        yield Hit(instr.position, _KEYED, needs)
 
 
-def attribute(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def attribute(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
     """`float(t).is_integer()`."""
-    needs = number(view, instr[2])
+    needs = number(view, instr.owner)
     if needs:
-        yield Hit(instr[-1], f"uses `.{instr[3]}` of a number made from a tensor: in a graph it is a tensor", needs)
+        yield Hit(
+            instr.position, f"uses `.{instr.name}` of a number made from a tensor: in a graph it is a tensor", needs
+        )
 
 
 def _is_scalar(value: Value) -> bool:
     return all(not isinstance(o, Tensor) or not o.shape for o in value)
 
 
-def item(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def item(view: FrameView, instr: ir.Item) -> Iterator[Hit]:
     """A Python sequence or array, indexed or sliced by a tensor."""
-    owner, index = instr[2], instr[3]
+    owner, index = instr.source, instr.index
     value = view.value(owner)
     if not value or not _indexed_by_python(view, owner, value):
         return
@@ -116,7 +119,7 @@ def item(view: FrameView, instr: Instr) -> Iterator[Hit]:
         kind = "an array" if any(isinstance(o, Tensor) for o in value) else "a Python container"
         # A key that is a word where it is no tensor: calls were merged.
         merged = any(isinstance(o, Lit) and o.kind == "str" for o in view.value(index))
-        yield Hit(instr[-1], f"indexes {kind} with a tensor", needs, sure=not merged)
+        yield Hit(instr.position, f"indexes {kind} with a tensor", needs, sure=not merged)
 
 
 def _indexed_by_python(view: FrameView, owner: int, value: Value) -> bool:
@@ -134,10 +137,10 @@ def _indexed_by_python(view: FrameView, owner: int, value: Value) -> bool:
 
 def _indices(view: FrameView, slot: int) -> list[int]:
     made = view.definition(slot)
-    if made is not None and made[0] == Op.SLICE:
-        return [part for part in made[2:5] if part >= 0]
-    if made is not None and made[0] == Op.TUPLE:
-        return [part for part, _ in made[2]]
+    if isinstance(made, ir.Slice):
+        return operands(made)
+    if isinstance(made, ir.Tuple):
+        return [part for part, _ in made.elements]
     return [slot]
 
 
@@ -147,13 +150,13 @@ def _is_sequence(value: Value) -> bool:
     return any(texts) and not any(isinstance(o, (Lit, Prim)) and o.kind in ("int", "float") for o in value)
 
 
-def repeat(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def repeat(view: FrameView, instr: ir.Binary) -> Iterator[Hit]:
     """`[0] * n`: Python repeats the list; with a tensor it is a product."""
-    for sequence, count in ((instr[3], instr[4]), (instr[4], instr[3])):
+    for sequence, count in ((instr.left, instr.right), (instr.right, instr.left)):
         if _is_sequence(view.value(sequence)):
             needs = number(view, count) or _array(view, count)
             if needs:
-                yield Hit(instr[-1], "repeats a Python sequence as often as a tensor says", needs)
+                yield Hit(instr.position, "repeats a Python sequence as often as a tensor says", needs)
             return
 
 
@@ -175,28 +178,30 @@ def arrays(function: FunctionView) -> Iterator[Hit]:
         for inner in sorted({frame, *extents.frames(extent & _users(function.project))}, key=lambda f: f.uid):
             view = FrameView(function.project, inner)
             for instr in _reads_of(inner.code):
-                objects = [o for o in view.value(view.receiver(instr[2])) if isinstance(o, LibInst) and o.cls == _ARRAY]
+                objects = [
+                    o for o in view.value(view.receiver(instr.function)) if isinstance(o, LibInst) and o.cls == _ARRAY
+                ]
                 # By code, for contexts that are merged share the objects of one of them; hints make theirs here, too.
                 outside = [o for o in objects if o in given or not extents.with_code(o.site[0]) & extent]
                 if not outside or len(outside) != len(objects) or any(o.site[0] in hybrids for o in outside):
                     continue  # what a graph makes is a list of tensors in it, also for the graphs that it calls
-                made = view.definition(instr[2])
-                name = made[3] if made is not None else ""
+                made = view.definition(instr.function)
+                name = made.name if isinstance(made, ir.Attr) else ""
                 said = "takes a tensor as the place in a `tf.TensorArray` from outside, which is a Python list"
                 if name == _LENGTHS:
                     said = "splits a tensor into a `tf.TensorArray` from outside: that asks for the lengths as numbers"
                 elif not own(view, argument(instr, 0, _PLACES.get(name, ""))):
                     continue
-                yield Hit(instr[-1], said, path=inner.code.path)
+                yield Hit(instr.position, said, path=inner.code.path)
 
 
-def _reads_of(code: Code) -> list[Instr]:
+def _reads_of(code: Code) -> list[ir.Call]:
     index = index_of(code)
     names = (_PLACES.keys() | {_LENGTHS}) & index.attributes.keys()
     if not names:
         return []
-    made = {i[1] for name in names for i in index.attributes[name]}
-    return [instr for instr in index.of(Op.CALL) if instr[2] in made]
+    made = {i.target for name in names for i in index.attributes[name]}
+    return [instr for instr in index.of(ir.Call) if instr.function in made]
 
 
 def _users(project: ProjectView) -> int:
@@ -223,13 +228,13 @@ Gather from a tensor instead (`tf.gather(tf.constant(weights), i)`), use `tf.con
 the tensor. NumPy scalars that arrive as arguments become tensors too.""",
     root=arrays,
     triggers={
-        Op.CALL: Where(call, names=(_TRUTHS | _POSITIONS | _KEYS | _PYTHON_INTS.keys() | {_MAP}).__contains__),
-        Op.COMPARE: operators(member, "in", "not in"),
-        Op.SET: display,
-        Op.DICT: display,
-        Op.ATTR: attributes(attribute, _OF_NUMBERS),
-        Op.ITEM: item,
-        Op.BINARY: operators(repeat, "*"),
+        ir.Call: Where(call, names=(_TRUTHS | _POSITIONS | _KEYS | _PYTHON_INTS.keys() | {_MAP}).__contains__),
+        ir.Compare: operators(member, "in", "not in"),
+        ir.Set: display,
+        ir.Dict: display,
+        ir.Attr: attributes(attribute, _OF_NUMBERS),
+        ir.Item: item,
+        ir.Binary: operators(repeat, "*"),
     },
     bad=(
         Example(

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Lit, Prim
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
+from hybridize.program.ir import Instr
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, arguments, is_message, tensor_or_number, uses
@@ -23,14 +24,14 @@ _NUMERIC: Final = regex(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?[hlL]?[diouxXeEfF
 _PLAIN: Final = regex(r"\{[^{}:]*\}")
 
 
-def formatted(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def formatted(view: FrameView, instr: ir.Format) -> Iterator[Hit]:
     """An f-string with a tensor in it."""
-    masks = [tensor_or_number(view, slot) for slot in instr[2]]
+    masks = [tensor_or_number(view, slot) for slot in instr.values]
     if not any(masks):
         return
     for needs, spec in zip(masks, _specs(view, instr), strict=False):
         if needs and spec:
-            yield Hit(instr[-1], f"formats a tensor with `{spec}`", needs)
+            yield Hit(instr.position, f"formats a tensor with `{spec}`", needs)
             return
     needs = 0
     for mask in masks:
@@ -38,24 +39,24 @@ def formatted(view: FrameView, instr: Instr) -> Iterator[Hit]:
     yield from _silent(view, instr, needs)
 
 
-def _specs(view: FrameView, instr: Instr) -> list[str]:
+def _specs(view: FrameView, instr: ir.Format) -> list[str]:
     """The format specifications of an f-string, empty where there is none or a conversion comes first."""
     node = view.node
     for each in walk(node) if node is not None else ():
-        if isinstance(each, ast.JoinedStr) and position_of(each) == instr[-1]:
+        if isinstance(each, ast.JoinedStr) and position_of(each) == instr.position:
             parts = [v for v in each.values if isinstance(v, ast.FormattedValue)]
-            if len(parts) == len(instr[2]):
+            if len(parts) == len(instr.values):
                 return [ast.unparse(p.format_spec)[2:-1] if p.format_spec and p.conversion == -1 else "" for p in parts]
-    return [""] * len(instr[2])
+    return [""] * len(instr.values)
 
 
-def percent(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def percent(view: FrameView, instr: ir.Binary) -> Iterator[Hit]:
     """`"%.2f" % t`."""
-    texts = [o for o in view.value(instr[3]) if isinstance(o, (Lit, Prim)) and o.kind == "str"]
+    texts = [o for o in view.value(instr.left) if isinstance(o, (Lit, Prim)) and o.kind == "str"]
     if not texts:
         return
-    made = view.definition(instr[4])
-    parts = [slot for slot, _ in made[2]] if made is not None and made[0] == Op.TUPLE else [instr[4]]
+    made = view.definition(instr.right)
+    parts = [slot for slot, _ in made.elements] if isinstance(made, ir.Tuple) else [instr.right]
     masks = [tensor_or_number(view, slot) for slot in parts]
     needs = 0
     for mask in masks:
@@ -64,7 +65,7 @@ def percent(view: FrameView, instr: Instr) -> Iterator[Hit]:
         return
     patterns = [o.const for o in texts if isinstance(o, Lit)]
     if any(_NUMERIC.search(p.replace("%%", "")) for p in patterns) and _reads(patterns[0], masks):
-        yield Hit(instr[-1], "formats a tensor as a number", needs)
+        yield Hit(instr.position, "formats a tensor as a number", needs)
     else:
         yield from _silent(view, instr, needs)
 
@@ -77,16 +78,16 @@ def _reads(pattern: str, masks: list[int]) -> bool:
     return any(mask and kind not in "sra" for kind, mask in zip(found, masks, strict=True))
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`str(t)`, `repr(t)`, `format(t, ".2f")`, `"{:.2f}".format(t)`."""
-    for name in view.names(instr[2]):
+    for name in view.names(instr.function):
         if name in _TEXTS:
             yield from _silent(view, instr, tensor_or_number(view, argument(instr, 0)))
             return
         if name == _FORMAT:
             needs = tensor_or_number(view, argument(instr, 0))
             if needs and argument(instr, 1, "format_spec") >= 0:
-                yield Hit(instr[-1], "formats a tensor as a number", needs)
+                yield Hit(instr.position, "formats a tensor as a number", needs)
             else:
                 yield from _silent(view, instr, needs)
             return
@@ -98,42 +99,45 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
             return
 
 
-def _filled_in(view: FrameView, instr: Instr) -> int:
+def _filled_in(view: FrameView, instr: ir.Call) -> int:
     """What a template is given: arguments by name, and those of a dictionary that is written out."""
     needs = 0
     for slot in arguments(instr):
         made = view.definition(slot)
-        parts = [part for _, part in made[2]] if made is not None and made[0] == Op.DICT else [slot]
+        parts = [part for _, part in made.entries] if isinstance(made, ir.Dict) else [slot]
         for part in parts:
             needs |= tensor_or_number(view, part)
     return needs
 
 
-def _method(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def _method(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     needs = 0
     for slot in arguments(instr):
         needs |= tensor_or_number(view, slot)
     if not needs:
         return
-    patterns = [o.const for o in view.value(view.receiver(instr[2])) if isinstance(o, Lit) and o.kind == "str"]
+    patterns = [o.const for o in view.value(view.receiver(instr.function)) if isinstance(o, Lit) and o.kind == "str"]
     numeric = any("{" in _PLAIN.sub("", p.replace("{{", "").replace("}}", "")) for p in patterns)
-    if numeric and (len(instr[3]) + len(instr[4]) == 1 or _all_tensors(view, instr)):
-        yield Hit(instr[-1], "formats a tensor as a number", needs)
+    if numeric and (len(instr.arguments) + len(instr.keywords) == 1 or _all_tensors(view, instr)):
+        yield Hit(instr.position, "formats a tensor as a number", needs)
     elif numeric:
-        yield Hit(instr[-1], "formats a tensor", needs)
+        yield Hit(instr.position, "formats a tensor", needs)
     else:
         yield from _silent(view, instr, needs)
 
 
-def _all_tensors(view: FrameView, instr: Instr) -> bool:
+def _all_tensors(view: FrameView, instr: ir.Call) -> bool:
     return all(tensor_or_number(view, slot) for slot in arguments(instr))
 
 
 def _silent(view: FrameView, instr: Instr, needs: int) -> Iterator[Hit]:
     """Where the text of a tensor is used, it names the symbolic tensor, once for each trace."""
-    if needs and any(not is_message(view, use) for use in uses(view, instr[1])):
+    if needs and any(not is_message(view, use) for use in uses(view, instr.target)):
         yield Hit(
-            instr[-1], "uses the text of a tensor, which has no value while tracing", needs, outcome=Outcome.DIFFERS
+            instr.position,
+            "uses the text of a tensor, which has no value while tracing",
+            needs,
+            outcome=Outcome.DIFFERS,
         )
 
 
@@ -149,9 +153,9 @@ raises; without one the text names the symbolic tensor (`Tensor("x:0", shape=(),
 every call. Use `tf.print` with the tensor as an argument, `tf.strings.format` or `tf.strings.as_string`, or format
 outside. Texts of shapes, dtypes and Python values are fine, and so are the messages of exceptions.""",
     triggers={
-        Op.FORMAT: formatted,
-        Op.BINARY: operators(percent, "%"),
-        Op.CALL: Where(call, names=(_TEXTS | _TEMPLATES | {_FORMAT, _METHOD}).__contains__),
+        ir.Format: formatted,
+        ir.Binary: operators(percent, "%"),
+        ir.Call: Where(call, names=(_TEXTS | _TEMPLATES | {_FORMAT, _METHOD}).__contains__),
     },
     bad=(
         Example(

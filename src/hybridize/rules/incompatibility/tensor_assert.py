@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.domain.objects import Lit, Prim, Unknown
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.control import control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.views import FrameView
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan(view: FrameView, instr: ir.Assert) -> Iterator[Hit]:
     """The condition is a symbolic tensor."""
     flow = control(view)
-    mask = flow.tensor(instr[2])
-    if mask and all(flow.runs(s) for s in flow.structure.of(Op.ASSERT) if s.instr is instr):
-        merged = any(isinstance(o, (Lit, Prim, Unknown)) for o in view.value(instr[2]))
-        yield Hit(instr[-1], "asserts a symbolic tensor", mask, sure=not merged)
+    mask = flow.tensor(instr.condition)
+    if mask and all(flow.runs(s) for s in flow.structure.of(ir.Assert) if s.instr is instr):
+        merged = any(isinstance(o, (Lit, Prim, Unknown)) for o in view.value(instr.condition))
+        yield Hit(instr.position, "asserts a symbolic tensor", mask, sure=not merged)
 
 
 RULE = Rule(
@@ -29,7 +29,7 @@ RULE = Rule(
     act="use `tf.debugging.assert_equal` and its like, which run with the graph",
     details="""AutoGraph leaves `assert` alone, and Python asks the tensor for its truth while tracing, which raises
 even where the condition would hold. Use `tf.debugging.assert_equal` and its like, or assert on static shapes.""",
-    triggers={Op.ASSERT: scan},
+    triggers={ir.Assert: scan},
     bad=(
         Example(
             """\

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import NONE, Container, Lit, Prim, Stream, Tensor, Tup
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
 from hybridize.rules.values import argument, elements, has_tensor, inside, own, tensor_or_number
 from hybridize.rules.views import FrameView
@@ -19,9 +19,9 @@ _FINDING: Final = frozenset(
 )
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A built-in function that compares tensors."""
-    for name in view.names(instr[2]):
+    for name in view.names(instr.function):
         needs = 0
         if name in _ORDERING:
             needs = _ordered(view, instr)
@@ -30,28 +30,30 @@ def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
         elif name == "builtins.sorted":
             needs = 0 if _has_key(instr) else _held(view, argument(instr, 0)) or inside(view, argument(instr, 0))
         elif name == "builtins.list.sort":
-            needs = 0 if _has_key(instr) else _held(view, view.receiver(instr[2]))
+            needs = 0 if _has_key(instr) else _held(view, view.receiver(instr.function))
         elif name in _FINDING:
-            needs = tensor_or_number(view, argument(instr, 0)) or _held(view, view.receiver(instr[2]))
+            needs = tensor_or_number(view, argument(instr, 0)) or _held(view, view.receiver(instr.function))
         if needs:
             yield Hit(
-                instr[-1], f"Python's `{name.rpartition('.')[2]}` asks whether a comparison of tensors holds", needs
+                instr.position,
+                f"Python's `{name.rpartition('.')[2]}` asks whether a comparison of tensors holds",
+                needs,
             )
             return
 
 
-def _has_key(instr: Instr) -> bool:
-    return any(name == "key" for name, _ in instr[4])
+def _has_key(instr: ir.Call) -> bool:
+    return any(name == "key" for name, _ in instr.keywords)
 
 
-def _ordered(view: FrameView, instr: Instr) -> int:
+def _ordered(view: FrameView, instr: ir.Call) -> int:
     if _has_key(instr):
         return 0
-    if len(instr[3]) == 1 and not instr[3][0][1]:
-        slot = instr[3][0][0]
+    if len(instr.arguments) == 1 and not instr.arguments[0][1]:
+        slot = instr.arguments[0][0]
         return own(view, slot) or _held(view, slot) or inside(view, slot)
     needs = 0
-    for slot, starred in instr[3]:
+    for slot, starred in instr.arguments:
         needs |= _held(view, slot) if starred else tensor_or_number(view, slot)
     return needs
 
@@ -71,12 +73,12 @@ def _single(obj: object) -> bool:
     return isinstance(obj, Container) and obj.exact and not (obj.rest and obj.rest.value) and len(obj.fields) < 2
 
 
-def compare(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def compare(view: FrameView, instr: ir.Compare) -> Iterator[Hit]:
     """`t in (1, 2)`, `3 in t`."""
-    left, right = instr[3], instr[4]
+    left, right = instr.left, instr.right
     needs = own(view, right)
     if needs:
-        yield Hit(instr[-1], "looks for an element in a tensor with `in`", needs)
+        yield Hit(instr.position, "looks for an element in a tensor with `in`", needs)
         return
     containers = [o for o in view.value(right) if _sequence(o)]
     if not containers:
@@ -87,7 +89,7 @@ def compare(view: FrameView, instr: Instr) -> Iterator[Hit]:
             view.symbolic(right) if has_tensor(inner) and _comparable(view, left) else 0
         )
         if needs:
-            yield Hit(instr[-1], "looks for a tensor in a Python sequence with `in`", needs)
+            yield Hit(instr.position, "looks for a tensor in a Python sequence with `in`", needs)
 
 
 def _sequence(obj: object) -> bool:
@@ -111,8 +113,8 @@ RULE = Rule(
 have. Use `tf.reduce_any`, `tf.reduce_max`, `tf.maximum`, `tf.sort`. They are fine on shapes, on Python values, and
 with a `key` that looks at static facts; `sum` of a list of tensors is fine too.""",
     triggers={
-        Op.CALL: Where(call, names=(_ORDERING | _TRUTHS | _SORTING | _FINDING).__contains__),
-        Op.COMPARE: operators(compare, "in", "not in"),
+        ir.Call: Where(call, names=(_ORDERING | _TRUTHS | _SORTING | _FINDING).__contains__),
+        ir.Compare: operators(compare, "in", "not in"),
     },
     bad=(
         Example(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Stream, Tensor
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, operators
 from hybridize.rules.values import number, own
 from hybridize.rules.views import FrameView
@@ -31,24 +31,24 @@ def _starred(parts: tuple[tuple[int, bool], ...]) -> bool:
     return False
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A function that goes through a tensor, or a star in front of one."""
-    for slot, starred in instr[3]:
+    for slot, starred in instr.arguments:
         if starred:
             needs = own(view, slot)
             if needs:
-                yield Hit(instr[-1], "unpacks a tensor into arguments", needs)
+                yield Hit(instr.position, "unpacks a tensor into arguments", needs)
                 return
-    for name in view.names(instr[2]):
+    for name in view.names(instr.function):
         place = _ITERATING.get(name)
         if place is None:
             continue
-        for i, (slot, _) in enumerate(instr[3]):
+        for i, (slot, _) in enumerate(instr.arguments):
             if place in (-1, i):
                 needs = own(view, slot) or (_hanging(view, slot) if name == "builtins.list" else 0)
                 needs = needs or (_range(view, slot) if name in ("builtins.list", "builtins.tuple") else 0)
                 if needs:
-                    yield Hit(instr[-1], f"goes through a tensor with `{name.removeprefix('builtins.')}`", needs)
+                    yield Hit(instr.position, f"goes through a tensor with `{name.removeprefix('builtins.')}`", needs)
                     return
 
 
@@ -60,30 +60,30 @@ def _hanging(view: FrameView, slot: int) -> int:
 
 def _range(view: FrameView, slot: int) -> int:
     made = view.definition(slot)
-    if made is None or made[0] != Op.CALL or "builtins.range" not in view.names(made[2]):
+    if not isinstance(made, ir.Call) or "builtins.range" not in view.names(made.function):
         return 0
     needs = 0
-    for part, _ in made[3]:
+    for part, _ in made.arguments:
         needs |= own(view, part) or number(view, part)
     return needs
 
 
-def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def unpack(view: FrameView, instr: ir.Unpack) -> Iterator[Hit]:
     """`a, b = t`."""
-    needs = own(view, instr[2])
+    needs = own(view, instr.source)
     if needs and _unpacks(view, instr):
-        yield Hit(instr[-1], "unpacks a tensor", needs)
+        yield Hit(instr.position, "unpacks a tensor", needs)
 
 
-def _unpacks(view: FrameView, instr: Instr) -> bool:
+def _unpacks(view: FrameView, instr: ir.Unpack) -> bool:
     """Whether eager code can unpack it so; a tensor of unknown shape may as well be a tuple, in truth."""
-    if not all(isinstance(o, Tensor) for o in view.value(instr[2])):
+    if not all(isinstance(o, Tensor) for o in view.value(instr.source)):
         return False
-    made = view.definition(instr[2])
-    if made is not None and made[0] == Op.CALL and "tf.shape" in view.names(made[2]):
+    made = view.definition(instr.source)
+    if isinstance(made, ir.Call) and "tf.shape" in view.names(made.function):
         return True
-    count, starred = len(instr[1]), instr[3] >= 0
-    for obj in view.value(instr[2]):
+    count, starred = len(instr.targets), instr.star >= 0
+    for obj in view.value(instr.source):
         if isinstance(obj, Tensor) and obj.shape:
             first = obj.shape[0]
             if first < 0 or (first >= count - 1 if starred else first == count):
@@ -91,23 +91,23 @@ def _unpacks(view: FrameView, instr: Instr) -> bool:
     return False
 
 
-def display(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def display(view: FrameView, instr: ir.List | ir.Tuple) -> Iterator[Hit]:
     """`[*t, 1]`."""
-    for slot, starred in instr[2]:
+    for slot, starred in instr.elements:
         if starred:
             needs = own(view, slot)
             if needs:
-                yield Hit(instr[-1], "unpacks a tensor into a sequence", needs)
+                yield Hit(instr.position, "unpacks a tensor into a sequence", needs)
 
 
-def grow(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def grow(view: FrameView, instr: ir.Inplace) -> Iterator[Hit]:
     """`xs += t`: a list grows by the elements of a tensor only while they are known."""
-    if not any(isinstance(o, Tensor) for o in view.value(instr[3])):
-        made = view.definition(instr[3])
-        if made is not None and made[0] == Op.LIST:
-            needs = own(view, instr[4])
+    if not any(isinstance(o, Tensor) for o in view.value(instr.left)):
+        made = view.definition(instr.left)
+        if isinstance(made, ir.List):
+            needs = own(view, instr.right)
             if needs:
-                yield Hit(instr[-1], "extends a list by the elements of a tensor", needs)
+                yield Hit(instr.position, "extends a list by the elements of a tensor", needs)
 
 
 RULE = Rule(
@@ -123,10 +123,10 @@ RULE = Rule(
 never ends. Lists and tuples of tensors are Python's own and fine.""",
     level=Level.INFO,
     triggers={
-        Op.CALL: Where(call, lambda _, instr: _starred(instr[3]), _ITERATING.__contains__),
-        Op.UNPACK: unpack,
-        **dict.fromkeys((Op.LIST, Op.TUPLE), Where(display, lambda _, instr: _starred(instr[2]))),
-        Op.INPLACE: operators(grow, "+"),
+        ir.Call: Where(call, lambda _, instr: _starred(instr.arguments), _ITERATING.__contains__),
+        ir.Unpack: unpack,
+        **dict.fromkeys((ir.List, ir.Tuple), Where(display, lambda _, instr: _starred(instr.elements))),
+        ir.Inplace: operators(grow, "+"),
     },
     bad=(
         Example(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybridize.program.ir import Op
+from hybridize.program import ir
 from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.structure import Site
@@ -19,11 +19,13 @@ def scan(view: FrameView) -> Iterator[Hit]:
     if not own:
         return
     flow = control(view)
-    for site in flow.structure.of(Op.CALL):
-        if site.instr[-1] in own and flow.runs(site):
+    for site in flow.structure.of(ir.Call):
+        if site.instr.position in own and flow.runs(site):
             mask, python = _ends(flow, site)
             if mask and not python:
-                yield Hit(site.instr[-1], f"`{view.code.name}` calls itself until a symbolic tensor says stop", mask)
+                yield Hit(
+                    site.instr.position, f"`{view.code.name}` calls itself until a symbolic tensor says stop", mask
+                )
                 return
 
 
@@ -34,9 +36,9 @@ def _ends(flow: Control, call: Site) -> tuple[int, bool]:
     for branch in flow.structure.branches:
         decides = any(branch is each for each in around) or (
             any(branch.block is each.block and branch.index < each.index for each in around)
-            and any(s.instr[0] in (Op.RETURN, Op.RAISE) for s in flow.structure.within(branch))
+            and any(isinstance(s.instr, (ir.Return, ir.Raise)) for s in flow.structure.within(branch))
         )
-        if decides and flow.view.value(branch.instr[2]):
+        if decides and flow.view.value(branch.instr.condition):
             found = flow.condition(branch)
             mask |= found
             python = python or (not found and not flow.is_short_circuit(branch))

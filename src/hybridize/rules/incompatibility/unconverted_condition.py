@@ -11,8 +11,8 @@ from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.control import control
 from hybridize.rules.conversion import KERAS_3, Plain, follows, own, plain, refused
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -50,61 +50,67 @@ def scan(view: FrameView) -> Iterator[Hit]:
     for site, mask in flow.branches:
         parent, part = site.parent, site.part
         in_filter = parent is not None and part == "body" and flow.is_comprehension(parent)
-        if in_filter and site.instr[-1] not in flow.syntax.choices and not flow.is_short_circuit(site):
+        if in_filter and site.instr.position not in flow.syntax.choices and not flow.is_short_circuit(site):
             yield Hit(
-                site.instr[-1], "filters a comprehension by a symbolic tensor, which AutoGraph leaves alone", mask
+                site.instr.position, "filters a comprehension by a symbolic tensor, which AutoGraph leaves alone", mask
             )
-        elif site.instr[-1] in flow.syntax.nested and not flow.is_short_circuit(site):
+        elif site.instr.position in flow.syntax.nested and not flow.is_short_circuit(site):
             text = "a conditional expression inside another asks a symbolic tensor: AutoGraph converts only the outer"
-            yield Hit(site.instr[-1], text, mask)
+            yield Hit(site.instr.position, text, mask)
     asking = _asking_calls(view)
     if asking:
         yield from _folds(view, asking)
         yield from _keys(view, asking)
 
 
-def _asking_calls(view: FrameView) -> list[Instr]:
+def _asking_calls(view: FrameView) -> list[ir.Call]:
     """The calls of functions that ask elements, or keys of them, for their truth; each callee is looked at once."""
     known: dict[Value, bool] = view.project.shared("asking callees", dict)
-    found: list[Instr] = []
-    for call in index_of(view.code).of(Op.CALL):
-        callee = view.value(call[2])
+    found: list[ir.Call] = []
+    for call in index_of(view.code).of(ir.Call):
+        callee = view.value(call.function)
         asks = known.get(callee)
         if asks is None:
-            asks = known[callee] = not (_FOLDS | _ASKING).isdisjoint(view.names(call[2]))
+            asks = known[callee] = not (_FOLDS | _ASKING).isdisjoint(view.names(call.function))
         if asks:
             found.append(call)
     return found
 
 
-def _keys(view: FrameView, calls: list[Instr]) -> Iterator[Hit]:
+def _keys(view: FrameView, calls: list[ir.Call]) -> Iterator[Hit]:
     """`filter` and the keys of `sorted`, `max` and `min`: Python asks for the truth of what they give."""
     flow = control(view)
     for call in calls:
-        name = next((n for n in view.names(call[2]) if n in _ASKING), None)
+        name = next((n for n in view.names(call.function) if n in _ASKING), None)
         if name is None or not flow.runs(flow.structure.at(call)):
             continue
-        if name == "builtins.filter" and view.value(call[3][0][0] if call[3] else -1) == NONE_V and len(call[3]) > 1:
-            mask = view.symbolic(call[3][1][0])
+        if (
+            name == "builtins.filter"
+            and view.value(call.arguments[0][0] if call.arguments else -1) == NONE_V
+            and len(call.arguments) > 1
+        ):
+            mask = view.symbolic(call.arguments[1][0])
             if mask:
-                yield Hit(call[-1], "`filter` asks symbolic tensors for their truth", mask)
+                yield Hit(call.position, "`filter` asks symbolic tensors for their truth", mask)
             continue
         mask = _kept(view, call)
         if mask:
-            yield Hit(call[-1], f"`{name.removeprefix('builtins.')}` asks symbolic tensors for their truth", mask)
+            yield Hit(call.position, f"`{name.removeprefix('builtins.')}` asks symbolic tensors for their truth", mask)
             continue
-        for callee, how in view.callees(call[-1]):
+        for callee, how in view.callees(call.position):
             if how in ("call", "callback") and _gives_tensor(view, callee):
-                mask = view.project.symbolic.lift(view.frame, call[-1], callee, view.project.symbolic.returned(callee))
+                mask = view.project.symbolic.lift(
+                    view.frame, call.position, callee, view.project.symbolic.returned(callee)
+                )
                 if mask:
                     short = name.removeprefix("builtins.")
-                    yield Hit(call[-1], f"`{short}` asks symbolic tensors for their truth", mask)
+                    yield Hit(call.position, f"`{short}` asks symbolic tensors for their truth", mask)
                     break
 
 
-def _kept(view: FrameView, call: Instr) -> int:
+def _kept(view: FrameView, call: ir.Call) -> int:
     """The mask of the tensors that a key of the library's gives: `d.get`, `xs.__getitem__`, `tf.norm`."""
-    keys = [slot for name, slot in call[4] if name == "key"]
+    keys = [slot for name, slot in call.keywords if name == "key"]
     if not keys or _has_one(view, call):
         return 0
     key, found = keys[0], 0
@@ -117,12 +123,12 @@ def _kept(view: FrameView, call: Instr) -> int:
     return found
 
 
-def _has_one(view: FrameView, call: Instr) -> bool:
+def _has_one(view: FrameView, call: ir.Call) -> bool:
     """Whether there is only one thing to choose from: nothing is compared."""
-    slot = call[3][0][0] if call[3] else view.receiver(call[2])
+    slot = call.arguments[0][0] if call.arguments else view.receiver(call.function)
     value = view.value(slot)
     small = all(isinstance(o, Container) and o.exact and len(o.fields) < 2 for o in value)
-    return bool(value) and len(call[3]) < 2 and small
+    return bool(value) and len(call.arguments) < 2 and small
 
 
 def _gives_tensor(view: FrameView, callee: Frame) -> bool:
@@ -130,19 +136,19 @@ def _gives_tensor(view: FrameView, callee: Frame) -> bool:
     if any(isinstance(o, Tensor) and o.kind != NDARRAY for o in callee.ret):
         return True
     inner = FrameView(view.project, callee)
-    return any(number(inner, i[2]) for i in index_of(callee.code).of(Op.RETURN))
+    return any(number(inner, i.value) for i in index_of(callee.code).of(ir.Return))
 
 
-def _folds(view: FrameView, calls: list[Instr]) -> Iterator[Hit]:
+def _folds(view: FrameView, calls: list[ir.Call]) -> Iterator[Hit]:
     """`any` and `all` ask each element for its truth."""
     flow = control(view)
     for call in calls:
-        names = view.names(call[2])
-        if call[3] and not _FOLDS.isdisjoint(names) and flow.runs(flow.structure.at(call)):
-            slot = call[3][0][0]
+        names = view.names(call.function)
+        if call.arguments and not _FOLDS.isdisjoint(names) and flow.runs(flow.structure.at(call)):
+            slot = call.arguments[0][0]
             if view.symbolic(slot) and not view.is_tensor(slot):
                 name = names[0].removeprefix("builtins.")
-                yield Hit(call[-1], f"`{name}` asks symbolic tensors for their truth", view.symbolic(slot))
+                yield Hit(call.position, f"`{name}` asks symbolic tensors for their truth", view.symbolic(slot))
 
 
 def _level(view: FrameView, reason: str) -> Level | None:

@@ -8,8 +8,9 @@ from typing import Final
 from hybridize.domain.objects import Bound, Container, Func, Lit, Prim, Tensor, Value, Wrapper
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.records import replace
 from hybridize.rules.dims import ALL, Dims, unknown_dims
 from hybridize.rules.layers import is_made
@@ -46,17 +47,17 @@ _WANT_SHAPE: Final = {
 }
 
 
-def read(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def read(view: FrameView, instr: ir.Item) -> Iterator[Hit]:
     """`t.shape[0]` of a tensor whose first dim the graph does not know."""
     index = index_of(view.code)
-    slot = _shape_of(index, index.definitions.get(instr[2]))
+    slot = _shape_of(index, index.definitions.get(instr.source))
     dims = unknown_dims(view, slot)
-    if dims is None or not _asked(view, slot, instr[3], dims):
+    if dims is None or not _asked(view, slot, instr.index, dims):
         return
-    if any(not _harmless(view, use) for use in uses(view, instr[1])):
+    if any(not _harmless(view, use) for use in uses(view, instr.target)):
         needs = own(view, slot) and OPERATION
         if needs:
-            yield Hit(instr[-1], _IS_NONE, needs)
+            yield Hit(instr.position, _IS_NONE, needs)
 
 
 def _asks_shape(name: str) -> bool:
@@ -68,46 +69,46 @@ def _asks_shape(name: str) -> bool:
     )
 
 
-def call(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`tf.unstack(t)`, `len(t.shape)`, `tf.zeros(t.shape)`."""
-    names = view.names(instr[2])
+    names = view.names(instr.function)
     wanted = next((_WANT_SHAPE[n] for n in names if n in _WANT_SHAPE), None)
     if wanted is not None:
         yield from _whole(view, instr, *wanted)
         return
-    if "tf.unstack" in names and len(instr[3]) == 1 and not instr[4]:
-        slot, found = instr[3][0][0], "makes a list of a tensor whose length is not known while tracing"
-    elif "builtins.len" in names and instr[3]:
+    if "tf.unstack" in names and len(instr.arguments) == 1 and not instr.keywords:
+        slot, found = instr.arguments[0][0], "makes a list of a tensor whose length is not known while tracing"
+    elif "builtins.len" in names and instr.arguments:
         yield from _length(view, instr)
         slot, found = (
-            _shape_of(index_of(view.code), view.definition(instr[3][0][0])),
+            _shape_of(index_of(view.code), view.definition(instr.arguments[0][0])),
             "asks for a rank that is not known while tracing",
         )
-    elif instr[3] and any(n.startswith("keras.layers.") and n.endswith(".__call__") for n in names):
-        slot, found = instr[3][0][0], "gives a layer a tensor whose rank is not known while tracing"
+    elif instr.arguments and any(n.startswith("keras.layers.") and n.endswith(".__call__") for n in names):
+        slot, found = instr.arguments[0][0], "gives a layer a tensor whose rank is not known while tracing"
         yield from _sized(view, instr)
     else:
         yield from _through(view, instr)
         return
     dims = unknown_dims(view, slot) if slot >= 0 else None
     if dims is not None and (dims == ALL or ("tf.unstack" in names and 0 in dims)) and own(view, slot):
-        yield Hit(instr[-1], found)
+        yield Hit(instr.position, found)
 
 
-def _length(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def _length(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """`len(t)` is a whole number of the graph's then: it goes with no floats, divides to float64, repeats no list."""
-    dims = unknown_dims(view, instr[3][0][0])
-    if dims is None or (dims != ALL and 0 not in dims) or not own(view, instr[3][0][0]):
+    dims = unknown_dims(view, instr.arguments[0][0])
+    if dims is None or (dims != ALL and 0 not in dims) or not own(view, instr.arguments[0][0]):
         return
-    if any(_wants_number(view, use, instr[1]) for use in uses(view, instr[1])):
-        yield Hit(instr[-1], _IS_TENSOR, OPERATION)
+    if any(_wants_number(view, use, instr.target) for use in uses(view, instr.target)):
+        yield Hit(instr.position, _IS_TENSOR, OPERATION)
 
 
 def _wants_number(view: FrameView, use: Instr, slot: int) -> bool:
     """Whether an operation takes a Python number where it does not take a tensor of int32."""
-    if use[0] not in (Op.BINARY, Op.INPLACE):
+    if not isinstance(use, (ir.Binary, ir.Inplace)):
         return False
-    others = [o for s in use[3:5] if s != slot for o in view.value(s)]
+    others = [o for s in (use.left, use.right) if s != slot for o in view.value(s)]
     if any(isinstance(o, (Lit, Prim)) and o.kind == "float" for o in others):
         return True
     tensors = [o for o in others if isinstance(o, Tensor)]
@@ -116,70 +117,72 @@ def _wants_number(view: FrameView, use: Instr, slot: int) -> bool:
     return any(isinstance(o, Container) for o in others)
 
 
-def _sized(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def _sized(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A layer that makes its weights there, for a last axis of which only a run knows the size."""
-    slot = instr[3][0][0]
+    slot = instr.arguments[0][0]
     dims = unknown_dims(view, slot)
     last = {len(o.shape) - 1 for o in view.value(slot) if isinstance(o, Tensor) and o.shape is not None}
     open_last = dims is not None and bool(last) and last <= set(dims)
-    if open_last and own(view, slot) and any(is_made(view.project, o) for o in view.value(instr[2])):
-        yield Hit(instr[-1], "builds a layer for a last axis that is None while tracing")
+    if open_last and own(view, slot) and any(is_made(view.project, o) for o in view.value(instr.function)):
+        yield Hit(instr.position, "builds a layer for a last axis that is None while tracing")
 
 
-def _whole(view: FrameView, instr: Instr, place: int, name: str) -> Iterator[Hit]:
+def _whole(view: FrameView, instr: ir.Call, place: int, name: str) -> Iterator[Hit]:
     """`tf.zeros(t.shape)`: a shape that is known in part is no shape yet."""
-    given = [slot for slot, _ in instr[3][place : place + 1]] + [slot for key, slot in instr[4] if key == name]
+    given = [slot for slot, _ in instr.arguments[place : place + 1]] + [
+        slot for key, slot in instr.keywords if key == name
+    ]
     index = index_of(view.code)
     for slot in given:
         tensor = _shape_of(index, index.source(slot))
         if unknown_dims(view, tensor) is not None and own(view, tensor):
-            yield Hit(instr[-1], "wants a shape that is not known while tracing: use `tf.shape`")
+            yield Hit(instr.position, "wants a shape that is not known while tracing: use `tf.shape`")
 
 
-def unpack(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def unpack(view: FrameView, instr: ir.Unpack) -> Iterator[Hit]:
     """`h, w = t.shape`."""
     index = index_of(view.code)
-    slot = _shape_of(index, index.definitions.get(instr[2]))
+    slot = _shape_of(index, index.definitions.get(instr.source))
     dims = unknown_dims(view, slot)
     if dims is None:
         return
     needs = own(view, slot) and OPERATION
-    unknown = instr[1] if dims == ALL else [s for i, s in enumerate(instr[1]) if i in dims]
+    unknown = instr.targets if dims == ALL else [s for i, s in enumerate(instr.targets) if i in dims]
     if needs and (dims == ALL or any(not _harmless(view, u) for s in unknown for u in uses(view, s))):
-        yield Hit(instr[-1], "unpacks a shape that is not known while tracing: use `tf.shape`", needs)
+        yield Hit(instr.position, "unpacks a shape that is not known while tracing: use `tf.shape`", needs)
 
 
-def rank(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def rank(view: FrameView, instr: ir.Attr) -> Iterator[Hit]:
     """`t.shape.rank`, `t.ndim` of a tensor of unknown rank: None, and no comparison with it is true."""
-    slot = instr[2] if instr[3] == "ndim" else _shape_of(index_of(view.code), view.definition(instr[2]))
+    slot = instr.owner if instr.name == "ndim" else _shape_of(index_of(view.code), view.definition(instr.owner))
     if slot < 0 or not has_tensor(view.value(slot), arrays=False) or unknown_dims(view, slot) != ALL:
         return
-    if own(view, slot) and any(not _harmless(view, use) for use in uses(view, instr[1])):
-        yield Hit(instr[-1], "asks for a rank that is not known while tracing")
+    if own(view, slot) and any(not _harmless(view, use) for use in uses(view, instr.target)):
+        yield Hit(instr.position, "asks for a rank that is not known while tracing")
 
 
-def _asks_rank(_: Index, instr: Instr) -> bool:
-    return instr[3] in ("rank", "ndims", "ndim")
+def _asks_rank(_: Index, instr: ir.Attr) -> bool:
+    return instr.name in ("rank", "ndims", "ndim")
 
 
-def _of_shape(index: Index, instr: Instr) -> bool:
+def _of_shape(index: Index, instr: ir.Item | ir.Unpack) -> bool:
     """Whether what an instruction takes apart is the shape of something."""
-    return _shape_of(index, index.definitions.get(instr[2])) >= 0
+    return _shape_of(index, index.definitions.get(instr.source)) >= 0
 
 
 def _shape_of(index: Index, made: Instr | None) -> int:
     """The slot of the tensor whose shape an instruction reads, or -1."""
     if made is None:
         return -1
-    if made[0] == Op.ATTR and made[3] == "shape":
-        return int(made[2])
-    if made[0] == Op.CALL:
-        func = index.definitions.get(made[2])
-        if func is not None and func[0] == Op.ATTR:
-            if func[3] == "get_shape":
-                return int(func[2])
-            if func[3] in ("as_list", "with_rank"):
-                return _shape_of(index, index.definitions.get(func[2]))
+    if isinstance(made, ir.Attr) and made.name == "shape":
+        return int(made.owner)
+    if isinstance(made, ir.Call):
+        func = index.definitions.get(made.function)
+        if isinstance(func, ir.Attr):
+            if func.name == "get_shape":
+                return int(func.owner)
+            if func.name in ("as_list", "with_rank"):
+                return _shape_of(index, index.definitions.get(func.owner))
     return -1
 
 
@@ -190,9 +193,9 @@ def _asked(view: FrameView, slot: int, index: int, dims: Dims) -> bool:
     return dims == ALL or any((i if i >= 0 else i + rank) in dims for i in found)
 
 
-def _through(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def _through(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A helper that asks for a dim of its argument, where that is a tensor whose dim the graph does not know."""
-    pos = instr[-1]
+    pos = instr.position
     for callee, _ in view.callees(pos):
         inner = opened(view, pos, callee, unknown_dims)
         if inner is None or not inner.given:
@@ -211,15 +214,16 @@ def _asked_within(view: OpenView) -> list[Hit]:
     if key not in known:
         known[key] = []  # of a recursive call
         index = index_of(view.code)
-        asks = ((Op.ITEM, read), (Op.UNPACK, unpack), (Op.CALL, call))
-        every = [(instr, ask) for op, ask in asks for instr in index.of(op) if _is_run(view, instr)]
-        known[key] = [hit for instr, ask in every for hit in ask(view, instr)]
+        asks: list[tuple[Instr, Iterator[Hit]]] = [(item, read(view, item)) for item in index.of(ir.Item)]
+        asks += [(parts, unpack(view, parts)) for parts in index.of(ir.Unpack)]
+        asks += [(each, call(view, each)) for each in index.of(ir.Call)]
+        known[key] = [hit for instr, hits in asks if _is_run(view, instr) for hit in hits]
     return known[key]
 
 
 def _is_run(view: FrameView, instr: Instr) -> bool:
     """Whether control gets to an instruction."""
-    made = instr[1]
+    made = instr.target
     return not isinstance(made, int) or made < 0 or view.frame.vals[made] is not None
 
 
@@ -240,7 +244,7 @@ def _mentions_shape(code: Code) -> bool:
 
 
 def _harmless(view: FrameView, use: Instr) -> bool:
-    if use[0] == Op.COMPARE and use[2] in ("is", "is not"):
+    if isinstance(use, ir.Compare) and use.operator in ("is", "is not"):
         return True
     return is_message(view, use)
 
@@ -259,10 +263,10 @@ weights for a last axis that is None. Use `tf.shape(t)[0]`, or say the shape wit
 arguments are known in each trace.""",
     level=Level.INFO,
     triggers={
-        Op.ITEM: Where(read, _of_shape),
-        Op.UNPACK: Where(unpack, _of_shape),
-        Op.ATTR: Where(rank, _asks_rank),
-        Op.CALL: Where(call, names=_asks_shape, values=_reads_shape),
+        ir.Item: Where(read, _of_shape),
+        ir.Unpack: Where(unpack, _of_shape),
+        ir.Attr: Where(rank, _asks_rank),
+        ir.Call: Where(call, names=_asks_shape, values=_reads_shape),
     },
     bad=(
         Example(

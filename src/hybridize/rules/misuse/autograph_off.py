@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.facts.model import Evidence
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.conversion import plain
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.values import argument, own
@@ -29,10 +29,12 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 place = Evidence(message, each.path, each.position >> 16)
                 yield Hit(each.position, message, evidence=(*steps, place), path=each.path)
         view = FrameView(function.project, frame)
-        for call in index_of(frame.code).of(Op.CALL):
-            needs = own(view, argument(call, 0)) if _ASKING in view.names(call[2]) else 0
+        for call in index_of(frame.code).of(ir.Call):
+            needs = own(view, argument(call, 0)) if _ASKING in view.names(call.function) else 0
             if needs and function.holds(frame, needs):
-                yield Hit(call[-1], "asks a symbolic tensor for its value, and the decorator says `autograph=False`")
+                yield Hit(
+                    call.position, "asks a symbolic tensor for its value, and the decorator says `autograph=False`"
+                )
 
 
 RULE = Rule(

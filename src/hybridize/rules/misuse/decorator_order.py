@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import Inst
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView, position_of
 
@@ -42,8 +42,8 @@ def _is_asked_of_instances(function: FunctionView) -> bool:
     for caller, pos, _, _ in function.callers():
         index = index_of(caller.code)
         for call in index.calls.get(pos, ()):
-            made = index.source(call[2])
-            if made is not None and made[0] == Op.ATTR and any(isinstance(o, Inst) for o in caller.vals[made[2]] or ()):
+            made = index.source(call.function)
+            if isinstance(made, ir.Attr) and any(isinstance(o, Inst) for o in caller.vals[made.owner] or ()):
                 return True
     return False
 

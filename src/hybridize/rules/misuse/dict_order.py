@@ -9,8 +9,8 @@ from hybridize.domain.objects import Container
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Instr, Loop, Op
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.values import uses
@@ -19,7 +19,7 @@ from hybridize.rules.views import FrameView, FunctionView
 _VIEWS: Final = frozenset({"items", "keys", "values"})
 _KEEPS: Final = frozenset({"list", "tuple", "enumerate", "iter", "zip", "reversed", "map"})
 _DEPTH: Final = 3
-_NAMED: Final = (Op.GLOBAL, Op.ATTR)
+_NAMED: Final = (ir.Global, ir.Attr)
 _IN_ORDER: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack", "next", "convert_to_tensor"})
 _JOINS: Final = frozenset({"concat", "stack", "concatenate", "hstack", "vstack"})
 
@@ -77,96 +77,96 @@ def _follow(view: FrameView, name: str, slots: dict[int, tuple[bool, Place | Non
         done.add(slot)
         listed, taken = slots[slot]
         for use in uses(view, slot):
-            if use[0] == Op.ITER:
+            if isinstance(use, ir.Iter):
                 _loop(trail, use, slot, taken)
-            elif use[0] == Op.CALL:
+            elif isinstance(use, ir.Call):
                 _call(trail, use, slot, depth)
-            elif use[0] == Op.ATTR and not listed and use[3] in _VIEWS:
-                for made in uses(view, use[1]):
-                    if made[0] == Op.CALL and made[2] == use[1]:
-                        trail.add(made[1], made[-1])
-            elif use[0] in (Op.LIST, Op.TUPLE) and (slot, True) in use[2]:
-                trail.add(use[1], taken or use[-1])
-            elif use[0] == Op.RETURN and listed:
+            elif isinstance(use, ir.Attr) and not listed and use.name in _VIEWS:
+                for made in uses(view, use.target):
+                    if isinstance(made, ir.Call) and made.function == use.target:
+                        trail.add(made.target, made.position)
+            elif isinstance(use, (ir.List, ir.Tuple)) and (slot, True) in use.elements:
+                trail.add(use.target, taken or use.position)
+            elif isinstance(use, ir.Return) and listed:
                 trail.gives = trail.gives or taken
-            elif listed and use[0] in (Op.ITEM, Op.UNPACK) and use[2] == slot and not _is_cut(view, use):
-                trail.hit(use[-1], taken)
+            elif listed and isinstance(use, (ir.Item, ir.Unpack)) and use.source == slot and not _is_cut(view, use):
+                trail.hit(use.position, taken)
     return trail
 
 
-def _is_cut(view: FrameView, use: Instr) -> bool:
+def _is_cut(view: FrameView, use: ir.Item | ir.Unpack) -> bool:
     """Whether an item is a slice of everything."""
-    made = view.definition(use[3]) if use[0] == Op.ITEM else None
-    return made is not None and made[0] == Op.SLICE and made[2] < 0 and made[3] < 0
+    made = view.definition(use.index) if isinstance(use, ir.Item) else None
+    return isinstance(made, ir.Slice) and made.lower < 0 and made.upper < 0
 
 
-def _call(trail: _Trail, use: Instr, slot: int, depth: int) -> None:
+def _call(trail: _Trail, use: ir.Call, slot: int, depth: int) -> None:
     """A call that keeps the order, depends on it, or passes things on to a function of the project."""
     view, (listed, taken) = trail.view, trail.slots[slot]
     name = _name(view.frame, use)
-    places = [i for i, (given, _) in enumerate(use[3]) if given == slot]
-    if name in _KEEPS and places and not view.callees(use[-1]):
-        trail.add(use[1], taken or use[-1])
-        if name == "zip" and any(_iterated(view.frame, s) != _iterated(view.frame, slot) for s, _ in use[3]):
-            trail.hit(use[-1], taken)
+    places = [i for i, (given, _) in enumerate(use.arguments) if given == slot]
+    if name in _KEEPS and places and not view.callees(use.position):
+        trail.add(use.target, taken or use.position)
+        if name == "zip" and any(_iterated(view.frame, s) != _iterated(view.frame, slot) for s, _ in use.arguments):
+            trail.hit(use.position, taken)
     elif listed and _takes_by_place(view, use, slot):
-        trail.hit(use[-1], taken)
+        trail.hit(use.position, taken)
     elif depth:
         for callee, index in _given(view, use, slot):
             inner = {callee.code.params[index].slot: trail.slots[slot]}
             found = _follow(FrameView(view.project, callee), trail.name, inner, depth - 1)
             trail.hits += found.hits
             if found.gives is not None:
-                trail.add(use[1], found.gives)
+                trail.add(use.target, found.gives)
 
 
-def _loop(trail: _Trail, fetch: Instr, slot: int, taken: Place | None) -> None:
+def _loop(trail: _Trail, fetch: ir.Iter, slot: int, taken: Place | None) -> None:
     """A loop or comprehension: what it makes in its order, or whether the order matters to it."""
     view = trail.view
-    loop: Loop | None = next((i[2] for i in index_of(view.code).of(Op.LOOP) if fetch in i[2].test), None)
+    loop: ir.Loop | None = next((i for i in index_of(view.code).of(ir.Loop) if fetch in i.test), None)
     if loop is None:
         return
     if _counts(view, fetch, slot):
-        trail.hit(fetch[-1], taken)
+        trail.hit(fetch.position, taken)
     elif loop.fills >= 0:
-        trail.add(loop.fills, taken or fetch[-1])
+        trail.add(loop.fills, taken or fetch.position)
     elif _order_matters(view, loop):
-        trail.hit(fetch[-1], taken)
+        trail.hit(fetch.position, taken)
     else:
         for instr in instructions(loop.body):
-            made = view.definition(instr[2]) if instr[0] == Op.CALL else None
-            if made is not None and made[0] == Op.ATTR and made[3] in ("append", "extend"):
-                trail.add(made[2], taken or fetch[-1])
+            made = view.definition(instr.function) if isinstance(instr, ir.Call) else None
+            if isinstance(made, ir.Attr) and made.name in ("append", "extend"):
+                trail.add(made.owner, taken or fetch.position)
 
 
-def _counts(view: FrameView, fetch: Instr, slot: int) -> bool:
+def _counts(view: FrameView, fetch: ir.Iter, slot: int) -> bool:
     """Whether a loop goes through `enumerate(...)`, and uses the numbers."""
     made = view.definition(slot)
-    if made is None or made[0] != Op.CALL or _name(view.frame, made) != "enumerate":
+    if not isinstance(made, ir.Call) or _name(view.frame, made) != "enumerate":
         return False
-    parts = [use for use in uses(view, fetch[1]) if use[0] == Op.UNPACK]
-    return not parts or any(uses(view, use[1][0]) for use in parts)
+    parts = [use for use in uses(view, fetch.target) if isinstance(use, ir.Unpack)]
+    return not parts or any(uses(view, use.targets[0]) for use in parts)
 
 
-def _given(view: FrameView, call: Instr, slot: int) -> Iterator[tuple[Frame, int]]:
+def _given(view: FrameView, call: ir.Call, slot: int) -> Iterator[tuple[Frame, int]]:
     """The functions of the project that a call gives a slot to, with the parameter that it arrives at."""
-    for callee, how in view.callees(call[-1]):
+    for callee, how in view.callees(call.position):
         if how in ("call", "hybrid"):
             for index in range(len(callee.code.params)):
-                if passed_slots(view.frame, call[-1], callee, index) == [slot]:
+                if passed_slots(view.frame, call.position, callee, index) == [slot]:
                     yield callee, index
 
 
-def _takes_by_place(view: FrameView, use: Instr, slot: int) -> bool:
+def _takes_by_place(view: FrameView, use: ir.Call, slot: int) -> bool:
     """Whether a call depends on the order of the elements in a slot."""
-    starred = any(given == slot and is_starred for given, is_starred in use[3])
+    starred = any(given == slot and is_starred for given, is_starred in use.arguments)
     return starred or _name(view.frame, use) in _IN_ORDER
 
 
-def _name(frame: Frame, call: Instr) -> str:
+def _name(frame: Frame, call: ir.Call) -> str:
     """The name of a function or method that is called, without what it belongs to."""
-    made = definitions(frame.code).get(call[2])
-    return str(made[2] if made[0] == Op.GLOBAL else made[3]) if made is not None and made[0] in _NAMED else ""
+    made = definitions(frame.code).get(call.function)
+    return str(made.name) if isinstance(made, _NAMED) else ""
 
 
 def _orders(function: FunctionView, index: int) -> bool:
@@ -189,7 +189,7 @@ def _keywords_differ(function: FunctionView) -> bool:
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
     for caller, pos, _, how in function.callers():
         for call in calls_at(caller.code, pos) if how in ("call", "hybrid") else ():
-            keys = tuple(name for name, _ in call[4] if name is not None and name not in named)
+            keys = tuple(name for name, _ in call.keywords if name is not None and name not in named)
             if seen.setdefault(tuple(sorted(keys)), keys) != keys:
                 return True
     return False
@@ -201,14 +201,14 @@ def _iterated(frame: Frame, slot: int) -> int:
         made = definitions(frame.code).get(slot)
         if made is None:
             return slot
-        if made[0] in (Op.COPY, Op.REFINE):
-            slot = made[2]
-        elif made[0] == Op.CALL:
-            func = definitions(frame.code).get(made[2])
-            if func is not None and func[0] == Op.ATTR and func[3] in _VIEWS:
-                slot = func[2]
-            elif func is not None and func[0] == Op.GLOBAL and func[2] in _KEEPS and made[3]:
-                slot = made[3][0][0]
+        if isinstance(made, ir.Refine):
+            slot = made.source
+        elif isinstance(made, ir.Call):
+            func = definitions(frame.code).get(made.function)
+            if isinstance(func, ir.Attr) and func.name in _VIEWS:
+                slot = func.owner
+            elif isinstance(func, ir.Global) and func.name in _KEEPS and made.arguments:
+                slot = made.arguments[0][0]
             else:
                 return -1
         else:
@@ -216,21 +216,24 @@ def _iterated(frame: Frame, slot: int) -> int:
     return slot
 
 
-def _order_matters(view: FrameView, loop: Loop) -> bool:
+def _order_matters(view: FrameView, loop: ir.Loop) -> bool:
     """Whether the loop carries a value on by more than sums, or its parts are joined in their order."""
     inside = list(instructions(loop.body))
-    carried = [use for phi in loop.phis for use in uses(view, phi[1])]
+    carried = [use for phi in loop.phis for use in uses(view, phi.target)]
     places = {id(instr) for instr in inside}
-    if any(id(use) in places and not (use[0] in (Op.BINARY, Op.INPLACE) and use[2] in ("+", "+=")) for use in carried):
+    if any(
+        id(use) in places and not (isinstance(use, (ir.Binary, ir.Inplace)) and use.operator in ("+", "+="))
+        for use in carried
+    ):
         return True
     frame = view.frame
-    gathers = any(i[0] == Op.APPEND for i in inside)
-    return gathers and any(i[0] == Op.CALL and _method(frame, i) in _JOINS for i in index_of(frame.code).flat)
+    gathers = any(isinstance(i, ir.Append) for i in inside)
+    return gathers and any(isinstance(i, ir.Call) and _method(frame, i) in _JOINS for i in index_of(frame.code).flat)
 
 
-def _method(frame: Frame, call: Instr) -> str:
-    made = definitions(frame.code).get(call[2])
-    return str(made[3]) if made is not None and made[0] == Op.ATTR else ""
+def _method(frame: Frame, call: ir.Call) -> str:
+    made = definitions(frame.code).get(call.function)
+    return str(made.name) if isinstance(made, ir.Attr) else ""
 
 
 RULE = Rule(

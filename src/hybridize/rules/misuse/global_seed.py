@@ -7,8 +7,8 @@ from typing import Final
 
 from hybridize.domain.objects import Lit
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, ProjectView
 from hybridize.source import is_test_path
@@ -43,9 +43,9 @@ _SEEDS: Final = frozenset(
 )
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A draw without a seed of its own, in a program that sets the global one."""
-    name = next((n for n in view.names(instr[2]) if n in _DRAWS), None)
+    name = next((n for n in view.names(instr.function) if n in _DRAWS), None)
     if (
         name is None
         or _has_seed(view, instr, _DRAWS[name])
@@ -54,26 +54,26 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     ):
         return
     yield Hit(
-        instr[-1],
+        instr.position,
         f"`{name}` follows the global seed alone: as an operation of a graph it draws other numbers than eagerly",
     )
 
 
-def _has_seed(view: FrameView, call: Instr, place: int) -> bool:
+def _has_seed(view: FrameView, call: ir.Call, place: int) -> bool:
     """Whether a call may give a seed for the operation itself, with its name or at its place."""
-    if any(starred for _, starred in call[3]):
+    if any(starred for _, starred in call.arguments):
         return True  # whether one is among them is not told
-    given = [slot for key, slot in call[4] if key in _SETTLING or key in ("**", None)]
-    given += [slot for slot, _ in call[3][place : place + 1]]
+    given = [slot for key, slot in call.keywords if key in _SETTLING or key in ("**", None)]
+    given += [slot for slot, _ in call.arguments[place : place + 1]]
     return any(not _is_none(view, slot) for slot in given)
 
 
-def _draws_nothing(view: FrameView, call: Instr, name: str) -> bool:
+def _draws_nothing(view: FrameView, call: ir.Call, name: str) -> bool:
     """Whether a dropout may have rate 0: it gives what it gets."""
     if not name.endswith("dropout"):
         return False
-    rates = [view.value(slot) for key, slot in call[4] if key in ("rate", "keep_prob")]
-    rates += [view.value(slot) for slot, _ in call[3][1:2]]
+    rates = [view.value(slot) for key, slot in call.keywords if key in ("rate", "keep_prob")]
+    rates += [view.value(slot) for slot, _ in call.arguments[1:2]]
     return any(isinstance(o, Lit) and o.const in (0, None) for rate in rates for o in rate)
 
 
@@ -142,10 +142,10 @@ def _imported(project: ProjectView) -> frozenset[str]:
     found: set[str] = set()
     for code in project.solution.frames:
         index = index_of(code)
-        found.update(instr[2].rpartition(".")[2] for instr in index.of(Op.IMPORT))
-        for instr in index.of(Op.IMPORT_FROM):
-            found |= {str(instr[2] or "").rpartition(".")[2], str(instr[4])}
-        found.update(str(instr[2] or "").rpartition(".")[2] for instr in index.of(Op.IMPORT_STAR))
+        found.update(instr.name.rpartition(".")[2] for instr in index.of(ir.Import))
+        for instr in index.of(ir.ImportFrom):
+            found |= {str(instr.module or "").rpartition(".")[2], str(instr.name)}
+        found.update(str(instr.module or "").rpartition(".")[2] for instr in index.of(ir.ImportStar))
     return frozenset(found)
 
 
@@ -165,7 +165,7 @@ and each operation of a graph from its place in the graph: runs stay reproducibl
 the operation a seed as well, or draw from a `tf.random.Generator` or with stateless operations. Of a function that is
 hybrid already nothing is said: its numbers are as random and as reproducible as before.""",
     level=None,
-    triggers={Op.CALL: Where(scan, names=_DRAWS.__contains__)},
+    triggers={ir.Call: Where(scan, names=_DRAWS.__contains__)},
     bad=(
         Example(
             """\

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from hybridize.domain.objects import NONE_V, LibInst, Lit, Value
 from hybridize.facts.static_reads import StaticReads
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_shape
+from hybridize.program import ir
 from hybridize.program.index import Index, index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -54,11 +55,13 @@ def _is_number_needed(function: FunctionView, path: str, position: int, relaxed:
     specs = {} if relaxed else _specs(function)
     params = {param.slot for param in function.code.params} if relaxed else specs.keys()
     for read in index.at(position) if path == function.code.path else ():
-        if read[0] == Op.ATTR and read[3] == "shape" and index.original(read[2]) in params:
-            items = [use for use in index.uses.get(read[1], ()) if use[0] == Op.ITEM and use[2] == read[1]]
-            spec = specs.get(index.original(read[2]))
-            items = [item for item in items if spec is None or _is_open(function, spec, item[3])]
-            return any(_counts(index, use) for item in items for use in index.uses.get(item[1], ()))
+        if isinstance(read, ir.Attr) and read.name == "shape" and index.original(read.owner) in params:
+            items = [
+                use for use in index.uses.get(read.target, ()) if isinstance(use, ir.Item) and use.source == read.target
+            ]
+            spec = specs.get(index.original(read.owner))
+            items = [item for item in items if spec is None or _is_open(function, spec, item.index)]
+            return any(_counts(index, use) for item in items for use in index.uses.get(item.target, ()))
     return False
 
 
@@ -88,10 +91,10 @@ def _specs(function: FunctionView) -> dict[int, Value]:
 
 def _counts(index: Index, use: Instr) -> bool:
     """Whether an instruction raises for None: arithmetic, `range`."""
-    if use[0] == Op.CALL:
-        called = index.source(use[2])
-        return called is not None and called[0] == Op.GLOBAL and called[2] == "range"
-    return use[0] in (Op.BINARY, Op.INPLACE)
+    if isinstance(use, ir.Call):
+        called = index.source(use.function)
+        return isinstance(called, ir.Global) and called.name == "range"
+    return isinstance(use, (ir.Binary, ir.Inplace))
 
 
 def _built(function: FunctionView) -> Iterator[Hit]:
@@ -101,11 +104,13 @@ def _built(function: FunctionView) -> Iterator[Hit]:
     slots = {slot for slot, found in shapes.items() if any(shape and shape[-1] < 0 for shape in found)}
     for view in function.views() if slots else ():
         index = index_of(view.code)
-        for instr in index.of(Op.CALL):
-            given = instr[3][0][0] if instr[3] and not instr[3][0][1] else -1
-            if index.original(given) in slots and any(is_made(function.project, o) for o in view.value(instr[2])):
+        for instr in index.of(ir.Call):
+            given = instr.arguments[0][0] if instr.arguments and not instr.arguments[0][1] else -1
+            if index.original(given) in slots and any(is_made(function.project, o) for o in view.value(instr.function)):
                 yield Hit(
-                    instr[-1], "builds a layer for the last axis, which the signature leaves open", level=Level.ERROR
+                    instr.position,
+                    "builds a layer for the last axis, which the signature leaves open",
+                    level=Level.ERROR,
                 )
 
 

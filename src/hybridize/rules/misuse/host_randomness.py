@@ -9,8 +9,8 @@ from hybridize.domain.objects import Lit
 from hybridize.facts.guards import regions
 from hybridize.facts.reasons import Reason, kind_of
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FrameView, FunctionView
@@ -32,12 +32,12 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 def _seeded(view: FrameView) -> Iterator[tuple[int, str]]:
     """Where each call of a function seeds random numbers by a constant, and whose."""
     index = index_of(view.code)
-    for call in index.of(Op.CALL):
-        for name in view.names(call[2]):
-            plain = name in _SEEDS and not regions(view.code).get(call[-1]) and call[-1] not in index.looped
-            value = view.value(call[3][0][0]) if plain and len(call[3]) == 1 else frozenset()
+    for call in index.of(ir.Call):
+        for name in view.names(call.function):
+            plain = name in _SEEDS and not regions(view.code).get(call.position) and call.position not in index.looped
+            value = view.value(call.arguments[0][0]) if plain and len(call.arguments) == 1 else frozenset()
             if len(value) == 1 and all(isinstance(o, Lit) and isinstance(o.const, int) for o in value):
-                yield call[-1], _SEEDS[name]
+                yield call.position, _SEEDS[name]
 
 
 def _is_fixed(reason: Reason, seeds: list[tuple[int, str]]) -> bool:

@@ -6,20 +6,20 @@ import ast
 from collections.abc import Iterator
 
 from hybridize.facts.guards import guarded
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, position_of
 from hybridize.source.syntax import walk
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A scope whose body changes or reads variables."""
-    if "tf.init_scope" not in view.names(instr[2]) or view.node is None or guarded(view.frame, instr[-1]):
+    if "tf.init_scope" not in view.names(instr.function) or view.node is None or guarded(view.frame, instr.position):
         return
     for node in walk(view.node):
-        if isinstance(node, ast.With) and any(position_of(i.context_expr) == instr[-1] for i in node.items):
+        if isinstance(node, ast.With) and any(position_of(i.context_expr) == instr.position for i in node.items):
             calls = [each for s in node.body for each in walk(s) if isinstance(each, ast.Call)]
-            hits = [Hit(instr[-1], "runs what is in `tf.init_scope` once per trace")]
+            hits = [Hit(instr.position, "runs what is in `tf.init_scope` once per trace")]
             yield from hits if any(map(_depends, calls)) else ()
 
 
@@ -44,7 +44,7 @@ RULE = Rule(
     details="""`tf.init_scope` leaves the graph that is being built: its body runs eagerly, while tracing, and is no
 part of the graph. Assignments in it happen once, and what it reads is a constant afterwards. It is meant for making
 variables; do the rest outside of the function or outside of the scope.""",
-    triggers={Op.CALL: Where(scan, names="tf.init_scope".__eq__)},
+    triggers={ir.Call: Where(scan, names="tf.init_scope".__eq__)},
     bad=(
         Example(
             """\

@@ -10,8 +10,8 @@ from hybridize.facts.callgraph import extent
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.xla import BEGINNINGS, CHANGED
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
@@ -44,12 +44,12 @@ def drops(frame: Frame) -> Iterator[tuple[int, str, Level]]:
         if key and not _is_settled(frame, pos, name):
             yield pos, CHANGED[key].format(name.removeprefix("tensor.variable")), Level.WARNING
     for instr in index_of(frame.code).flat:
-        if instr[0] == Op.BINARY and instr[2] in _INTEGER_CHECKS:
-            right = frame.vals[instr[4]] or ()
+        if isinstance(instr, ir.Binary) and instr.operator in _INTEGER_CHECKS:
+            right = frame.vals[instr.right] or ()
             if any(isinstance(o, Tensor) and o.dtype in _INTEGERS for o in right):
-                yield instr[-1], _INTEGER_CHECKS[instr[2]], Level.WARNING
-        elif instr[0] == Op.CALL and _is_dynamic_array(frame, instr[-1]):
-            yield instr[-1], "XLA loses what is written to a `TensorArray` of dynamic size", Level.ERROR
+                yield instr.position, _INTEGER_CHECKS[instr.operator], Level.WARNING
+        elif isinstance(instr, ir.Call) and _is_dynamic_array(frame, instr.position):
+            yield instr.position, "XLA loses what is written to a `TensorArray` of dynamic size", Level.ERROR
 
 
 def _is_settled(frame: Frame, pos: int, name: str) -> bool:
@@ -60,7 +60,7 @@ def _is_settled(frame: Frame, pos: int, name: str) -> bool:
     if name.startswith("tf.debugging."):
         check = name.rpartition(".")[2]
         compares = check.startswith("assert_") and check != "assert_near"
-        return check in _OF_TYPES or (compares and all(_is_known(frame, slot) for slot, _ in call[3]))
+        return check in _OF_TYPES or (compares and all(_is_known(frame, slot) for slot, _ in call.arguments))
     indices = argument(call, 1, "indices")
     return name in ("tf.gather", "tf.gather_nd") and indices >= 0 and _is_in_range(frame, indices)
 
@@ -68,7 +68,7 @@ def _is_settled(frame: Frame, pos: int, name: str) -> bool:
 def _is_known(frame: Frame, slot: int) -> bool:
     """Whether a value is no tensor, or one that tracing folds."""
     made = index_of(frame.code).definitions.get(slot)
-    if made is not None and made[0] == Op.CALL and frame.ops.get(made[-1]) in _FOLDED:
+    if isinstance(made, ir.Call) and frame.ops.get(made.position) in _FOLDED:
         return True
     return not any(isinstance(o, Tensor) for o in frame.vals[slot] or ())
 
@@ -80,19 +80,19 @@ def _is_in_range(frame: Frame, slot: int) -> bool:
         made = known.get(slot)
         if made is None:
             return False
-        if made[0] in (Op.COPY, Op.REFINE, Op.ITEM, Op.UNPACK, Op.ATTR):
-            slot = made[2]
+        if isinstance(made, (ir.Refine, ir.Item, ir.Unpack, ir.Attr)):
+            slot = made.owner if isinstance(made, ir.Attr) else made.source
             continue
-        if made[0] != Op.CALL:
+        if not isinstance(made, ir.Call):
             return False
-        function = known.get(made[2])
-        method = function[3] if function is not None and function[0] == Op.ATTR else ""
-        name = frame.ops.get(made[-1], "")
+        function = known.get(made.function)
+        method = function.name if isinstance(function, ir.Attr) else ""
+        name = frame.ops.get(made.position, "")
         if name in _POSITIONS or method in _ROWS:
             return True
-        if name not in _PASSES_ON or not made[3]:
+        if name not in _PASSES_ON or not made.arguments:
             return False
-        slot = made[3][0][0]
+        slot = made.arguments[0][0]
     return False
 
 
@@ -116,9 +116,9 @@ _FAR: Final = 8
 
 def _is_dynamic_array(frame: Frame, pos: int) -> bool:
     call = call_at(frame.code, pos)
-    if call is None or not any(getattr(o, "name", "") == "tf.TensorArray" for o in frame.vals[call[2]] or ()):
+    if call is None or not any(getattr(o, "name", "") == "tf.TensorArray" for o in frame.vals[call.function] or ()):
         return False
-    named = dict(call[4])
+    named = dict(call.keywords)
     slot = named.get("dynamic_size", -1)
     return slot >= 0 and any(isinstance(o, Lit) and o.const is True for o in frame.vals[slot] or ())
 

@@ -9,8 +9,8 @@ from hybridize.domain.objects import Stream
 from hybridize.facts.callgraph import extent
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.xla import REFUSED, REFUSED_MODULES
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.scan import NOT_TRACED
@@ -44,12 +44,12 @@ def unsupported(project: ProjectView, frames: Iterable[Frame]) -> Iterator[tuple
 def _hidden(view: FrameView) -> Iterator[tuple[int, str]]:
     """Methods of tables and queues, and loops over datasets."""
     for instr in index_of(view.code).flat:
-        if instr[0] == Op.ITER and any(isinstance(o, Stream) and o.is_data for o in view.value(instr[2])):
-            yield instr[-1], "a loop over a dataset"
-        elif instr[0] == Op.CALL:
-            for name in view.names(instr[2]):
+        if isinstance(instr, ir.Iter) and any(isinstance(o, Stream) and o.is_data for o in view.value(instr.source)):
+            yield instr.position, "a loop over a dataset"
+        elif isinstance(instr, ir.Call):
+            for name in view.names(instr.function):
                 if name.startswith(_METHODS):
-                    yield instr[-1], name
+                    yield instr.position, name
 
 
 RULE = Rule(

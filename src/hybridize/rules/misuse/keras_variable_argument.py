@@ -10,8 +10,8 @@ from hybridize.facts.causes import argument_slot
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.processes import may_have_keras_3, some_may_have_keras_3
 from hybridize.rules.views import FunctionView, ProjectView
@@ -59,14 +59,14 @@ def _from_keras(project: ProjectView, frame: Frame, slot: int) -> bool:
         instr = known.get(slot)
         if instr is None:
             return _stored_from_keras(project, frame, slot)
-        match instr[0]:
-            case Op.COPY | Op.REFINE | Op.ITEM | Op.ITER:
-                slot = instr[2]
-            case Op.GLOBAL:
-                return _stored_from_keras(project, frame, slot, instr[2])
-            case Op.ATTR:
-                owners = frame.vals[instr[2]] or ()
-                return instr[3] in _VARIABLES and any(_is_keras(project, o) for o in owners)
+        match instr:
+            case ir.Refine() | ir.Item() | ir.Iter():
+                slot = instr.source
+            case ir.Global():
+                return _stored_from_keras(project, frame, slot, instr.name)
+            case ir.Attr():
+                owners = frame.vals[instr.owner] or ()
+                return instr.name in _VARIABLES and any(_is_keras(project, o) for o in owners)
             case _:
                 return False
     return False
@@ -75,10 +75,10 @@ def _from_keras(project: ProjectView, frame: Frame, slot: int) -> bool:
 def _stored_from_keras(project: ProjectView, frame: Frame, slot: int, name: str = "") -> bool:
     """Whether the function stores variables of a Keras object in the global that it reads."""
     for instr in index_of(frame.code).flat if name else ():
-        if instr[0] == Op.SET_GLOBAL and instr[2] == name and instr[3] != slot:
-            made = definitions(frame.code).get(instr[3])
-            if made is not None and made[0] == Op.ATTR and made[3] in _VARIABLES:
-                return any(_is_keras(project, o) for o in frame.vals[made[2]] or ())
+        if isinstance(instr, ir.SetGlobal) and instr.name == name and instr.value != slot:
+            made = definitions(frame.code).get(instr.value)
+            if isinstance(made, ir.Attr) and made.name in _VARIABLES:
+                return any(_is_keras(project, o) for o in frame.vals[made.owner] or ())
     return False
 
 

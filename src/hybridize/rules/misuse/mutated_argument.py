@@ -9,13 +9,13 @@ from hybridize.domain.objects import NONE, Container, Stream, Tensor, Tup
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.effects import hit, is_change, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
-_PUTS: Final = frozenset({Op.SET_ITEM, Op.DEL_ITEM, Op.APPEND, Op.PUT})
+_PUTS: Final = (ir.SetItem, ir.DelItem, ir.Append, ir.Put)
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:
@@ -40,9 +40,9 @@ def _is_own(frame: Frame, reason: Reason) -> bool:
     if reason.frame is not frame:
         return False
     index = index_of(frame.code)
-    changed = [index.original(i[2]) for i in index.at(reason.effect.position) if i[0] in _PUTS]
+    changed = [index.original(i.owner) for i in index.at(reason.effect.position) if isinstance(i, _PUTS)]
     made = [index.definitions.get(slot) for slot in changed]
-    return bool(made) and all(each is not None and each[0] in (Op.LIST, Op.DICT) for each in made)
+    return bool(made) and all(isinstance(each, (ir.List, ir.Dict)) for each in made)
 
 
 def _is_container(frame: Frame, name: str) -> bool:
@@ -54,7 +54,7 @@ def _is_container(frame: Frame, name: str) -> bool:
 def _is_rebound(reason: Reason) -> bool:
     """Whether an array is changed by an operator (`x /= 2`), which of a tensor makes another one."""
     found = index_of(reason.frame.code).at(reason.effect.position)
-    return isinstance(reason.effect.target, Tensor) and bool(found) and all(i[0] == Op.INPLACE for i in found)
+    return isinstance(reason.effect.target, Tensor) and bool(found) and all(isinstance(i, ir.Inplace) for i in found)
 
 
 RULE = Rule(

@@ -11,8 +11,8 @@ from hybridize.facts.guards import parts
 from hybridize.facts.model import Ternary
 from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.program.operands import operands
 from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -69,7 +69,7 @@ def _may_be_own(function: FunctionView, reason: Reason) -> bool:
         return True
     # Iterators of the same elements are one value: whether the call makes such a one is all that can be said.
     within = function.project.extents.frames(extent_of(function))
-    return any(target in (each.vals[made[1]] or ()) for each in within for made in index_of(each.code).of(Op.CALL))
+    return any(target in (each.vals[made.target] or ()) for each in within for made in index_of(each.code).of(ir.Call))
 
 
 def _held(frame: Frame, slot: int, target: Obj | None) -> Value:

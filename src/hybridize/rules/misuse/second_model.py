@@ -11,8 +11,9 @@ from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, definitions, passed_slots
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.rules.creation import builds_weights, makes_variables
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.processes import meeting
@@ -80,8 +81,8 @@ def _holding(function: FunctionView, given: set[Inst]) -> set[Inst]:
     lazy = {o: some for o, some in holders.items() if len(some) == 1 and not _is_used_outside(function, o)}
     found: set[Inst] = set()
     for frame in extent(function.frames, NOT_TRACED) if lazy else ():
-        for call in index_of(frame.code).of(Op.CALL):
-            found.update(obj for o in frame.vals[call[2]] or () for obj in lazy.get(o, ()))
+        for call in index_of(frame.code).of(ir.Call):
+            found.update(obj for o in frame.vals[call.function] or () for obj in lazy.get(o, ()))
     return found
 
 
@@ -90,18 +91,18 @@ def _fillers(project: ProjectView) -> Having:
 
     def fills(frame: Frame) -> bool:
         view = FrameView(project, frame)
-        return bool(frame.args) and any(_fills(view, call) for call in index_of(frame.code).of(Op.CALL))
+        return bool(frame.args) and any(_fills(view, call) for call in index_of(frame.code).of(ir.Call))
 
     return project.shared("fillers", lambda: project.extents.having(fills))
 
 
-def _fills(view: FrameView, call: Instr) -> bool:
-    return makes_variables(view, call[2]) is not None and guarded(view.frame, call[-1])
+def _fills(view: FrameView, call: ir.Call) -> bool:
+    return makes_variables(view, call.function) is not None and guarded(view.frame, call.position)
 
 
 def _calls(frame: Frame, slot: int) -> list[int]:
     """Where a frame calls what arrives in a slot."""
-    return [instr[-1] for instr in index_of(frame.code).of(Op.CALL) if instr[2] == slot]
+    return [instr.position for instr in index_of(frame.code).of(ir.Call) if instr.function == slot]
 
 
 def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[str, int]]:
@@ -115,12 +116,12 @@ def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[s
         here = (caller.code.path, pos)
         for slot in _by_place(function, caller, pos, index) if slots is None else slots:
             made = _maker(caller, slot)
-            if made is not None and made[0] == Op.CALL:
-                found.setdefault((caller.code.path, made[-1]), here)
-                if made[-1] in index_of(caller.code).looped and not _is_nested(function, caller):
+            if isinstance(made, ir.Call):
+                found.setdefault((caller.code.path, made.position), here)
+                if made.position in index_of(caller.code).looped and not _is_nested(function, caller):
                     found[caller.code.path, -1] = here  # each round makes another
             elif made is not None and _is_one_of_many(caller, made):
-                found.update({(caller.code.path, made[-1]): here, (caller.code.path, -1): here})
+                found.update({(caller.code.path, made.position): here, (caller.code.path, -1): here})
             given.append((caller.vals[slot] or frozenset(), here))
     for value, here in given:
         other = next((place for each, place in given if each and value and not each & value), None)
@@ -136,13 +137,13 @@ def _is_nested(function: FunctionView, caller: Frame) -> bool:
 
 def _is_one_of_many(caller: Frame, made: Instr) -> bool:
     """Whether a value is the element of a loop over a list or dictionary that has several, so far as we know."""
-    if made[0] == Op.UNPACK:
-        inner = definitions(caller.code).get(made[2])
-        return inner is not None and inner[0] == Op.ITER and _is_one_of_many(caller, inner)
-    key = (caller.vals[made[3]] or frozenset()) if made[0] == Op.ITEM else frozenset()
-    if made[0] not in (Op.ITER, Op.ITEM) or (len(key) == 1 and all(isinstance(o, Lit) for o in key)):
+    if isinstance(made, ir.Unpack):
+        inner = definitions(caller.code).get(made.source)
+        return isinstance(inner, ir.Iter) and _is_one_of_many(caller, inner)
+    key = (caller.vals[made.index] or frozenset()) if isinstance(made, ir.Item) else frozenset()
+    if not isinstance(made, (ir.Iter, ir.Item)) or (len(key) == 1 and all(isinstance(o, Lit) for o in key)):
         return False
-    return any(_is_several(obj) for obj in caller.vals[made[2]] or ())
+    return any(_is_several(obj) for obj in caller.vals[made.source] or ())
 
 
 def _is_several(obj: Obj) -> bool:
@@ -157,28 +158,28 @@ def _is_several(obj: Obj) -> bool:
 def _maker(caller: Frame, slot: int) -> Instr | None:
     """What makes the value in a slot, through `a, b = make(), make()` and the module's own variables."""
     made = definitions(caller.code).get(slot)
-    if made is not None and made[0] == Op.GLOBAL and caller.code.kind == "module":
-        written = [i for i in index_of(caller.code).of(Op.SET_GLOBAL) if i[2] == made[2]]
-        return _maker(caller, written[0][3]) if len(written) == 1 and written[0][3] != slot else made
-    if made is not None and made[0] in (Op.COPY, Op.REFINE):
-        return _maker(caller, made[2])
-    if made is not None and made[0] == Op.UNPACK and made[3] < 0:
-        display = definitions(caller.code).get(made[2])
-        if display is not None and display[0] in (Op.TUPLE, Op.LIST) and len(display[2]) == len(made[1]):
-            return definitions(caller.code).get(display[2][made[1].index(slot)][0])
+    if isinstance(made, ir.Global) and caller.code.kind == "module":
+        written = [i for i in index_of(caller.code).of(ir.SetGlobal) if i.name == made.name]
+        return _maker(caller, written[0].value) if len(written) == 1 and written[0].value != slot else made
+    if isinstance(made, ir.Refine):
+        return _maker(caller, made.source)
+    if isinstance(made, ir.Unpack) and made.star < 0:
+        display = definitions(caller.code).get(made.source)
+        if isinstance(display, (ir.Tuple, ir.List)) and len(display.elements) == len(made.targets):
+            return definitions(caller.code).get(display.elements[made.targets.index(slot)][0])
     return made
 
 
 def _by_place(function: FunctionView, caller: Frame, pos: int, index: int) -> list[int]:
     """The slot that a call of a hybrid function passes for a parameter."""
     call = call_at(caller.code, pos)
-    if call is None or any(starred for _, starred in call[3]):
+    if call is None or any(starred for _, starred in call.arguments):
         return []
-    named = dict(call[4]).get(function.code.params[index].name)
+    named = dict(call.keywords).get(function.code.params[index].name)
     if named is not None:
         return [named]
     place = index - (function.facts.kind.value in ("method", "classmethod"))
-    return [call[3][place][0]] if 0 <= place < len(call[3]) else []
+    return [call.arguments[place][0]] if 0 <= place < len(call.arguments) else []
 
 
 def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
@@ -189,8 +190,8 @@ def _is_used_outside(function: FunctionView, obj: Obj) -> bool:
         for frame in frames:
             if extents.has(traced, frame):
                 continue
-            for instr in index_of(frame.code).of(Op.CALL):
-                if obj in (frame.vals[instr[2]] or ()):
+            for instr in index_of(frame.code).of(ir.Call):
+                if obj in (frame.vals[instr.function] or ()):
                     return True
     return False
 

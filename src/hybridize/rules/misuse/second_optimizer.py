@@ -9,8 +9,9 @@ from hybridize.domain.objects import Container, Inst, LibInst, Obj
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.rules.hybridized import places
 from hybridize.rules.keyed import varies
 from hybridize.rules.late import STEPS, is_optimizer
@@ -71,8 +72,8 @@ def _are_chosen(optimizers: set[Obj]) -> bool:
         return False
     index = index_of(sites[0][0])
     branches = [
-        ({each[-1] for each in instructions(then)}, {each[-1] for each in instructions(other)})
-        for _, _, _, then, other, *_ in index.of(Op.IF)
+        ({each.position for each in instructions(made.then)}, {each.position for each in instructions(made.orelse)})
+        for made in index.of(ir.If)
     ]
     return all(
         first not in index.looped
@@ -93,14 +94,14 @@ def _by_key(function: FunctionView) -> Iterator[Hit]:
     """`optimizers[name].apply_gradients(...)`, where the calls of the function bring several names."""
     project, extents = function.project, function.project.extents
     for frame in sorted(extents.frames(extents.of_all(function.frames) & _stepping(project)), key=_number):
-        for instr in index_of(frame.code).of(Op.ATTR):
-            made = definitions(frame.code).get(instr[2]) if instr[3] in STEPS else None
-            if made is None or made[0] != Op.ITEM:
+        for instr in index_of(frame.code).of(ir.Attr):
+            made = definitions(frame.code).get(instr.owner) if instr.name in STEPS else None
+            if not isinstance(made, ir.Item):
                 continue
-            found = [o for o in frame.vals[made[2]] or () if isinstance(o, Container) and _has_several(project, o)]
-            if found and varies(frame, made[3], function.frames):
+            found = [o for o in frame.vals[made.source] or () if isinstance(o, Container) and _has_several(project, o)]
+            if found and varies(frame, made.index, function.frames):
                 said = "takes a step of an optimizer that the arguments choose: the second one makes its variables late"
-                yield Hit(instr[-1], said, path=frame.code.path)
+                yield Hit(instr.position, said, path=frame.code.path)
 
 
 def _has_several(project: ProjectView, container: Container) -> bool:
@@ -126,9 +127,9 @@ def _stepping(project: ProjectView) -> int:
 
 def _step(frame: Frame, optimizers: set[Obj]) -> int | None:
     """The position where a frame lets one of the optimizers take a step."""
-    for instr in index_of(frame.code).of(Op.ATTR):
-        if instr[3] in STEPS and optimizers & (frame.vals[instr[2]] or frozenset()):
-            return int(instr[-1])
+    for instr in index_of(frame.code).of(ir.Attr):
+        if instr.name in STEPS and optimizers & (frame.vals[instr.owner] or frozenset()):
+            return int(instr.position)
     return None
 
 

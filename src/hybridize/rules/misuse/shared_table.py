@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.facts.guards import guarded, is_cached
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.creation import is_table, makes_table
 from hybridize.rules.misuse.variable_creation import passes
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call that makes a mutable table."""
-    name = makes_table(view, instr[2])
-    if name is not None and not guarded(view.frame, instr[-1]) and not is_cached(view.code):
-        yield Hit(instr[-1], f"makes a `{name}`, which all calls of the graph would share")
+    name = makes_table(view, instr.function)
+    if name is not None and not guarded(view.frame, instr.position) and not is_cached(view.code):
+        yield Hit(instr.position, f"makes a `{name}`, which all calls of the graph would share")
 
 
 RULE = Rule(
@@ -29,7 +29,7 @@ RULE = Rule(
     details="""Eagerly each call makes an empty table. In a graph the table is a resource that is made once: what one
 call inserts the next one finds. Make the table outside, so that sharing it is meant. Static tables are no
 problem: what they hold is always the same.""",
-    triggers={Op.CALL: Where(scan, names=is_table)},
+    triggers={ir.Call: Where(scan, names=is_table)},
     passes=passes,
     bad=(
         Example(

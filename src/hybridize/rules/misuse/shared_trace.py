@@ -10,8 +10,9 @@ from hybridize.domain.objects import Class, Func, Inst, Lit, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Op
+from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.rules.comparing import compared
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
@@ -56,9 +57,9 @@ def _chosen(cls: Class, names: set[str]) -> set[str]:
                 if not isinstance(obj, Func) or not obj.code.params:
                     continue
                 index, own = index_of(obj.code), obj.code.params[0].slot
-                for instr in index.of(Op.SET_ATTR):
-                    if index.original(instr[2]) == own and not _is_constant(obj, index.original(instr[4])):
-                        found.add(instr[3])
+                for instr in index.of(ir.SetAttr):
+                    if index.original(instr.owner) == own and not _is_constant(obj, index.original(instr.value)):
+                        found.add(instr.name)
     return names & found
 
 
@@ -72,7 +73,7 @@ def _asked(code: Code, parameter: int, cls: Class, depth: int) -> set[str]:
     """The attributes of a parameter that the text of a function reads; of its methods that it calls, what they read."""
     index = index_of(code)
     slot = code.params[parameter].slot
-    found = {instr[3] for instr in index.of(Op.ATTR) if index.original(instr[2]) == slot}
+    found = {instr.name for instr in index.of(ir.Attr) if index.original(instr.owner) == slot}
     for name in sorted(found) if depth else ():
         cell = next((c.fields[name] for c in cls.line if name in c.fields and c.fields[name].value), None)
         for obj in cell.value if cell is not None else ():
@@ -92,9 +93,13 @@ def _is_temporary(obj: Inst) -> bool:
     """Whether an object is made for one call, and held by nothing after it: `f(C(2.0), x)`."""
     code, position = obj.site
     index = index_of(code)
-    made = [i for i in index.calls.get(position, ()) if i[1] not in code.slot_names]
-    uses = [i for i in index.flat if any(each[1] in operands(i) for each in made)]
-    return bool(made) and all(i[0] == Op.CALL and all(each[1] != i[2] for each in made) for i in uses) and bool(uses)
+    made = [i for i in index.calls.get(position, ()) if i.target not in code.slot_names]
+    uses = [i for i in index.flat if any(each.target in operands(i) for each in made)]
+    return (
+        bool(made)
+        and all(isinstance(i, ir.Call) and all(each.target != i.function for each in made) for i in uses)
+        and bool(uses)
+    )
 
 
 def _read(function: FunctionView, index: int, same: Value) -> set[str]:
@@ -108,8 +113,8 @@ def _read(function: FunctionView, index: int, same: Value) -> set[str]:
             continue
         seen.add(frame)
         for instr in index_of(frame.code).flat:
-            if instr[0] == Op.ATTR and (frame.vals[instr[2]] or frozenset()) & same:
-                name = instr[3]
+            if isinstance(instr, ir.Attr) and (frame.vals[instr.owner] or frozenset()) & same:
+                name = instr.name
                 if any(isinstance(o, Inst) and name in o.fields and o.fields[name].value for o in same):
                     found.add(name)
         if depth:

@@ -10,7 +10,9 @@ from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, RAGGED, SPARSE, VARI
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_dtype, spec_shape
-from hybridize.program.ir import Code, Op, Param
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code, Param
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView
 
@@ -60,7 +62,7 @@ def _signed(function: FunctionView, place: tuple[Code, int], signature: Value) -
 
 def _reaches(caller: Frame, pos: int, place: int) -> bool:
     """Whether a call may call the graph that is made at a place, and not another graph of the same function."""
-    called = [obj for call in calls_at(caller.code, pos) for obj in caller.vals[call[2]] or ()]
+    called = [obj for call in calls_at(caller.code, pos) for obj in caller.vals[call.function] or ()]
     made = {obj.extra[0] for obj in called if isinstance(obj, Wrapper) and obj.kind == "hybrid"}
     return not made or place in made
 
@@ -101,10 +103,10 @@ def _has_signature(function: FunctionView, caller: Frame) -> bool:
 def _passed(caller: Frame, pos: int, place: int, name: str) -> Value | None:
     """What a call passes for a parameter, before the signature has converted it; None where that cannot be told."""
     calls = calls_at(caller.code, pos)
-    if len(calls) != 1 or any(starred for _, starred in calls[0][3]):
+    if len(calls) != 1 or any(starred for _, starred in calls[0].arguments):
         return None
-    given = calls[0][3]
-    slot = dict(calls[0][4]).get(name, given[place][0] if place < len(given) else -1)
+    given = calls[0].arguments
+    slot = dict(calls[0].keywords).get(name, given[place][0] if place < len(given) else -1)
     return caller.vals[slot] if slot >= 0 else None
 
 
@@ -113,12 +115,12 @@ def _assignments(function: FunctionView, specs: dict[str, Value]) -> Iterator[Hi
     slots = {p.slot: p.name for p in function.code.params if is_spec(specs.get(p.name, frozenset()))}
     seen: set[int] = set()
     for view in function.views():
-        for instr in view.instructions():
-            is_call = instr[0] == Op.ATTR and instr[2] in slots and instr[3].startswith("assign")
-            if not is_call or instr[-1] in seen or not _is_variable(view.value(instr[2])):
+        for instr in index_of(view.code).of(ir.Attr):
+            is_call = instr.owner in slots and instr.name.startswith("assign")
+            if not is_call or instr.position in seen or not _is_variable(view.value(instr.owner)):
                 continue
-            seen.add(instr[-1])
-            yield Hit(instr[-1], f"the signature makes a tensor of `{slots[instr[2]]}`: it cannot be assigned")
+            seen.add(instr.position)
+            yield Hit(instr.position, f"the signature makes a tensor of `{slots[instr.owner]}`: it cannot be assigned")
 
 
 def _is_variable(value: Value) -> bool:
@@ -155,9 +157,9 @@ def _surplus(function: FunctionView, sites: Sequence[_Site], items: int) -> Iter
     for caller, pos, _, how in sites if kinds & {"varargs", "kwargs"} else ():
         calls = calls_at(caller.code, pos) if how in ("call", "hybrid") else ()
         for call in calls if len(calls) == 1 else ():
-            plain = not any(starred for _, starred in call[3])
-            more = "varargs" in kinds and plain and len(call[3]) > items
-            other = "kwargs" in kinds and any(key is not None and key not in names for key, _ in call[4])
+            plain = not any(starred for _, starred in call.arguments)
+            more = "varargs" in kinds and plain and len(call.arguments) > items
+            other = "kwargs" in kinds and any(key is not None and key not in names for key, _ in call.keywords)
             if more or other:
                 said = "an argument of `*`" if more else "a keyword of `**`"
                 yield Hit(

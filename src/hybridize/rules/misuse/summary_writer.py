@@ -9,8 +9,8 @@ from typing import Final
 from hybridize.domain.objects import LibInst
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.processes import programs_of
@@ -24,10 +24,10 @@ _WRITER: Final = "tf.summary.SummaryWriter"
 _DEFAULTS: Final = frozenset({"as_default", "set_as_default"})
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A summary that goes to whatever writer is in force."""
-    if not _SUMMARIES.isdisjoint(view.names(instr[2])):
-        yield Hit(instr[-1], "writes to the summary writer that was in force when the function was traced")
+    if not _SUMMARIES.isdisjoint(view.names(instr.function)):
+        yield Hit(instr.position, "writes to the summary writer that was in force when the function was traced")
 
 
 def confirm(project: ProjectView, doubts: Sequence[Doubt]) -> list[dict[Hit, Confirmed]]:
@@ -114,12 +114,12 @@ def _set(frame: Frame) -> Iterator[tuple[LibInst, int]]:
     index = index_of(frame.code)
     if _DEFAULTS.isdisjoint(index.attributes):
         return
-    for instr in index.of(Op.CALL):
-        made = index.definitions.get(instr[2])
-        if made is not None and made[0] == Op.ATTR and made[3] in _DEFAULTS:
-            for obj in frame.vals[made[2]] or ():
+    for instr in index.of(ir.Call):
+        made = index.definitions.get(instr.function)
+        if isinstance(made, ir.Attr) and made.name in _DEFAULTS:
+            for obj in frame.vals[made.owner] or ():
                 if isinstance(obj, LibInst) and obj.cls == _WRITER:
-                    yield obj, instr[-1] >> 16
+                    yield obj, instr.position >> 16
 
 
 RULE = Rule(
@@ -133,7 +133,7 @@ RULE = Rule(
     details="""`tf.summary.scalar` and its like write to the default writer. A graph remembers the writer of its trace:
 called under `writer2.as_default()` it still writes to the first one. Set the writer within the function, or use one
 writer for both.""",
-    triggers={Op.CALL: Where(scan, names=_SUMMARIES.__contains__)},
+    triggers={ir.Call: Where(scan, names=_SUMMARIES.__contains__)},
     confirm=confirm,
     bad=(
         Example(

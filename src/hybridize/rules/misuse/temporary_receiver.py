@@ -9,8 +9,9 @@ from hybridize.domain.objects import Class, Func, Inst, Lib, Lit, Obj, Value, Wr
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
 from hybridize.rules.parts import Uses
 from hybridize.rules.receivers import receives
@@ -20,7 +21,7 @@ _DEPTH: Final = 2
 _SHOWN: Final = 3
 _NO_VALUE: Final[Value] = frozenset()
 #: What looks at an attribute of a method, or at whether there is one.
-_LOOKS: Final = frozenset({Op.ATTR, Op.COMPARE, Op.IF})
+_LOOKS: Final = (ir.Attr, ir.Compare, ir.If)
 
 #: By the name of a method the frames that ask an object for it which goes, with where they do.
 _Asked: TypeAlias = "dict[str, list[tuple[Frame, int, int]]]"
@@ -77,72 +78,73 @@ def _asked(project: ProjectView) -> _Asked:
     for code, frames in project.solution.frames.items():
         index = index_of(code)
         asked = [instr for name, instrs in index.attributes.items() if name in methods for instr in instrs]
-        reads = [(i[3], i[2], i) for i in asked if _may_be_new(code, i[2])]
-        by_name = [i for i in index.of(Op.CALL) if len(i[3]) == 2] if "getattr" in index.names else []
+        reads = [(i.name, i.owner, i) for i in asked if _may_be_new(code, i.owner)]
+        by_name = [i for i in index.of(ir.Call) if len(i.arguments) == 2] if "getattr" in index.names else []
         if not reads and not by_name:
             continue
         uses = index.uses
         for frame in frames:
-            named = [(name, call[3][0][0], call) for call in by_name for name in _named(frame, call)]
+            named = [(name, call.arguments[0][0], call) for call in by_name for name in _named(frame, call)]
             for name, owner, instr in (*reads, *named):
                 if _goes(frame, uses, owner, instr) and _fresh(frame, owner, _DEPTH):
-                    found.setdefault(name, []).append((frame, instr[-1], owner))
+                    found.setdefault(name, []).append((frame, instr.position, owner))
     return found
 
 
 def _may_be_new(code: Code, slot: int) -> bool:
     made = definitions(code).get(slot)
-    return made is not None and made[0] in (Op.CALL, Op.PHI, Op.ITEM)
+    return isinstance(made, (ir.Call, ir.Phi, ir.Item))
 
 
-def _named(frame: Frame, call: Instr) -> list[str]:
+def _named(frame: Frame, call: ir.Call) -> list[str]:
     """The attribute that `getattr` is asked for."""
-    func = frame.vals[call[2]] or _NO_VALUE
+    func = frame.vals[call.function] or _NO_VALUE
     if not any(isinstance(o, Lib) and o.name == "builtins.getattr" for o in func):
         return []
-    return [str(o.const) for o in frame.vals[call[3][1][0]] or () if isinstance(o, Lit)]
+    return [str(o.const) for o in frame.vals[call.arguments[1][0]] or () if isinstance(o, Lit)]
 
 
 def _goes(frame: Frame, uses: Uses, owner: int, instr: Instr) -> bool:
     """Whether nothing holds an object once its method was asked for, or once the function has returned that."""
-    method = uses.get(instr[1], ())
-    if method and all(use[0] in _LOOKS for use in method):
+    method = uses.get(instr.target, ())
+    if method and all(isinstance(use, _LOOKS) for use in method):
         return False
     others = [use for use in uses.get(owner, ()) if use is not instr]
     if owner not in frame.code.slot_names:
         return not others
-    returned = any(use[0] == Op.RETURN for use in method) and frame.code.kind == "function"
-    return returned and all(use[0] in (Op.ATTR, Op.DEL_LOCAL) for use in others)
+    returned = any(isinstance(use, ir.Return) for use in method) and frame.code.kind == "function"
+    return returned and all(isinstance(use, (ir.Attr, ir.DelLocal)) for use in others)
 
 
 def _fresh(frame: Frame, slot: int, depth: int) -> bool:
     """Whether the code itself makes the object in a slot, and nobody keeps it."""
     made = definitions(frame.code).get(slot)
-    if made is not None and made[0] == Op.PHI:
-        return bool(depth) and all(_fresh(frame, each, depth - 1) for _, each in made[2])
-    if made is not None and made[0] == Op.ITEM and depth:
-        shown = definitions(frame.code).get(made[2])
-        displayed = shown is not None and shown[0] in (Op.LIST, Op.TUPLE) and made[2] not in frame.code.slot_names
-        return displayed and shown is not None and all(_fresh(frame, each, depth - 1) for each, _ in shown[2])
-    if made is None or made[0] != Op.CALL:
+    if isinstance(made, ir.Phi):
+        return bool(depth) and all(_fresh(frame, each, depth - 1) for _, each in made.incoming)
+    if isinstance(made, ir.Item) and depth:
+        shown = definitions(frame.code).get(made.source)
+        if not isinstance(shown, (ir.List, ir.Tuple)) or made.source in frame.code.slot_names:
+            return False
+        return all(_fresh(frame, each, depth - 1) for each, _ in shown.elements)
+    if not isinstance(made, ir.Call):
         return False
-    func = frame.vals[made[2]] or frozenset()
+    func = frame.vals[made.function] or frozenset()
     if func and all(isinstance(o, Class) for o in func):
         return True
-    callees = [c for (at, c), how in frame.calls.items() if at == made[-1] and how == "call"]
+    callees = [c for (at, c), how in frame.calls.items() if at == made.position and how == "call"]
     callees = [c for c in callees if c.ret & (frame.vals[slot] or frozenset()) and c.code.name != "__init__"]
     if not depth or not callees:
         return False
-    owner = definitions(frame.code).get(made[2])
-    fluent = owner is not None and owner[0] == Op.ATTR and owner[2] not in frame.code.slot_names
-    fluent = fluent and owner is not None and _fresh(frame, owner[2], depth - 1)
+    owner = definitions(frame.code).get(made.function)
+    fluent = isinstance(owner, ir.Attr) and owner.owner not in frame.code.slot_names
+    fluent = fluent and isinstance(owner, ir.Attr) and _fresh(frame, owner.owner, depth - 1)
     return all(_returns_fresh(callee, depth - 1, fluent) for callee in callees)
 
 
 def _returns_fresh(frame: Frame, depth: int, fluent: bool) -> bool:
     """Whether a function returns what it makes (or, in a chain of calls on a temporary object, that object)."""
     own = frame.code.params[0].slot if fluent and frame.code.params else -1
-    returns = [i[2] for i in index_of(frame.code).flat if i[0] == Op.RETURN and frame.vals[i[2]]]
+    returns = [i.value for i in index_of(frame.code).flat if isinstance(i, ir.Return) and frame.vals[i.value]]
     return bool(returns) and all(slot == own or _fresh(frame, slot, depth) for slot in returns)
 
 

@@ -11,8 +11,9 @@ from hybridize.facts.guards import holds_plain_tensor
 from hybridize.facts.origins import calls_at
 from hybridize.facts.reasons import Reason, describe
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
+from hybridize.program.ir import Instr
 from hybridize.records import replace
 from hybridize.regex import regex
 from hybridize.rules.effects import hit, reasons
@@ -54,10 +55,10 @@ def _shows_tensor(project: ProjectView, reason: Reason) -> Hit | None:
     return None
 
 
-def _shown(call: Instr) -> Iterator[int]:
+def _shown(call: ir.Call) -> Iterator[int]:
     """What a call gets, with what a text that `format` or `join` makes is made of."""
-    yield from (slot for slot, _ in call[3])
-    yield from (slot for name, slot in call[4] if name not in _LAYOUT)
+    yield from (slot for slot, _ in call.arguments)
+    yield from (slot for name, slot in call.keywords if name not in _LAYOUT)
 
 
 def _speaks_of_traces(frame: Frame, slot: int, depth: int) -> bool:
@@ -65,7 +66,7 @@ def _speaks_of_traces(frame: Frame, slot: int, depth: int) -> bool:
     if any(isinstance(o, Lit) and isinstance(o.const, str) and _TRACES.search(o.const) for o in frame.vals[slot] or ()):
         return True
     made = index_of(frame.code).source(slot) if depth else None
-    if made is not None and made[0] == Op.FORMAT and any(text and _TRACES.search(text) for text in made[4]):
+    if isinstance(made, ir.Format) and any(text and _TRACES.search(text) for text in made.texts):
         return True
     return made is not None and any(_speaks_of_traces(frame, part, depth - 1) for part in _parts(frame, made))
 
@@ -85,23 +86,23 @@ def _is_symbolic(project: ProjectView, frame: Frame, slot: int, depth: int) -> b
 
 def _parts(frame: Frame, made: Instr) -> list[int]:
     """What a text is made of."""
-    match made[0]:
-        case Op.FORMAT:
-            return list(made[2])
-        case Op.BINARY if made[2] in ("+", "%"):
-            return list(made[3:5])
-        case Op.TUPLE | Op.LIST:
-            return [slot for slot, _ in made[2]]
-        case Op.CALL:
-            called = index_of(frame.code).source(made[2])
+    match made:
+        case ir.Format():
+            return list(made.values)
+        case ir.Binary() if made.operator in ("+", "%"):
+            return [made.left, made.right]
+        case ir.Tuple() | ir.List():
+            return [slot for slot, _ in made.elements]
+        case ir.Call():
+            called = index_of(frame.code).source(made.function)
             if called is not None and _makes_text(called):
-                return [*_shown(made), *([called[2]] if called[0] == Op.ATTR else [])]
+                return [*_shown(made), *([called.owner] if isinstance(called, ir.Attr) else [])]
     return []
 
 
 def _makes_text(called: Instr) -> bool:
-    return (called[0] == Op.ATTR and called[3] in ("format", "join")) or (
-        called[0] == Op.GLOBAL and called[2] in ("str", "repr", "format")
+    return (isinstance(called, ir.Attr) and called.name in ("format", "join")) or (
+        isinstance(called, ir.Global) and called.name in ("str", "repr", "format")
     )
 
 

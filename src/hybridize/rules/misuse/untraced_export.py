@@ -9,7 +9,8 @@ from hybridize.domain.objects import Bound, Class, Container, Func, Inst, Value,
 from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Code, Instr
+from hybridize.program import ir
+from hybridize.program.ir import Code
 from hybridize.rules.hybridized import option
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.views import FunctionView, ProjectView
@@ -28,26 +29,32 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     if any(hazard.name == "graph-dependants" for hazard in function.facts.hazards):
         return  # somebody asks for its concrete function
     for frame, call in saves:
-        slot = dict(call[4]).get("signatures", call[3][_SIGNATURES][0] if len(call[3]) > _SIGNATURES else -1)
+        slot = dict(call.keywords).get(
+            "signatures", call.arguments[_SIGNATURES][0] if len(call.arguments) > _SIGNATURES else -1
+        )
         if slot >= 0 and _holds(frame.vals[slot] or frozenset(), function.code, _DEPTH):
             said = f"`{function.code.name}` becomes a signature, and has no `input_signature`: that raises"
-            yield Hit(call[-1], said, path=frame.code.path)
-        elif call[3] and _is_untraced(function) and _has(frame.vals[call[3][0][0]] or frozenset(), function.code):
+            yield Hit(call.position, said, path=frame.code.path)
+        elif (
+            call.arguments
+            and _is_untraced(function)
+            and _has(frame.vals[call.arguments[0][0]] or frozenset(), function.code)
+        ):
             said = f"nothing has traced `{function.code.name}`: whoever loads the model cannot call it"
-            yield Hit(call[-1], said, path=frame.code.path, level=Level.WARNING)
+            yield Hit(call.position, said, path=frame.code.path, level=Level.WARNING)
 
 
-def _saves(project: ProjectView) -> list[tuple[Frame, Instr]]:
+def _saves(project: ProjectView) -> list[tuple[Frame, ir.Call]]:
     """The calls of `tf.saved_model.save` in a program."""
     return project.shared("saved models", lambda: list(_found(project)))
 
 
-def _found(project: ProjectView) -> Iterator[tuple[Frame, Instr]]:
+def _found(project: ProjectView) -> Iterator[tuple[Frame, ir.Call]]:
     frames = (frame for frames in project.solution.frames.values() for frame in frames if not frame.gone)
     for frame in frames:
         for position in {e.position for e in frame.effects.values() if e.detail == _SAVE}:
             for call in calls_at(frame.code, position):
-                if _SAVE in project.names(frame.vals[call[2]] or frozenset()):
+                if _SAVE in project.names(frame.vals[call.function] or frozenset()):
                     yield frame, call
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
 from hybridize.rules.views import FrameView, position_of
 from hybridize.source.syntax import walk
@@ -14,13 +14,17 @@ from hybridize.source.syntax import walk
 _WRITES: Final = frozenset({"tf.TensorArray.write", "tf.TensorArray.unstack", "tf.TensorArray.scatter"})
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call of `write` that is a statement of its own."""
-    if _WRITES.isdisjoint(view.names(instr[2])) or view.node is None:
+    if _WRITES.isdisjoint(view.names(instr.function)) or view.node is None:
         return
     for node in walk(view.node):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and position_of(node.value) == instr[-1]:
-            yield Hit(instr[-1], "drops the array that `write` returns: in a graph nothing is written")
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and position_of(node.value) == instr.position
+        ):
+            yield Hit(instr.position, "drops the array that `write` returns: in a graph nothing is written")
 
 
 RULE = Rule(
@@ -32,7 +36,7 @@ RULE = Rule(
     summary="The result of `TensorArray.write` is dropped.",
     details="""Eagerly `ta.write(i, x)` changes the array. In a graph it gives a new one, and the old one stays as it
 was: what is read later are zeros. Write `ta = ta.write(i, x)`, also for `unstack` and `scatter`.""",
-    triggers={Op.CALL: Where(scan, names=_WRITES.__contains__)},
+    triggers={ir.Call: Where(scan, names=_WRITES.__contains__)},
     bad=(
         Example(
             """\

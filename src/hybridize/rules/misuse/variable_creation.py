@@ -11,8 +11,8 @@ from hybridize.facts.guards import guarded, is_cached
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.flow.truth import truth
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.records import dataclass
 from hybridize.rules.creation import (
     builds_weights,
@@ -28,9 +28,9 @@ from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, 
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A call that makes something with variables, where nothing keeps it from running again."""
-    slot, pos = instr[2], instr[-1]
+    slot, pos = instr.function, instr.position
     name = makes_variables(view, slot) or makes_queue(view, slot)
     if name is not None and _is_free(view, instr, name):
         return
@@ -49,27 +49,27 @@ def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
     yield Hit(pos, f"makes a `{name}` at every call", sure=not is_built_late(view, slot) or _is_called(view, instr))
 
 
-def _is_called(view: FrameView, made: Instr) -> bool:
+def _is_called(view: FrameView, made: ir.Call) -> bool:
     """Whether some code calls what a call makes."""
     called: set[Obj] = view.project.shared("called layers", lambda: _called(view.project))
-    return not called.isdisjoint(view.value(made[1]))
+    return not called.isdisjoint(view.value(made.target))
 
 
 def _called(project: ProjectView) -> set[Obj]:
     """The objects of libraries that some code calls, by themselves or as what a model runs."""
     found: set[Obj] = set()
     for code, frames in project.solution.frames.items():
-        slots = [instr[2] for instr in index_of(code).of(Op.CALL)]
+        slots = [instr.function for instr in index_of(code).of(ir.Call)]
         for frame in frames:
             found.update(o for slot in slots for o in frame.vals[slot] or () if isinstance(o, (Inst, LibInst)))
     return set(held(found, _DEEP, _inside))
 
 
-def _is_free(view: FrameView, instr: Instr, name: str) -> bool:
+def _is_free(view: FrameView, instr: ir.Call, name: str) -> bool:
     """Whether a dropout layer has rate 0: it needs no seed."""
-    if "Dropout" not in name or not instr[3]:
+    if "Dropout" not in name or not instr.arguments:
         return False
-    return any(isinstance(o, Lit) and o.const == 0 for o in view.value(instr[3][0][0]))
+    return any(isinstance(o, Lit) and o.const == 0 for o in view.value(instr.arguments[0][0]))
 
 
 def _inside(obj: Obj) -> list[Value]:
@@ -148,10 +148,10 @@ def passes(view: FrameView, pos: int, callee: Frame) -> bool:
 
 def _first_made(view: FrameView) -> tuple[str, tuple[str, int] | None]:
     """What a function makes itself, and where."""
-    for instr in index_of(view.code).of(Op.CALL):
-        name = makes_variables(view, instr[2])
+    for instr in index_of(view.code).of(ir.Call):
+        name = makes_variables(view, instr.function)
         if name is not None:
-            return name, (view.code.path, instr[-1])
+            return name, (view.code.path, instr.position)
     return "variable", None
 
 
@@ -168,7 +168,7 @@ TensorFlow raises `tf.function only supports singleton tf.Variables`. Layers wit
 random generators and (from Keras 3 on) dropout layers own variables; so does the copy of a model
 (`tf.keras.models.clone_model`, `from_config`); queues can't be made in a graph either. Make them
 outside, or once: `if self.v is None: self.v = tf.Variable(...)`.""",
-    triggers={Op.CALL: Where(scan, names=may_own_variables, values=lambda p, v: builds_weights(p, v) is not None)},
+    triggers={ir.Call: Where(scan, names=may_own_variables, values=lambda p, v: builds_weights(p, v) is not None)},
     passes=passes,
     root=_at_root,
     bad=(

@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.domain.objects import Lit, Tensor
 from hybridize.facts.model import Evidence
-from hybridize.program.ir import Op
+from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.values import uses
 from hybridize.rules.views import FrameView, FunctionView
@@ -47,9 +47,9 @@ def _equal(literals: list[Lit]) -> tuple[Lit, Lit] | None:
 def _neutral(view: FrameView, slot: int) -> bool:
     """Whether a number only meets floating-point tensors: those say what it becomes."""
     for use in uses(view, slot):
-        if use[0] != Op.BINARY or use[2] not in _ARITHMETIC:
+        if not isinstance(use, ir.Binary) or use.operator not in _ARITHMETIC:
             return False
-        other = view.value(use[4] if use[3] == slot else use[3])
+        other = view.value(use.right if use.left == slot else use.left)
         if not other or not all(isinstance(o, Tensor) and (o.dtype or "").startswith("float") for o in other):
             return False
     return True

@@ -10,8 +10,9 @@ from hybridize.domain.objects import Bound, Container, Func, Inst, LibInst, Wrap
 from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import call_at, definitions
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.rules.hybridized import places
 from hybridize.rules.lifetimes import lifetimes, short_lived
 from hybridize.rules.loops import runs_often
@@ -39,7 +40,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
             continue  # that runs once for each trace of the caller
         call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
         receiver = _receiver(function, caller, call) if call is not None else -1
-        for slot in [receiver] + [s for s, _ in call[3]] + [s for _, s in call[4]] if call is not None else ():
+        for slot in (
+            [receiver] + [s for s, _ in call.arguments] + [s for _, s in call.keywords] if call is not None else ()
+        ):
             made = definitions(caller.code).get(slot)
             apart = slot != receiver and any(taken_apart(o) is not None for o in caller.vals[slot] or ())
             what = _fresh(caller, made, pos) if not apart else ""
@@ -49,9 +52,9 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 many.setdefault((caller.code.path, pos), slot == receiver)
                 reached.setdefault(_places(caller, made), set()).add(pos)
             if what and made is not None:
-                makers.setdefault((caller.code.path, made[-1]), set()).add(pos)
+                makers.setdefault((caller.code.path, made.position), set()).add(pos)
                 found.setdefault((caller.code.path, pos), (what, runs_often(caller, pos)))
-                if caller.code not in hybrids and known.is_seen_short([(caller, pos)], [(caller, made[-1])]):
+                if caller.code not in hybrids and known.is_seen_short([(caller, pos)], [(caller, made.position)]):
                     seen.add((caller.code.path, pos))
     again = {pos for positions in reached.values() if len(positions) > 1 for pos in positions}
     for (path, pos), receives in sorted(many.items()):
@@ -85,36 +88,38 @@ def _would_retrace(function: FunctionView) -> Iterator[Hit]:
         yield Hit(pos, f"gets {what} at nearly every call: each would trace anew", path=path, evidence=evidence)
 
 
-def _receiver(function: FunctionView, caller: Frame, call: Instr) -> int:
+def _receiver(function: FunctionView, caller: Frame, call: ir.Call) -> int:
     """The slot of the object whose method is called."""
-    made = definitions(caller.code).get(call[2])
+    made = definitions(caller.code).get(call.function)
     is_method = function.facts.kind is FunctionKind.METHOD
-    return made[2] if is_method and made is not None and made[0] == Op.ATTR else -1
+    return made.owner if is_method and isinstance(made, ir.Attr) else -1
 
 
 def _is_one_of_many(function: FunctionView, caller: Frame, made: Instr, pos: int) -> bool:
     """Whether a loop that runs once goes through objects that a loop has made, and calls the function with each."""
-    if made[0] != Op.ITER or _loops_around(caller, pos) != 1:
+    if not isinstance(made, ir.Iter) or _loops_around(caller, pos) != 1:
         return False
     if function.project.public.has(caller.code):
         return False  # who calls it elsewhere may do so again, and then each object has its graph
     sites = {(c, at) for c in caller.callers for at, callee in c.calls if callee is caller}
     if caller.code.kind != "module" and (len(sites) != 1 or any(runs_often(c, at) for c, at in sites)):
         return False
-    objects = [o for o in caller.vals[made[1]] or () if isinstance(o, (Inst, LibInst))]
+    objects = [o for o in caller.vals[made.target] or () if isinstance(o, (Inst, LibInst))]
     places = _places(caller, made)
     return bool(objects) and (len(places) > _FEW or any(at in index_of(code).looped for code, at in places))
 
 
 def _places(caller: Frame, made: Instr) -> frozenset[tuple[Code, int]]:
     """Where the objects are made that a loop goes through."""
-    return frozenset(o.site for o in caller.vals[made[1]] or () if isinstance(o, (Inst, LibInst)))
+    return frozenset(o.site for o in caller.vals[made.target] or () if isinstance(o, (Inst, LibInst)))
 
 
 def _loops_around(caller: Frame, pos: int) -> int:
     """How many loops a position stands in."""
-    loops = (instr[2] for instr in index_of(caller.code).of(Op.LOOP))
-    return sum(any(each[-1] == pos for part in (loop.test, loop.body) for each in instructions(part)) for loop in loops)
+    loops = (instr for instr in index_of(caller.code).of(ir.Loop))
+    return sum(
+        any(each.position == pos for part in (loop.test, loop.body) for each in instructions(part)) for loop in loops
+    )
 
 
 #: So many objects are a few traces.
@@ -122,22 +127,26 @@ _FEW: Final = 2
 
 
 def _fresh(caller: Frame, made: Instr | None, pos: int) -> str:
-    if made is None or made[0] == Op.UNPACK:
+    if made is None or isinstance(made, ir.Unpack):
         return ""
-    if pos in index_of(caller.code).looped and made[-1] not in index_of(caller.code).looped:
+    if pos in index_of(caller.code).looped and made.position not in index_of(caller.code).looped:
         return ""
-    if made[0] == Op.FUNC and any(isinstance(o, Func) for o in caller.vals[made[1]] or ()):
+    if isinstance(made, ir.Func) and any(isinstance(o, Func) for o in caller.vals[made.target] or ()):
         return "a function"
-    objects = caller.vals[made[1]] or ()
-    if made[0] == Op.ATTR and objects and all(isinstance(o, Bound) and isinstance(o.func, Func) for o in objects):
+    objects = caller.vals[made.target] or ()
+    if (
+        isinstance(made, ir.Attr)
+        and objects
+        and all(isinstance(o, Bound) and isinstance(o.func, Func) for o in objects)
+    ):
         return "a bound method"
-    if made[0] != Op.CALL:
+    if not isinstance(made, ir.Call):
         return ""
     if objects and all(isinstance(o, Wrapper) and o.kind == "partial" for o in objects):
         return "a `partial`"
     if objects and all(isinstance(o, Container) and o.kind == "frozenset" for o in objects):
         return "a frozenset"
-    if objects and all(isinstance(o, Inst) and o.site == (caller.code, made[-1]) for o in objects):
+    if objects and all(isinstance(o, Inst) and o.site == (caller.code, made.position) for o in objects):
         name = next(o.cls.name for o in objects if isinstance(o, Inst))
         return f"a `{name}`"
     return ""

@@ -10,8 +10,9 @@ from hybridize.facts.origins import call_at
 from hybridize.facts.work import Counts, staged
 from hybridize.flow.frames import Frame
 from hybridize.library.costs import ITERATIONS, REPEATING
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Code, Instr, Op
+from hybridize.program.ir import Code, Instr
 from hybridize.rules.hybridized import places
 from hybridize.rules.lifetimes import lifetimes, made_for_calls
 from hybridize.rules.loops import runs_often
@@ -69,8 +70,8 @@ def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
 
 def _is_handed(frame: Frame, code: Code) -> bool:
     """Whether a library function is given the function, which calls it as often as it likes: for each element."""
-    for instr in index_of(frame.code).of(Op.CALL):
-        library = any(isinstance(o, Lib) and o.name != "tf.function" for o in frame.vals[instr[2]] or ())
+    for instr in index_of(frame.code).of(ir.Call):
+        library = any(isinstance(o, Lib) and o.name != "tf.function" for o in frame.vals[instr.function] or ())
         if library and any(_holds(frame.vals[slot], code) for slot in arguments(instr) if slot >= 0):
             return True
     return False
@@ -80,11 +81,11 @@ def _goes_on(function: FunctionView) -> bool:
     """Whether one call loops in the graph, so long that it pays for the trace itself: a chain, an epoch."""
     for frame in function.project.extents.frames(extent_of(function)):
         index = index_of(frame.code)
-        for instr in index.of(Op.CALL):
-            names = [o.name for o in frame.vals[instr[2]] or () if isinstance(o, Lib)]
+        for instr in index.of(ir.Call):
+            names = [o.name for o in frame.vals[instr.function] or () if isinstance(o, Lib)]
             if any(name in REPEATING or name.startswith(_CHAINS) for name in names):
                 return True
-        if any(loop[2].is_for and staged(frame, loop[2].iterable) for loop in index.of(Op.LOOP)):
+        if any(loop.is_for and staged(frame, loop.iterable) for loop in index.of(ir.Loop)):
             return True
     return False
 
@@ -100,12 +101,13 @@ def _is_exported(project: ProjectView, frames: list[Frame], code: Code) -> bool:
     """Whether the function is traced or written down where it is made: for a saved model, for what it consists of."""
     for frame in frames:
         view = FrameView(project, frame)
-        for instr in index_of(frame.code).attributes.get("get_concrete_function", ()):
-            if _holds(frame.vals[instr[2]], code):
+        for method in index_of(frame.code).attributes.get("get_concrete_function", ()):
+            if _holds(frame.vals[method.owner], code):
                 return True
-        for instr in index_of(frame.code).of(Op.CALL):
-            given = [s for s, _ in instr[3]] + [s for _, s in instr[4]]
-            if any(_holds(frame.vals[s], code) for s in given) and not set(_EXPORTS).isdisjoint(view.names(instr[2])):
+        for call in index_of(frame.code).of(ir.Call):
+            given = [s for s, _ in call.arguments] + [s for _, s in call.keywords]
+            names = view.names(call.function) if any(_holds(frame.vals[s], code) for s in given) else ()
+            if not set(_EXPORTS).isdisjoint(names):
                 return True
     return False
 
@@ -126,18 +128,22 @@ def _is_dropped(function: FunctionView, frames: list[Frame]) -> bool:
         call = call_at(caller.code, at)
         if call is None or at not in index_of(caller.code).looped:
             return False
-        used = uses(FrameView(function.project, caller), call[1])
-        if not used or not all(_only_calls(caller, use, call[1]) for use in used):
+        used = uses(FrameView(function.project, caller), call.target)
+        if not used or not all(_only_calls(caller, use, call.target) for use in used):
             return False
-        paid.append(any(counts.between(caller, at, use[-1]) >= _PAYS for use in used))
+        paid.append(any(counts.between(caller, at, use.position) >= _PAYS for use in used))
     return not all(paid)
 
 
 def _only_calls(caller: Frame, use: Instr, slot: int) -> bool:
     """Whether an instruction calls what is in a slot, or names it in a module: a loop names the next one so, too."""
-    if use[0] == Op.SET_GLOBAL:
+    if isinstance(use, ir.SetGlobal):
         return caller.code.kind == "module"
-    return use[0] == Op.CALL and all(s != slot for s, _ in use[3]) and all(s != slot for _, s in use[4])
+    return (
+        isinstance(use, ir.Call)
+        and all(s != slot for s, _ in use.arguments)
+        and all(s != slot for _, s in use.keywords)
+    )
 
 
 def _is_kept(project: ProjectView, frames: list[Frame], code: Code, *, returned: bool = True) -> bool:
@@ -145,44 +151,42 @@ def _is_kept(project: ProjectView, frames: list[Frame], code: Code, *, returned:
     for frame in frames:
         for instr in project.symbolic.instructions(frame.code):
             stored = -1
-            if instr[0] == Op.RETURN and returned:
-                stored = instr[2]
-            elif instr[0] in (Op.SET_ATTR, Op.SET_ITEM):
-                stored = instr[4]
-            elif _outlives(frame.code, instr):
-                stored = instr[3]
-            elif instr[0] == Op.CALL and len(instr[3]) == _SET and _sets_attribute(frame, instr):
-                stored = instr[3][2][0]
-            elif instr[0] == Op.CALL and instr[3] and _is_method_call(frame, instr):
-                stored = instr[3][0][0]
-            elif instr[0] == Op.CALL and _is_given_to_library(frame, instr, code):
+            if isinstance(instr, (ir.Return, ir.SetAttr, ir.SetItem)):
+                stored = instr.value if returned or not isinstance(instr, ir.Return) else -1
+            elif isinstance(instr, (ir.SetGlobal, ir.SetCell)) and _outlives(frame.code, instr):
+                stored = instr.value
+            elif isinstance(instr, ir.Call) and len(instr.arguments) == _SET and _sets_attribute(frame, instr):
+                stored = instr.arguments[2][0]
+            elif isinstance(instr, ir.Call) and instr.arguments and _is_method_call(frame, instr):
+                stored = instr.arguments[0][0]
+            elif isinstance(instr, ir.Call) and _is_given_to_library(frame, instr, code):
                 return True
             if stored >= 0 and _holds(frame.vals[stored], code):
                 return True
     return False
 
 
-def _sets_attribute(frame: Frame, call: Instr) -> bool:
+def _sets_attribute(frame: Frame, call: ir.Call) -> bool:
     """Whether a call is `setattr(object, name, value)`."""
-    return any(isinstance(o, Lib) and o.name == "builtins.setattr" for o in frame.vals[call[2]] or ())
+    return any(isinstance(o, Lib) and o.name == "builtins.setattr" for o in frame.vals[call.function] or ())
 
 
-def _outlives(code: Code, instr: Instr) -> bool:
+def _outlives(code: Code, instr: ir.SetGlobal | ir.SetCell) -> bool:
     """Whether an instruction writes a global, or a variable of a function around this one (`nonlocal`)."""
-    if instr[0] == Op.SET_GLOBAL:
+    if isinstance(instr, ir.SetGlobal):
         return code.kind != "module"
-    return instr[0] == Op.SET_CELL and instr[2] in code.free
+    return instr.name in code.free
 
 
-def _is_given_to_library(frame: Frame, instr: Instr, code: Code) -> bool:
+def _is_given_to_library(frame: Frame, instr: ir.Call, code: Code) -> bool:
     """Whether a call makes a library's object that keeps the function: an optimizer its schedule."""
-    made = any(isinstance(o, LibInst) for o in frame.vals[instr[1]] or ())
+    made = any(isinstance(o, LibInst) for o in frame.vals[instr.target] or ())
     return made and any(_holds(frame.vals[slot], code) for slot in arguments(instr) if slot >= 0)
 
 
-def _is_method_call(frame: Frame, instr: tuple[object, ...]) -> bool:
+def _is_method_call(frame: Frame, call: ir.Call) -> bool:
     """Whether a call may keep its argument in a container (`steps.append(f)`)."""
-    func = frame.vals[instr[2]] or ()  # type: ignore[call-overload]  # slots are ints
+    func = frame.vals[call.function] or ()
     return any(isinstance(o, Bound) and isinstance(o.receiver, Container) for o in func)
 
 

@@ -9,8 +9,8 @@ from hybridize.domain.nesting import held
 from hybridize.domain.objects import Bound, Class, Container, Func, Inst, Lib, LibInst, Obj, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import VARIABLE
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Loop, Op
 from hybridize.rules.loops import APPENDS, filling
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.moving import Moving, moving
@@ -89,7 +89,7 @@ def _unbounded(answers: Moving, caller: Frame, pos: int, callee: Frame, index: i
     if not any(isinstance(o, (Container, Stream)) and _count(o) is None and _holds_tensors(o) for o in value):
         return ""
     if callee.code.params[index].kind == "varargs":
-        starred = [slot for call in index_of(caller.code).calls.get(pos, ()) for slot, star in call[3] if star]
+        starred = [slot for call in index_of(caller.code).calls.get(pos, ()) for slot, star in call.arguments if star]
         slot = starred[0] if starred else -1
         if starred and _many(caller.vals[slot] or frozenset()):
             return _many(caller.vals[slot])
@@ -106,27 +106,29 @@ def _is_of_data(answers: Moving, frame: Frame, pos: int, slot: int, depth: int) 
     made = index.definitions.get(slot)
     if made is None or not depth:
         return False
-    names = {o.name for o in frame.vals[made[2]] or () if isinstance(o, Lib)} if made[0] == Op.CALL else set()
-    if made[0] in (Op.LIST, Op.DICT):
+    names = (
+        {o.name for o in frame.vals[made.function] or () if isinstance(o, Lib)} if isinstance(made, ir.Call) else set()
+    )
+    if isinstance(made, (ir.List, ir.Dict)):
         return any(_goes_through_data(answers, frame, pos, each) for each in _loops(frame, made))
-    if names & _GATHER:
-        sources = [each for each, _ in made[3][:1]]
+    if isinstance(made, ir.Call) and names & _GATHER:
+        sources = [each for each, _ in made.arguments[:1]]
         return any(_are_data(frame, each) or _is_of_data(answers, frame, pos, each, depth - 1) for each in sources)
-    if made[0] == Op.GENERATOR:
+    if isinstance(made, ir.Generator):
         return any(_goes_through_data(answers, frame, pos, each) for each in _loops(frame, made))
-    if made[0] in (Op.UNPACK, Op.ITEM):  # `a, b = zip(*rows)`
-        return _is_of_data(answers, frame, pos, made[2], depth - 1)
+    if isinstance(made, (ir.Unpack, ir.Item)):  # `a, b = zip(*rows)`
+        return _is_of_data(answers, frame, pos, made.source, depth - 1)
     return False
 
 
-def _loops(frame: Frame, made: Instr) -> list[Loop]:
+def _loops(frame: Frame, made: ir.Dict | ir.Generator | ir.List) -> list[ir.Loop]:
     """The loops that fill a list or dictionary after it was made."""
     index = index_of(frame.code)
-    appends = [i for name in APPENDS for i in index.attributes.get(name, ()) if index.original(i[2]) == made[1]]
+    appends = [i for name in APPENDS for i in index.attributes.get(name, ()) if index.original(i.owner) == made.target]
     return [loop for _, loops in filling(index, made, appends) for loop in loops]
 
 
-def _goes_through_data(answers: Moving, frame: Frame, pos: int, loop: Loop) -> bool:
+def _goes_through_data(answers: Moving, frame: Frame, pos: int, loop: ir.Loop) -> bool:
     """Whether a loop has as many turns as there are examples, steps or rows: not layers, nor a number that stays."""
     if not loop.is_for:
         return True
@@ -148,10 +150,11 @@ def _length(frame: Frame, slot: int) -> int | None:
     index = index_of(frame.code)
     for name in ("builtins.range", "builtins.len"):
         made = index.source(slot)
-        called = (frame.vals[made[2]] or frozenset()) if made is not None and made[0] == Op.CALL else frozenset()
-        if made is None or len(made[3]) != 1 or not any(isinstance(o, Lib) and o.name == name for o in called):
+        if not isinstance(made, ir.Call) or len(made.arguments) != 1:
             return None
-        slot = index.original(made[3][0][0])
+        if not any(isinstance(o, Lib) and o.name == name for o in frame.vals[made.function] or ()):
+            return None
+        slot = index.original(made.arguments[0][0])
     return slot if not all(isinstance(o, Tensor) for o in frame.vals[slot] or ()) else None
 
 

@@ -10,8 +10,8 @@ from hybridize.domain.objects import NONE, Container, Inst, Lit, Prim, Tup, Valu
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.comparing import compared
 from hybridize.rules.each_call import new_each_call
 from hybridize.rules.lifetimes import FEW, lifetimes
@@ -192,8 +192,8 @@ def _measured(caller: Frame, slot: int) -> int:
     """The tensor x of which a call passes `x.shape[i]`, a number in eager code; -1 if it passes none."""
     index = index_of(caller.code)
     item = index.source(slot)
-    made = index.source(item[2]) if item is not None and item[0] == Op.ITEM else None
-    return int(made[2]) if made is not None and made[0] == Op.ATTR and made[3] == "shape" else -1
+    made = index.source(item.source) if isinstance(item, ir.Item) else None
+    return int(made.owner) if isinstance(made, ir.Attr) and made.name == "shape" else -1
 
 
 def _is_by_value(obj: Inst) -> bool:

@@ -96,7 +96,7 @@ def _resized(function: FunctionView, caller: Frame, pos: int, frame: Frame, inde
     if not is_open(args[index]) or not resizing_from_elsewhere(function.project).resizes(caller, pos, slot):
         return None
     made = index_of(caller.code).source(slot)
-    return Evidence(OPEN, caller.code.path, (made[-1] if made is not None else pos) >> 16)
+    return Evidence(OPEN, caller.code.path, (made.position if made is not None else pos) >> 16)
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ from typing import Final
 
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.program.ir import Instr, Op
+from hybridize.program import ir
 from hybridize.rules.globals import TELLING
 from hybridize.rules.modal import class_of, is_modal, is_told, modes_of, reads_mode, runs_layer, takes_mode
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
@@ -19,13 +19,15 @@ _PHASE: Final = TELLING["keras.backend.learning_phase"][0]
 _SHOWN: Final = 3
 
 
-def scan(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A layer that is called without its mode."""
     if reads_mode(view, instr):
-        name = class_of(view.project, view.value(instr[2]))
+        name = class_of(view.project, view.value(instr.function))
         what = f"a `{name}`" if name else "what may be a layer"
         yield Hit(
-            instr[-1], f"calls {what} without `training`: the graph keeps the mode of its first call", sure=bool(name)
+            instr.position,
+            f"calls {what} without `training`: the graph keeps the mode of its first call",
+            sure=bool(name),
         )
 
 
@@ -95,7 +97,7 @@ RULE = Rule(
 by the arguments alone, and keeps the mode in which it was traced: dropout stays on in evaluation, or never starts, and
 batch normalization uses the wrong statistics. Under Keras 3 the first trace is that of the call which builds the model,
 in inference mode. Give `call` a parameter `training`: Keras passes it, and each mode has a graph of its own.""",
-    triggers={Op.CALL: Where(scan, values=is_modal)},
+    triggers={ir.Call: Where(scan, values=is_modal)},
     passes=passes,
     confirm=confirm,
     bad=(

@@ -9,8 +9,8 @@ from hybridize.domain.objects import Inst, LibInst, Lit, Prim, Value
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION, holds_tensor
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
 from hybridize.rules.values import argument
 from hybridize.rules.views import FrameView, FunctionView, ProjectView
@@ -27,14 +27,14 @@ def _is_adding(name: str) -> bool:
     return name.endswith(_ADDS) and name.startswith("keras.")
 
 
-def adds(view: FrameView, instr: Instr) -> Iterator[Hit]:
+def adds(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
     """A layer is given a loss that tracing makes symbolic."""
-    if any(map(_is_adding, view.names(instr[2]))):
-        given = argument(instr, 0, "losses") if instr[3] else argument(instr, 0, "loss")
+    if any(map(_is_adding, view.names(instr.function))):
+        given = argument(instr, 0, "losses") if instr.arguments else argument(instr, 0, "loss")
         needs = view.symbolic(given) or (OPERATION if _is_number(view, view.value(given)) else 0)
         if needs:
             message = "adds a loss to a layer inside the layer's own graph: nobody outside can read it"
-            yield Hit(instr[-1], message, needs)
+            yield Hit(instr.position, message, needs)
 
 
 def read_outside(function: FunctionView) -> Iterator[Hit]:
@@ -52,18 +52,18 @@ def read_outside(function: FunctionView) -> Iterator[Hit]:
         if not extents.has(extent, reader) and extents.of(reader) & own:
             message = "runs layers that add losses, which its caller reads: as a graph it leaves symbols there"
             view = FrameView(project, found[0])
-            here = Evidence("adds a loss to a layer", view.code.path, _added(view)[0][-1] >> 16)
-            there = Evidence("the losses are read here", reader.code.path, instr[-1] >> 16)
+            here = Evidence("adds a loss to a layer", view.code.path, _added(view)[0].position >> 16)
+            there = Evidence("the losses are read here", reader.code.path, instr.position >> 16)
             yield Hit(function.code.position, message, evidence=(here, there))
             return
 
 
-def _added(view: FrameView) -> list[Instr]:
+def _added(view: FrameView) -> list[ir.Call]:
     """The places where a frame gives a layer a loss that is a tensor, or that Keras makes one of."""
     if not index_of(view.code).attributes.get("add_loss"):
         return []
-    calls = [i for i in index_of(view.code).of(Op.CALL) if any(map(_is_adding, view.names(i[2])))]
-    given = [(i, view.value(i[3][0][0])) for i in calls if i[3]]
+    calls = [i for i in index_of(view.code).of(ir.Call) if any(map(_is_adding, view.names(i.function)))]
+    given = [(i, view.value(i.arguments[0][0])) for i in calls if i.arguments]
     return [i for i, value in given if holds_tensor(value) or _is_number(view, value)]
 
 
@@ -74,16 +74,16 @@ def _is_number(view: FrameView, value: Value) -> bool:
     )
 
 
-def _readers(project: ProjectView) -> list[tuple[Frame, Instr]]:
+def _readers(project: ProjectView) -> list[tuple[Frame, ir.Attr]]:
     """The frames that read the losses of a layer, and where."""
     return project.shared("read losses", lambda: list(_reading(project)))
 
 
-def _reading(project: ProjectView) -> Iterator[tuple[Frame, Instr]]:
+def _reading(project: ProjectView) -> Iterator[tuple[Frame, ir.Attr]]:
     for code, frames in project.solution.frames.items():
         for instr in index_of(code).attributes.get("losses", ()):
             for frame in frames:
-                if any(isinstance(o, (Inst, LibInst)) and _is_layer(project, o) for o in frame.vals[instr[2]] or ()):
+                if any(isinstance(o, (Inst, LibInst)) and _is_layer(project, o) for o in frame.vals[instr.owner] or ()):
                     yield frame, instr
 
 
@@ -113,7 +113,7 @@ in a hybrid function that calls the layer, that tensor is a symbol of its graph:
 a tensor that is out of scope, or finds none. Make the training step hybrid, which calls the layer and reads the losses
 in the same trace. Losses of `kernel_regularizer` are computed where they are read, and are fine.""",
     level=Level.WARNING,
-    triggers={Op.CALL: Where(adds, names=_is_adding)},
+    triggers={ir.Call: Where(adds, names=_is_adding)},
     passes=stays_inside,
     root=read_outside,
     bad=(

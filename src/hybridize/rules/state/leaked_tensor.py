@@ -12,8 +12,8 @@ from hybridize.facts.origins import callees_at, definitions
 from hybridize.facts.reasons import Reason
 from hybridize.facts.symbolic import OPERATION
 from hybridize.library import registry
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Instr, Op
 from hybridize.records import replace
 from hybridize.rules.doubts import puts_into
 from hybridize.rules.effects import hit, is_change, leaked, reasons
@@ -67,28 +67,32 @@ def _made(reason: Reason) -> tuple[Evidence, ...]:
     found: list[Evidence] = []
     for slot in stored(frame, reason.effect.position):
         made = definitions(frame.code).get(slot)
-        if made is not None and made[0] == Op.CALL:
-            for callee, _ in callees_at(frame, made[-1]):
-                lines = {i[-1] >> 16 for i in index_of(callee.code).of(Op.RETURN) if holds_plain_tensor(callee.ret)}
+        if isinstance(made, ir.Call):
+            for callee, _ in callees_at(frame, made.position):
+                lines = {
+                    i.position >> 16 for i in index_of(callee.code).of(ir.Return) if holds_plain_tensor(callee.ret)
+                }
                 found += [Evidence("this tensor", callee.code.path, line) for line in sorted(lines)]
     return tuple(found[:2])
 
 
-def cached(view: FrameView, call: Instr) -> Iterator[Hit]:
+def cached(view: FrameView, call: ir.Call) -> Iterator[Hit]:
     """A call of a function whose results a decorator keeps, and which makes a tensor."""
     symbolic = view.project.symbolic
-    for callee, how in view.callees(call[-1]):
+    for callee, how in view.callees(call.position):
         kept = how == "call" and is_cached(callee.code) and holds_plain_tensor(callee.ret)
         if not kept or not symbolic.returned(callee) & OPERATION:
             continue
-        returns = [i for i in index_of(callee.code).of(Op.RETURN) if symbolic.mask(callee, i[2]) & OPERATION]
+        returns = [i for i in index_of(callee.code).of(ir.Return) if symbolic.mask(callee, i.value) & OPERATION]
         if returns:
             message = f"`{callee.code.name}` keeps the tensor that it returns in a cache, which outlives the call"
             evidence = (
-                Evidence(message, view.code.path, call[-1] >> 16),
-                *(Evidence("this tensor", callee.code.path, i[-1] >> 16) for i in returns[:1]),
+                Evidence(message, view.code.path, call.position >> 16),
+                *(Evidence("this tensor", callee.code.path, i.position >> 16) for i in returns[:1]),
             )
-            yield Hit(call[-1], message, evidence=evidence, level=Level.WARNING, blocks=frozenset((Blocks.TO_HYBRID,)))
+            yield Hit(
+                call.position, message, evidence=evidence, level=Level.WARNING, blocks=frozenset((Blocks.TO_HYBRID,))
+            )
             return
 
 
@@ -113,7 +117,7 @@ call, or code outside of the graph that reads it before it is written anew. It i
 may do that, and information else.""",
     blocks=frozenset(),
     root=scan,
-    triggers={Op.CALL: Where(cached, values=_keeps_results)},
+    triggers={ir.Call: Where(cached, values=_keeps_results)},
     bad=(
         Example(
             """\

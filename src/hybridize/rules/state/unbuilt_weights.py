@@ -18,9 +18,9 @@ _LISTS = (
 def scan(function: FunctionView) -> Iterator[Hit]:
     """The first place that reads such a list."""
     for frame, instr, obj in unbuilt(function, _LISTS):
-        said = f"reads `{instr[3]}` of a `{_class(obj)}` that may not be built yet: the graph keeps an empty list"
-        here = Evidence(said, frame.code.path, instr[-1] >> 16)
-        yield Hit(instr[-1], said, evidence=(here,), path=frame.code.path)
+        said = f"reads `{instr.name}` of a `{_class(obj)}` that may not be built yet: the graph keeps an empty list"
+        here = Evidence(said, frame.code.path, instr.position >> 16)
+        yield Hit(instr.position, said, evidence=(here,), path=frame.code.path)
         return
 
 

@@ -9,8 +9,8 @@ from typing import Final
 from hybridize.domain.objects import Class, Container, Inst, LibInst, Obj, Tensor, Unknown
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.flow.frames import Frame
+from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.program.ir import Op
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.rules.processes import may_have_keras_3, some_may_have_keras_3
 from hybridize.rules.views import FunctionView, ProjectView
@@ -115,7 +115,7 @@ def _explicitly_built(project: ProjectView) -> frozenset[object]:
         for frames in project.solution.frames.values():
             for frame in frames:
                 for instr in index_of(frame.code).attributes.get("build", ()):
-                    found |= {o for o in frame.vals[instr[2]] or () if isinstance(o, (Inst, LibInst))}
+                    found |= {o for o in frame.vals[instr.owner] or () if isinstance(o, (Inst, LibInst))}
         return frozenset(found)
 
     return project.shared("explicitly built layers", find)
@@ -149,13 +149,13 @@ def _built_there(project: ProjectView, frame: Frame) -> str:
 def _first_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
     """The first call in the body of a frame that builds weights: where, and of which layer."""
     for instr in project.symbolic.instructions(frame.code):
-        if instr[0] != Op.CALL:
+        if not isinstance(instr, ir.Call):
             continue
-        for obj in frame.vals[instr[2]] or ():
+        for obj in frame.vals[instr.function] or ():
             if isinstance(obj, (LibInst, Inst)) and owns_weights(project, obj) and not is_built(project, obj):
-                return instr[-1], f"`{_class_name(obj)}`"
+                return instr.position, f"`{_class_name(obj)}`"
             if isinstance(obj, Unknown) and frame.code.name == "call":
-                return instr[-1], "a layer that it calls"  # as far as anybody can tell
+                return instr.position, "a layer that it calls"  # as far as anybody can tell
     return None
 
 

@@ -1,0 +1,66 @@
+"""What all instructions share, and what their fields may be to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, dataclass_transform
+
+from hybridize.records import dataclass
+
+ALWAYS: Final = -1
+NO_SLOT: Final = -1
+
+# What a field is to its instruction. `program.operands` knows these by name.
+
+#: `line << 16 | column` (column in UTF-8 bytes from 0, as `ast` gives it).
+Position: TypeAlias = int
+#: The slot that an instruction writes.
+Target: TypeAlias = int
+Targets: TypeAlias = tuple[int, ...]
+#: A slot whose value is read; `NO_SLOT` where there is none.
+Slot: TypeAlias = int
+Slots: TypeAlias = tuple[int, ...]
+#: A slot that the program does not read here: only the analysis looks at it.
+Mention: TypeAlias = int
+#: Slots that are read, each with whether it is starred.
+Starred: TypeAlias = tuple[tuple[int, bool], ...]
+#: Names with the slots that are read for them; `None` is `**`.
+Keyed: TypeAlias = tuple[tuple[str | None, int], ...]
+#: The same where each has a name.
+Named: TypeAlias = tuple[tuple[str, int], ...]
+#: The slots of keys and values; the key is `NO_SLOT` where the value is a whole dict (`**`).
+Entries: TypeAlias = tuple[tuple[int, int], ...]
+#: The edges that lead to a join, each with the slot that it brings.
+Incoming: TypeAlias = tuple[tuple[int, int], ...]
+#: A way that control may take within the function: it counts if it has been executed.
+Edge: TypeAlias = int
+Edges: TypeAlias = tuple[int, ...]
+Block: TypeAlias = "tuple[Instr, ...]"
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def record(cls: type[T]) -> type[T]:
+    """A record with slots that nobody changes (type checkers see to that), and that is equal to no other one."""
+    return dataclass(slots=True, eq=False)(cls)
+
+
+@record
+class Instr:
+    """An instruction. Those that write one slot are `ValueInstr`."""
+
+    position: Position
+
+    if TYPE_CHECKING:
+
+        @property
+        def target(self) -> Target: ...
+    else:
+        target = NO_SLOT
+
+
+@record
+class ValueInstr(Instr):
+    """An instruction that writes one slot."""
+
+    target: Target

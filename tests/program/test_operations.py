@@ -1,0 +1,161 @@
+"""Each operation is defined once, by a class in `program.ir`; what is asked of any has an answer for each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import pytest
+
+from hybridize.facts.symbolic import CARRIES_NOTHING, TRANSFER
+from hybridize.flow.execute import HANDLERS
+from hybridize.program import ir
+from hybridize.program.code import Code
+from hybridize.program.index import instructions
+from hybridize.program.ir import NO_SLOT, OPERATIONS, Instr
+from hybridize.program.lowering import lower_module, walk_codes
+from hybridize.program.operands import KNOWN_ROLES, blocks_of, edges_of, operands, roles, written
+from hybridize.program.printer import print_code
+
+#: Every operation.
+PROGRAM = """
+import a.b, c as d
+from e import f
+from g import *
+x = 1
+del x, a.y, a[0]
+def outer(p, *, q=2):
+    z = u = p
+    def inner():
+        nonlocal z, u
+        z = 3
+        del u
+        global x
+        x = z
+        yield (yield from inner())
+    with open(p) as h:
+        p.n = h
+        p[1] = p[q:]
+    try:
+        for i in p:
+            if i and -i < 3:
+                break
+    except OSError:
+        raise
+    while not p:
+        p += i.m * 2
+    assert isinstance(p, int)
+    match p:
+        case [1, y] | (y, 2) if y:
+            return lambda: z
+    t, *rest = (p, p)
+    return {1}, {2: 3}, f"{t}", [n for n in rest], {n: n for n in rest}, (n for n in rest)
+async def later(p):
+    await p
+class C(object, metaclass=type):
+    n = 1
+"""
+
+
+def lowered(text: str) -> list[Code]:
+    return list(walk_codes(lower_module(ast.parse(text), "program.py", "program")))
+
+
+def made(text: str, operation: type[Instr]) -> list[Instr]:
+    """The instructions of an operation that a text is lowered to."""
+    return [i for code in lowered(text) for i in instructions(code.body) if type(i) is operation]
+
+
+def test_every_operation_is_made_by_lowering_and_printed() -> None:
+    codes = lowered(PROGRAM)
+    found = {type(instr) for code in codes for instr in instructions(code.body)}
+    assert found == set(OPERATIONS)
+    text = "".join(map(print_code, codes))
+    assert [each.__name__ for each in OPERATIONS if f" {each.__name__}" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("what", "answered"),
+    [
+        ("what it does in an execution (flow/transfer)", set(HANDLERS)),
+        ("what becomes symbolic by it (facts/symbolic)", set(TRANSFER) | CARRIES_NOTHING),
+    ],
+)
+def test_every_table_has_an_answer_for_every_operation(what: str, answered: set[type[Instr]]) -> None:
+    assert {each.__name__ for each in set(OPERATIONS) ^ answered} == set(), what
+
+
+def test_no_operation_has_two_answers() -> None:
+    assert not CARRIES_NOTHING & set(TRANSFER)
+
+
+def test_the_role_of_every_field_is_known() -> None:
+    """What is no role would be read, written and walked by nobody, silently."""
+    unknown = {
+        f"{each.__name__}.{name}: {role}"
+        for each in (*OPERATIONS, ir.Handler)
+        for name, role in roles(each).items()
+        if role not in KNOWN_ROLES
+    }
+    assert not unknown
+
+
+@pytest.mark.parametrize(
+    ("instr", "read"),
+    [
+        (ir.Call(0, 9, 1, ((2, False), (3, True)), (("k", 4), (None, 5))), [1, 2, 3, 4, 5]),
+        (ir.Dict(0, 9, ((1, 2), (NO_SLOT, 3))), [1, 2, 3]),
+        (ir.Slice(0, 9, 1, NO_SLOT, 2), [1, 2]),
+        (ir.Phi(0, 9, ((0, 1), (ir.ALWAYS, 2))), [1, 2]),
+        (ir.Raise(0, NO_SLOT), []),
+        (ir.SetItem(0, 1, 2, 3), [1, 2, 3]),
+        (ir.Unpack(0, (7, 8), 1, -1), [1]),
+        (ir.DelLocal(0, 1), []),
+        (ir.Refine(0, 9, 1, "isinstance", True, 2), [1]),
+        (ir.Class(0, 9, None, ((1, False),), (("metaclass", 2),)), [1, 2]),  # type: ignore[arg-type]
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_operands_are_the_slots_that_the_program_reads(instr: Instr, read: list[int]) -> None:
+    assert operands(instr) == read
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [(operands, [1, 2]), (edges_of, [10, 11, 12, 13, 14]), (written, []), (blocks_of, [(), (), (), ()])],
+)
+def test_a_loop(ask: Callable[[Instr], list[object]], expected: list[object]) -> None:
+    loop = ir.Loop(0, (), (), 1, (), (), 10, 11, 12, 13, True, 2, breaks=(14,))
+    assert ask(loop) == expected
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [(operands, [1]), (edges_of, [10, 11]), (blocks_of, [("body",), (), (), ("catch",), (), (), ()])],
+)
+def test_of_a_try_statement_its_handlers_count(ask: Callable[[Instr], list[object]], expected: list[object]) -> None:
+    handler = ir.Handler((), (), 1, NO_SLOT, ("catch",), 10)  # type: ignore[arg-type]
+    statement = ir.Try(0, ("body",), (handler,), (), 11, (), ())  # type: ignore[arg-type]
+    assert ask(statement) == expected
+
+
+def test_an_instruction_writes_its_targets() -> None:
+    (unpack,) = made("a, *b = x", ir.Unpack)
+    assert isinstance(unpack, ir.Unpack)
+    assert (written(unpack), unpack.star, unpack.target) == (list(unpack.targets), 1, NO_SLOT)
+    (call,) = made("f()", ir.Call)
+    assert written(call) == [call.target]
+
+
+def test_two_instructions_are_never_equal() -> None:
+    """They are keys of what is known of them."""
+    assert ir.Jump(0, 1) != ir.Jump(0, 1)
+
+
+def test_printing_shows_roles_and_blocks() -> None:
+    (code,) = lowered("for x in f(*y):\n    g[x] = 1\n")
+    lines = print_code(code).splitlines()
+    assert lines[4] == "  1: %2 = Call function=%0 arguments=(*%1) keywords=()"
+    assert lines[5].startswith("  1: Loop condition=- entry=@0 back=@1 exhausted=@2 done=@3 is_for=True iterable=%2")
+    assert lines[6:10] == ["  phis", "    1: %4 = Phi incoming=(@1: %3)", "  test", "    1: %3 = Iter source=%2"]
+    assert lines[13] == "    2: SetItem owner=%6 index=%3 value=%5"
