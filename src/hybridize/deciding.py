@@ -22,11 +22,11 @@ from hybridize.program.build import Program
 from hybridize.program.ir import Code
 from hybridize.records import replace
 from hybridize.rules.assumed import settled
-from hybridize.rules.awaited import awaited
 from hybridize.rules.model import RuleHit
 from hybridize.rules.scan import Scanner
-from hybridize.rules.views import FunctionView, ProjectView
 from hybridize.source import Roles, Versions, find_roles
+from hybridize.tracing.awaited import awaited
+from hybridize.tracing.views import FunctionView, ProjectView
 
 if TYPE_CHECKING:
     from hybridize.repairs.model import Bundle

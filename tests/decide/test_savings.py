@@ -71,7 +71,7 @@ def test_a_loop_beside_the_training_is_a_run_of_its_own(tmp_path: Path, end: str
 
 
 def test_a_step_that_is_a_graph_takes_less_of_the_run(tmp_path: Path) -> None:
-    """Beside a step of a millisecond, and a game, a call of a network per turn is much; beside an eager step it is not."""
+    """Beside a step of a millisecond, and a game, a call of a network is much; beside an eager step it is not."""
     source = """
         import tensorflow as tf
         from games import new_game

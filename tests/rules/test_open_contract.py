@@ -11,9 +11,9 @@ from hybridize.config import Config
 from hybridize.facts.model import FunctionFacts
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code
-from hybridize.rules.contract import open_contract
 from hybridize.rules.scan import Scanner
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.contract import open_contract
+from hybridize.tracing.views import FunctionView
 
 OPEN = {
     "another exception": (

@@ -12,14 +12,14 @@ from hybridize.domain.tensors import DENSE, VARIABLE, arrived
 from hybridize.facts.benefit import Work
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Mode
+from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import replace
 from hybridize.rules.misuse.jit_drops_checks import drops
 from hybridize.rules.misuse.jit_unsupported import unsupported
-from hybridize.rules.scan import NOT_TRACED
-from hybridize.rules.views import ProjectView
+from hybridize.tracing.views import ProjectView
 
 #: XLA is to be so many times as fast as the plain graph; below, the figures do not tell.
 _LEAST: Final = 1.2

@@ -16,10 +16,10 @@ from hybridize.flow.frames import Frame
 from hybridize.library.defaults import holds_tensors
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
-from hybridize.rules.contract import open_contract, open_outcome
 from hybridize.rules.dormant import broken_setting
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role
+from hybridize.tracing.contract import open_contract, open_outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
-from hybridize.rules.views import ProjectView
+from hybridize.tracing.views import ProjectView
 
 _CALLS: Final = frozenset({"call", "hybrid"})
 

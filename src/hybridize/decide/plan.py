@@ -32,10 +32,10 @@ from hybridize.flow.solve import given_position
 from hybridize.library import costs
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
-from hybridize.rules.debuggability.eager_switch import switched_off
-from hybridize.rules.lifetimes import calls_for_each
 from hybridize.rules.scan import Scanner
 from hybridize.source import Role, Roles
+from hybridize.tracing.lifetimes import calls_for_each
+from hybridize.tracing.switches import switched_off
 
 #: A function that is called from graphs for this share of its calls needs no graph of its own.
 _MOSTLY: Final = 0.66

@@ -15,8 +15,8 @@ from hybridize.decide.gains import WHOLLY, Gains
 from hybridize.decide.model import FunctionReport, Status
 from hybridize.facts.benefit import Work
 from hybridize.program.ir import Code
-from hybridize.rules.debuggability.eager_switch import switched_off
-from hybridize.rules.views import ProjectView
+from hybridize.tracing.switches import switched_off
+from hybridize.tracing.views import ProjectView
 
 #: So many traces are no reason to take a graph away.
 _FEW: Final = 3.0

@@ -21,15 +21,15 @@ from hybridize.facts.static_reads import NOT_TRACED, StaticReads
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
-from hybridize.rules.awaited import awaited
-from hybridize.rules.debuggability.eager_switch import switched_off
-from hybridize.rules.moving import moving
-from hybridize.rules.replicas import is_run, replicated
-from hybridize.rules.resizing import resizing
-from hybridize.rules.sizes import has_computed_sides, is_open
-from hybridize.rules.views import ProjectView
 from hybridize.source import Role
 from hybridize.source.syntax import walk
+from hybridize.tracing.awaited import awaited
+from hybridize.tracing.moving import moving
+from hybridize.tracing.replicas import is_run, replicated
+from hybridize.tracing.resizing import resizing
+from hybridize.tracing.sizes import has_computed_sides, is_open
+from hybridize.tracing.switches import switched_off
+from hybridize.tracing.views import ProjectView
 
 #: The first release that takes `reduce_retracing`.
 _RELAXES: Final = (2, 9)

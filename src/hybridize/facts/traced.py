@@ -16,6 +16,10 @@ from hybridize.flow.frames import Frame
 _STRATEGY: Final = "tf.distribute."
 _TRACES: Final = frozenset({"tf.distribute.TPUStrategy", "tf.distribute.experimental.TPUStrategy"})
 
+#: Ways of being called that are no part of the caller's trace: Keras builds once, host functions and class bodies run
+#: as Python, and functions given to `Dataset.map` and the like are traced in eager programs too.
+NOT_TRACED: Final = frozenset({"build", "class", "host", "graph", "root"})
+
 
 def is_traced(frame: Frame, position: int, how: str) -> bool:
     """Whether what a call at a position runs in this way is traced there, for some of the objects that it may be of."""

@@ -16,9 +16,9 @@ from hybridize.program.ir import Code
 from hybridize.program.lowering import walk_codes
 from hybridize.records import dataclass, field
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
-from hybridize.rules.views import FrameView, ProjectView, position_of
 from hybridize.source.syntax import walk
 from hybridize.source.versions import Versions
+from hybridize.tracing.views import FrameView, ProjectView, position_of
 
 NOTHING: Value = frozenset()
 

@@ -19,7 +19,7 @@ from hybridize.repairs.model import Bundle, Cause, Change, NotOffered, Proposed,
 from hybridize.repairs.registry import all_repairs, repairs_for
 from hybridize.repairs.text import FunctionNode, inside
 from hybridize.rules.model import Blocks, RuleHit
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.views import FunctionView, ProjectView
 
 #: The rules that name a kind of side effect where it is a finding.
 _EFFECT_CODES: Final = {

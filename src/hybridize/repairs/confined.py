@@ -16,8 +16,8 @@ from hybridize.repairs.fields import Use, is_constructor
 from hybridize.repairs.model import NotOffered
 from hybridize.repairs.text import FunctionNode
 from hybridize.repairs.written_before import WRITES, Order, field_owner
-from hybridize.rules.control import control
-from hybridize.rules.views import position_of
+from hybridize.tracing.control import control
+from hybridize.tracing.views import position_of
 
 _MOST: Final = 3
 

@@ -16,8 +16,8 @@ from hybridize.regex import regex
 from hybridize.repairs.bench import NOTHING, Bench
 from hybridize.repairs.model import Cause
 from hybridize.repairs.text import FunctionNode, SourceFile
-from hybridize.rules.views import position_of
 from hybridize.source.syntax import walk
+from hybridize.tracing.views import position_of
 
 _SAID: Final = regex(r"""(?:\.[\s\\]*|["'](?=\w+["']))(\w+)""")
 

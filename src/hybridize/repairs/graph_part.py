@@ -11,8 +11,8 @@ from hybridize.repairs.extraction import beside, extract
 from hybridize.repairs.model import Cause, Change, NotOffered, Repair, RepairExample
 from hybridize.repairs.parts import lines_of_causes, runs, total_work, work_by_line
 from hybridize.repairs.text import FunctionNode, SourceFile, end, start
-from hybridize.rules.views import FunctionView
 from hybridize.source.syntax import walk
+from hybridize.tracing.views import FunctionView
 
 #: The share of a function's operations that its part must hold, and how many these are at least (loops counted).
 _MOST_OF_IT = 0.75

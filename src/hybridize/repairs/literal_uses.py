@@ -13,8 +13,8 @@ from hybridize.repairs.bench import Bench
 from hybridize.repairs.log_setup import LEVELS
 from hybridize.repairs.model import NotOffered, TextEdit
 from hybridize.repairs.text import FunctionNode, SourceFile
-from hybridize.rules.views import position_of
 from hybridize.source.syntax import walk
+from hybridize.tracing.views import position_of
 
 #: Functions of TensorFlow that take a number and a scalar tensor alike, whatever the dtype.
 _TAKERS: Final = ("cast", "summary.", "debugging.")

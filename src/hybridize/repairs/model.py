@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hybridize.program.ir import Code
     from hybridize.repairs.bench import Bench
     from hybridize.rules.model import RuleHit
-    from hybridize.rules.views import FunctionView
+    from hybridize.tracing.views import FunctionView
 
 #: Line (from 1) and column (in UTF-8 bytes, from 0), as in syntax trees.
 Place: TypeAlias = "tuple[int, int]"

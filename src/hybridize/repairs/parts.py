@@ -16,8 +16,8 @@ from hybridize.repairs.bench import Bench
 from hybridize.repairs.flow_of_names import forbidden
 from hybridize.repairs.model import Cause
 from hybridize.repairs.text import FunctionNode, end, start
-from hybridize.rules.views import ProjectView
 from hybridize.source.syntax import walk
+from hybridize.tracing.views import ProjectView
 
 #: How often a loop runs, where parts in it are compared with parts outside.
 _TRIPS = 10.0

@@ -16,8 +16,8 @@ from hybridize.records import dataclass, field
 from hybridize.repairs.bench import Bench
 from hybridize.repairs.model import Cause, Change, NewImport, NotOffered, Place, Repair, RepairExample, TextEdit
 from hybridize.repairs.text import SourceFile
-from hybridize.rules.meetings import clash, met
-from hybridize.rules.views import FrameView
+from hybridize.tracing.meetings import clash, met
+from hybridize.tracing.views import FrameView
 
 #: A parameter: its function, and its place there.
 _Parameter = tuple[Code, int]

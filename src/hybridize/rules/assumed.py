@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hybridize.facts.model import Evidence
 from hybridize.records import replace
 from hybridize.rules.model import RuleHit
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.views import FunctionView
 
 
 def settled(function: FunctionView, hits: Sequence[RuleHit]) -> tuple[FunctionView, list[RuleHit]]:

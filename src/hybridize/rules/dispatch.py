@@ -10,7 +10,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.rules.model import Rule, Trigger, Where
-from hybridize.rules.views import ProjectView
+from hybridize.tracing.views import ProjectView
 
 #: A rule with one of its triggers.
 Watcher: TypeAlias = "tuple[Rule, Trigger]"

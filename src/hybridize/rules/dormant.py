@@ -14,6 +14,7 @@ from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, 
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
+from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute
@@ -21,7 +22,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Block, Code
 from hybridize.program.operands import operands
-from hybridize.rules.scan import NOT_TRACED, Scanner
+from hybridize.rules.scan import Scanner
 
 #: What a call does that a graph refuses, or does once for each trace.
 _CHANGES: Final = {

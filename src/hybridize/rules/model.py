@@ -7,15 +7,18 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hybridize.facts.model import Evidence
-from hybridize.facts.symbolic import OPERATION
 from hybridize.program.ir import Code, Instr
 from hybridize.records import dataclass, field
+from hybridize.tracing.hits import Blocks as Blocks
+from hybridize.tracing.hits import Hit as Hit
+from hybridize.tracing.hits import Level as Level
+from hybridize.tracing.hits import Outcome as Outcome
 
 if TYPE_CHECKING:
     from hybridize.domain.objects import Value
     from hybridize.flow.frames import Frame
     from hybridize.program.index import Index
-    from hybridize.rules.views import FrameView, FunctionView, ProjectView
+    from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 
 class Category(StrEnum):
@@ -28,57 +31,6 @@ class Category(StrEnum):
     DEBUGGABILITY = "debuggability"  # HY5xx
     STATE = "state"  # HY6xx: exposed variable state
     NUMERICAL = "numerical"  # HY7xx
-
-
-class Outcome(StrEnum):
-    """What becomes of the program once the function is a graph."""
-
-    RAISES = "raises"
-    DIFFERS = "differs silently"
-    RETRACES = "retraces"
-    SLOWS = "slows"
-
-
-class Blocks(StrEnum):
-    """What a hit stands against."""
-
-    TO_HYBRID = "to_hybrid"
-    TO_EAGER = "to_eager"
-    SIGNATURE = "signature"
-    JIT_COMPILE = "jit_compile"
-
-
-class Level(StrEnum):
-    """How a hit is reported where the function is hybrid: error raises or computes something else, warning may."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A place where a rule's pattern holds.
-
-    `position` is `line << 16 | column` (column from 0); `needs` is the mask of what must be symbolic for it to hold
-    (facts.symbolic; `OPERATION`: whenever the code is traced); `evidence` comes after the calls that lead here, and
-    `path` names another file where the hit is not in the function's own.
-    `level` and `outcome` replace the rule's where one hit is milder or worse than the rest. One that is not `sure`
-    rests on calls that were merged: it keeps functions eager, is not told of hybrid ones in large programs, and is
-    told as information in small ones.
-    """
-
-    position: int
-    message: str
-    needs: int = OPERATION
-    evidence: tuple[Evidence, ...] = ()
-    path: str | None = None
-    end: int | None = None
-    level: Level | None = None
-    outcome: Outcome | None = None
-    blocks: frozenset[Blocks] | None = None
-    subject: object = None  # what `confirm` needs to know
-    sure: bool = True
 
 
 #: Looks at one instruction of one frame: hits travel from there to every function whose traced extent holds the frame.

@@ -13,7 +13,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
 from hybridize.rules.model import RuleHit
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.views import FunctionView, ProjectView
 
 
 def is_optional(function: FunctionView, hit: RuleHit) -> bool:

@@ -10,23 +10,21 @@ from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.facts.modes import traced_frames
 from hybridize.facts.pruned import Pruned
 from hybridize.facts.symbolic import OPERATION, Symbolic
+from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.flow.solve import Solution
 from hybridize.program import ir
 from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 from hybridize.rules.dispatch import Dispatch
-from hybridize.rules.eagerly import eager_only
 from hybridize.rules.model import Confirmed, Doubt, Hit, Level, Rule, RuleHit
 from hybridize.rules.registry import all_rules
 from hybridize.rules.telling import is_guarded, is_merged, told
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
 from hybridize.source.roles import Roles
 from hybridize.source.versions import Versions
+from hybridize.tracing.eagerly import eager_only
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
-#: Ways of being called that are no part of the caller's trace: Keras builds once, host functions and class bodies run
-#: as Python, and functions given to `Dataset.map` and the like are traced in eager programs too.
-NOT_TRACED: Final = frozenset({"build", "class", "host", "graph", "root"})
 #: A function keeps so many hits of one rule, nearest first.
 _MOST: Final = 8
 

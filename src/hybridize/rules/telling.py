@@ -16,13 +16,13 @@ from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
 from hybridize.records import replace
-from hybridize.rules.certain import is_called
-from hybridize.rules.debuggability.eager_switch import switched_off
 from hybridize.rules.model import Level, Outcome, RuleHit
 from hybridize.rules.optional import is_optional
 from hybridize.rules.unreached import is_unreached
-from hybridize.rules.untried import is_never_made, is_never_run, is_seen_called, is_shown_to_raise
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.certain import is_called
+from hybridize.tracing.switches import switched_off
+from hybridize.tracing.untried import is_never_made, is_never_run, is_seen_called, is_shown_to_raise
+from hybridize.tracing.views import FunctionView
 
 #: What a value is read from that other code has put there: what differs there differs by object or call, not by branch.
 _READ: Final = frozenset({ir.Attr, ir.Item, ir.Global, ir.Cell, ir.Call})

@@ -18,11 +18,11 @@ from typing import Final
 
 from hybridize.domain.objects import Lit, Value
 from hybridize.program.ir import Code
-from hybridize.rules.choices import Choice, around, choices
 from hybridize.rules.model import RuleHit
-from hybridize.rules.staleness import extent_of
-from hybridize.rules.views import FunctionView
 from hybridize.source.syntax import walk
+from hybridize.tracing.choices import Choice, around, choices
+from hybridize.tracing.staleness import extent_of
+from hybridize.tracing.views import FunctionView
 
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import ProjectView
+from hybridize.tracing.views import ProjectView
 
 _COMMENT: Final = regex(r"^[ \t]*#+[ \t]*@[ \t]*(?:tf|tensorflow)\.function\b.*$", re.M)
 _FOLLOWS: Final = regex(r"(?:[ \t]*(?:#.*|@.*)?\n)*[ \t]*(?:async[ \t]+)?def\b")

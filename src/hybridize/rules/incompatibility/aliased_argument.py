@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.facts.model import Evidence
-from hybridize.rules.derived import Derived, derivatives, others
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.paths import Origin, before, may_alias, reads, sites
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.tracing.derived import Derived, derivatives, others
+from hybridize.tracing.paths import Origin, before, may_alias, reads, sites
+from hybridize.tracing.views import FrameView, FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

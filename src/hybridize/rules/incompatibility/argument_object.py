@@ -11,8 +11,8 @@ from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, passed_slots
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.untraced import made_untraced, untraced
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.untraced import made_untraced, untraced
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 _DEPTH: Final = 3
 _BOUND: Final = (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)

@@ -11,13 +11,13 @@ from hybridize.domain.tensors import DENSE, NDARRAY
 from hybridize.library.types import is_instance
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.certain import runs_always
-from hybridize.rules.denoted import denoted
-from hybridize.rules.generic import choices, is_dispatched
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes
-from hybridize.rules.values import argument
-from hybridize.rules.views import FrameView, ProjectView, position_of
 from hybridize.source.syntax import walk
+from hybridize.tracing.certain import runs_always
+from hybridize.tracing.denoted import denoted
+from hybridize.tracing.generic import choices, is_dispatched
+from hybridize.tracing.values import argument
+from hybridize.tracing.views import FrameView, ProjectView, position_of
 
 #: What arrays have and tensors have not.
 ATTRIBUTES: Final = frozenset(

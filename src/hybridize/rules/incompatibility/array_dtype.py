@@ -10,7 +10,6 @@ from hybridize.domain.tensors import NDARRAY
 from hybridize.library.arithmetic import promoted
 from hybridize.program import ir
 from hybridize.program.ir import Instr
-from hybridize.rules.meetings import OPERATORS, Clash, asks, clash, met
 from hybridize.rules.model import (
     Category,
     Confirmed,
@@ -23,7 +22,8 @@ from hybridize.rules.model import (
     Where,
     operators,
 )
-from hybridize.rules.views import FrameView, ProjectView
+from hybridize.tracing.meetings import OPERATORS, Clash, asks, clash, met
+from hybridize.tracing.views import FrameView, ProjectView
 
 _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 

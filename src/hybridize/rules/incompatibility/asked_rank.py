@@ -12,8 +12,8 @@ from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.values import argument, arguments
-from hybridize.rules.views import FrameView
+from hybridize.tracing.values import argument, arguments
+from hybridize.tracing.views import FrameView
 
 #: What gives a rank as a tensor.
 _RANK: Final = frozenset({"tf.rank", "keras.backend.rank"})

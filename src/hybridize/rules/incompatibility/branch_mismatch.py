@@ -11,14 +11,14 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import ALWAYS, Block
 from hybridize.program.operands import edges_of
-from hybridize.rules.control import Control, control
-from hybridize.rules.handlers import unbound
-from hybridize.rules.kinds import certain, conflict, kinds
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.structure import Branch, Site
-from hybridize.rules.turn import Turn
-from hybridize.rules.views import FrameView
 from hybridize.source.syntax import walk
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.handlers import unbound
+from hybridize.tracing.kinds import certain, conflict, kinds
+from hybridize.tracing.structure import Branch, Site
+from hybridize.tracing.turn import Turn
+from hybridize.tracing.views import FrameView
 
 
 def scan(view: FrameView) -> Iterator[Hit]:

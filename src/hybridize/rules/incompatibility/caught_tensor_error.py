@@ -12,11 +12,11 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT
 from hybridize.records import replace
-from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.structure import Site
-from hybridize.rules.views import FrameView, FunctionView, position_of
 from hybridize.source.syntax import walk
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.structure import Site
+from hybridize.tracing.views import FrameView, FunctionView, position_of
 
 _ANY: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
 #: What the end of a dataset raises in a graph, and what that is.

@@ -11,8 +11,8 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.rules.views import FrameView, ProjectView
 from hybridize.source.syntax import walk
+from hybridize.tracing.views import FrameView, ProjectView
 
 _MADE: Final = "the result of `eval`"
 _DEFINED: Final = "a name that `exec` defines"

@@ -10,8 +10,8 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.library.convert import SHAPE_KIND
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.values import argument, inside, own
-from hybridize.rules.views import FrameView
+from hybridize.tracing.values import argument, inside, own
+from hybridize.tracing.views import FrameView
 
 _CONSTANT: Final = frozenset({"tf.constant", "tf.compat.v1.constant", "keras.backend.constant"})
 

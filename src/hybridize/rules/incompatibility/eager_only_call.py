@@ -10,8 +10,8 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
 from hybridize.program.index import Index
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.rules.values import own
-from hybridize.rules.views import FrameView
+from hybridize.tracing.values import own
+from hybridize.tracing.views import FrameView
 
 #: Methods of eager tensors that read their value.
 _METHODS: Final = frozenset({"numpy", "item", "tolist", "to_list", "_numpy", "__array__", "cpu", "gpu"})

@@ -12,11 +12,11 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Instr
-from hybridize.rules.generic import choices, is_dispatched
-from hybridize.rules.identities import REFERENCES, told_apart
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, attributes, operators
-from hybridize.rules.values import argument, is_message, number, own, uses
-from hybridize.rules.views import FrameView
+from hybridize.tracing.generic import choices, is_dispatched
+from hybridize.tracing.identities import REFERENCES, told_apart
+from hybridize.tracing.values import argument, is_message, number, own, uses
+from hybridize.tracing.views import FrameView
 
 _MODES: Final = frozenset("tf.executing_eagerly tf.inside_function tf.compat.v1.executing_eagerly".split())
 _IS_SYMBOLIC: Final = "tf.is_symbolic_tensor"

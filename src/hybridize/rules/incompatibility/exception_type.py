@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from hybridize.domain.objects import Obj, Value, lib
+from hybridize.domain.objects import Obj, lib
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import dataclass
-from hybridize.rules.control import control
-from hybridize.rules.exceptions import classes_in, fits, is_kept, named, names_of
-from hybridize.rules.expected import expected
-from hybridize.rules.failures import INVALID, Failure, fails_by_value, failures
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.structure import Site
-from hybridize.rules.values import uses
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.control import control
+from hybridize.tracing.exceptions import classes_in, fits, is_kept, named, names_of
+from hybridize.tracing.expected import expected
+from hybridize.tracing.failures import INVALID, Failure, failures
+from hybridize.tracing.raising import Raisers
+from hybridize.tracing.structure import Site
+from hybridize.tracing.values import uses
+from hybridize.tracing.views import FrameView, FunctionView
 
 _GENERIC: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
 #: Ways of being called whose exceptions come to the caller.
@@ -55,57 +56,6 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     raisers = function.project.shared("raisers", lambda: Raisers(function.project))
     yield from _explicit(raisers, extent, waiting)
     yield from _implicit(raisers, extent, waiting)
-
-
-class Raisers:
-    """The frames of a program that raise; each is looked at once, when first in a function's extent."""
-
-    def __init__(self, project: ProjectView, *, dead: bool = False) -> None:
-        """With `dead` also `raise` statements that no call of the program gets to."""
-        self.project = project
-        self._dead = dead
-        self._explicit = project.extents.having(lambda frame: bool(self.raised(frame)))
-        self._implicit = project.extents.having(lambda frame: bool(failures(FrameView(project, frame))))
-        self._by_value = project.extents.having(lambda frame: fails_by_value(FrameView(project, frame)))
-
-    def explicit(self, extent: int) -> list[Frame]:
-        """Those of an extent with `raise` statements whose exception they don't handle themselves."""
-        return self._sorted(self._explicit.within(extent))
-
-    def implicit(self, extent: int) -> list[FrameView]:
-        """Those of an extent in which Python or TensorFlow may raise by itself."""
-        return [FrameView(self.project, frame) for frame in self._sorted(self._implicit.within(extent))]
-
-    def fail_by_value(self, extent: int) -> bool:
-        """Whether one of an extent has an operation that raises by the values it gets."""
-        return self._by_value.within(extent) != 0
-
-    def raised(self, frame: Frame) -> list[tuple[int, Value]]:
-        """The `raise` statements of a frame whose exception leaves it: position, and what is raised."""
-        dead = self._dead
-        return self.project.shared(("raised", frame, dead), lambda: list(_raised(FrameView(self.project, frame), dead)))
-
-    def _sorted(self, some: int) -> list[Frame]:
-        return sorted(self.project.extents.frames(some), key=lambda f: f.uid)
-
-
-def _raised(view: FrameView, dead: bool) -> Iterator[tuple[int, Value]]:
-    for instr in index_of(view.code).of(ir.Raise):
-        raised = view.value(instr.value) or (_by_name(view, instr.value) if dead else frozenset())
-        if not _handled(view, control(view).structure.at(instr), raised):
-            yield instr.position, raised
-
-
-def _by_name(view: FrameView, slot: int) -> Value:
-    """What a `raise` that no call gets to would raise: a class by its name in the module, or a built-in one."""
-    index = index_of(view.code)
-    made = index.source(slot)
-    if isinstance(made, ir.Call):
-        made = index.source(made.function)
-    if not isinstance(made, ir.Global) or view.frame.func is None:
-        return frozenset()
-    cell = view.frame.func.module.fields.get(made.name)
-    return cell.value if cell is not None else lib(f"builtins.{made.name}").value
 
 
 def _explicit(raisers: Raisers, extent: int, waiting: list[_Waiting]) -> Iterator[Hit]:
@@ -258,17 +208,6 @@ def _is_kept_text(view: FrameView, slot: int) -> bool:
         names = view.names(use.function) if isinstance(use, ir.Call) else ()
         if not names or not all(n == "builtins.print" or n.startswith(("logging.", "warnings.")) for n in names):
             return True
-    return False
-
-
-def _handled(view: FrameView, site: Site, raised: Value) -> bool:
-    """Whether the function itself handles what it raises."""
-    for outer, part in site.around():
-        if isinstance(outer.instr, ir.Try) and part == "body":
-            for handler in outer.instr.handlers:
-                caught = frozenset(classes_in(view.value(handler.type_slot)))
-                if not caught or any(fits(caught, each) for each in raised):
-                    return True
     return False
 
 

@@ -8,11 +8,11 @@ from hybridize.domain.objects import Cell, Container, Heap, Inst
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
-from hybridize.rules.control import Control, control
-from hybridize.rules.kinds import certain
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.structure import Site
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.kinds import certain
+from hybridize.tracing.structure import Site
+from hybridize.tracing.views import FrameView
 
 
 def scan(view: FrameView) -> Iterator[Hit]:

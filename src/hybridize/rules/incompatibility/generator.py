@@ -8,7 +8,7 @@ from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

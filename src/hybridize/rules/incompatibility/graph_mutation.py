@@ -12,10 +12,10 @@ from hybridize.flow.frames import Effect
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
-from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.structure import Site
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.structure import Site
+from hybridize.tracing.views import FrameView
 
 _MUTATORS: Final = frozenset(
     "append extend insert pop remove clear add update setdefault popitem discard appendleft extendleft popleft".split()

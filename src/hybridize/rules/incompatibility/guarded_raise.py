@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.structure import Site
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.structure import Site
+from hybridize.tracing.views import FrameView
 
 
 def scan(view: FrameView) -> Iterator[Hit]:

@@ -7,8 +7,8 @@ from typing import Final
 
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.values import arguments, elements, has_tensor, inside, is_dim, own
-from hybridize.rules.views import FrameView
+from hybridize.tracing.values import arguments, elements, has_tensor, inside, is_dim, own
+from hybridize.tracing.views import FrameView
 
 #: Libraries that compute on the host: their functions read the values of what they are given.
 _ROOTS: Final = frozenset(

@@ -9,10 +9,10 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
-from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.structure import Site, Turning
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.structure import Site, Turning
+from hybridize.tracing.views import FrameView
 
 _KEEPS: Final = frozenset("append extend insert add appendleft setdefault update".split())
 _DISPLAYS: Final = (ir.List, ir.Tuple, ir.Dict, ir.Set)

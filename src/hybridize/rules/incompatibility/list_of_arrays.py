@@ -12,10 +12,10 @@ from hybridize.library.arguments import positions
 from hybridize.library.tensorflow.lists_of_arrays import ONE_TENSOR
 from hybridize.program import ir
 from hybridize.program.ir import Instr
-from hybridize.rules.meetings import OPERATORS
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.values import argument, elements
-from hybridize.rules.views import FrameView
+from hybridize.tracing.meetings import OPERATORS
+from hybridize.tracing.values import argument, elements
+from hybridize.tracing.views import FrameView
 
 #: Functions that convert each element of a list for itself.
 _EACH: Final = frozenset({"tf.stack", "tf.concat", "tf.add_n", "tf.math.add_n"})

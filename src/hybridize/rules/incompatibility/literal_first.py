@@ -13,8 +13,8 @@ from hybridize.library.tensorflow.conversion_order import GROUPS
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.values import argument
-from hybridize.rules.views import FrameView, ProjectView
+from hybridize.tracing.values import argument
+from hybridize.tracing.views import FrameView, ProjectView
 
 #: The dtypes to which eager code converts a Python number of a kind, as they begin.
 _GIVES_WAY: Final = {

@@ -14,13 +14,13 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.program.operands import operands
-from hybridize.rules.control import Control, control
-from hybridize.rules.dims import unknown_dims
-from hybridize.rules.kinds import certain
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.structure import Site, Turning
-from hybridize.rules.turn import Turn
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.dims import unknown_dims
+from hybridize.tracing.kinds import certain
+from hybridize.tracing.structure import Site, Turning
+from hybridize.tracing.turn import Turn
+from hybridize.tracing.views import FrameView
 
 _ELEMENTWISE: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 _RANKS: Final = frozenset({"tf.expand_dims", "tf.stack"})

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from hybridize.domain.objects import Lit, Prim, Tensor
 from hybridize.program import ir
 from hybridize.program.ir import Instr
-from hybridize.rules.control import Control, control
-from hybridize.rules.kinds import PYTHON_DTYPES
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.kinds import PYTHON_DTYPES
+from hybridize.tracing.views import FrameView
 
 
 def scan_if(view: FrameView, instr: ir.If) -> Iterator[Hit]:

@@ -9,10 +9,10 @@ from hybridize.domain.objects import Lit, Prim, Stream, Tensor
 from hybridize.domain.tensors import NDARRAY, SYMBOLIC
 from hybridize.program import ir
 from hybridize.program.ir import Instr
-from hybridize.rules.meetings import ALIKE, OPERATORS
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
-from hybridize.rules.values import argument, number, own
-from hybridize.rules.views import FrameView
+from hybridize.tracing.meetings import ALIKE, OPERATORS
+from hybridize.tracing.values import argument, number, own
+from hybridize.tracing.views import FrameView
 
 _DEPTH: Final = 8
 #: What a Python number of a kind becomes.

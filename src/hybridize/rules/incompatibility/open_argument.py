@@ -13,14 +13,14 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import NO_SLOT
 from hybridize.program.operands import operands
-from hybridize.rules.control import control
 from hybridize.rules.incompatibility.array_argument import ATTRIBUTES, answers_for_tensors, kinds_of, only_converts
 from hybridize.rules.incompatibility.eager_question import tells
 from hybridize.rules.incompatibility.host_function import on_host
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes
-from hybridize.rules.results import returns
-from hybridize.rules.values import argument, arguments, uses
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.control import control
+from hybridize.tracing.results import returns
+from hybridize.tracing.values import argument, arguments, uses
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: Values that come from others, whole or in part, by these operations alone.
 _MOVES: Final = frozenset({ir.Refine, ir.Phi})

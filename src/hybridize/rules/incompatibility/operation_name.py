@@ -10,8 +10,8 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.values import argument
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.tracing.values import argument
+from hybridize.tracing.views import FrameView, FunctionView
 
 _VALID: Final = regex(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _ROOTS: Final = (

@@ -8,10 +8,10 @@ from typing import Final
 from hybridize.facts.origins import callees_at
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.structure import Branch, Site, Turning
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.structure import Branch, Site, Turning
+from hybridize.tracing.views import FrameView
 
 #: What Python gives elements of for ever.
 _ENDLESS: Final = frozenset({"itertools.count", "itertools.cycle", "itertools.repeat"})

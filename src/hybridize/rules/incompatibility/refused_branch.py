@@ -10,11 +10,11 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
-from hybridize.rules.control import Control, control
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.refused import LOOKED_AT, Refusal, raises, refusal
-from hybridize.rules.structure import Branch, Site, Turning
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import Control, control
+from hybridize.tracing.refused import LOOKED_AT, Refusal, raises, refusal
+from hybridize.tracing.structure import Branch, Site, Turning
+from hybridize.tracing.views import FrameView
 
 #: Functions that run one of those that they are given, and trace all of them; the place of the condition.
 _CHOOSING: Final = {"tf.cond": 0, "tf.case": 0, "tf.switch_case": 0, "tf.while_loop": 2, "keras.ops.cond": 0}

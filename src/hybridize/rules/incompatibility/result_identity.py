@@ -10,9 +10,9 @@ from hybridize.facts.origins import roots
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.results import consumers, display, returns, site, taken
-from hybridize.rules.values import uses
-from hybridize.rules.views import FrameView, FunctionView, is_mutable_container
+from hybridize.tracing.results import consumers, display, returns, site, taken
+from hybridize.tracing.values import uses
+from hybridize.tracing.views import FrameView, FunctionView, is_mutable_container
 
 _IDENTITY: Final = ("assertIs", "assertIsNot")
 #: Methods of lists, dicts and sets that change them.

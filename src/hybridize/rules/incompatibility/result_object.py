@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Class, Inst, lib
 from hybridize.program import ir
-from hybridize.rules.certain import runs_always
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
-from hybridize.rules.returned import returned
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.tracing.certain import runs_always
+from hybridize.tracing.results import OBJECT, REBUILT, REMADE, Part, iterator, parts_of, returns
+from hybridize.tracing.returned import returned
+from hybridize.tracing.views import FrameView, FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

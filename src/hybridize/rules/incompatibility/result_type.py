@@ -14,9 +14,9 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.program.lowering import walk_codes
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.results import ARRAY, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
-from hybridize.rules.views import FrameView, FunctionView, ProjectView, position_of
 from hybridize.source.syntax import walk
+from hybridize.tracing.results import ARRAY, PYTHON, READS, Part, consumers, parts_of, returns, site, taken
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView, position_of
 
 _TENSORFLOW: Final = ("tf.", "keras.", "tensor.")
 #: Those that are called by Keras in Python, and whose results are looked at.

@@ -7,8 +7,8 @@ from typing import Final
 
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.values import argument, tensor_or_number
-from hybridize.rules.views import FrameView
+from hybridize.tracing.values import argument, tensor_or_number
+from hybridize.tracing.views import FrameView
 
 _REDUCTIONS: Final = "sum mean max min prod all any logsumexp std variance euclidean_norm".split()
 _SCALED: Final = "GlorotUniform GlorotNormal HeUniform HeNormal LecunUniform LecunNormal VarianceScaling".split()

@@ -12,12 +12,12 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
-from hybridize.rules.certain import direct_calls, is_called
-from hybridize.rules.functional import holds_symbolic, may_build
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.results import returns
-from hybridize.rules.values import arguments
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.certain import direct_calls, is_called
+from hybridize.tracing.functional import holds_symbolic, may_build
+from hybridize.tracing.results import returns
+from hybridize.tracing.values import arguments
+from hybridize.tracing.views import FunctionView
 
 _NAMELESS = ("varargs", "kwargs")
 #: The first release in which what a `keras.Input` gives is no tensor of a graph.

@@ -14,8 +14,8 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.tapes import all_inside, by_own_results
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.tapes import all_inside, by_own_results
+from hybridize.tracing.views import FunctionView, ProjectView
 
 Uses: TypeAlias = dict[Frame, list[tuple[ir.Call, list[LibInst]]]]
 _TAPE: Final = "tf.GradientTape"

@@ -12,8 +12,8 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, attributes, operators
-from hybridize.rules.values import argument, elements, has_tensor, number, own, tensor_or_number
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.values import argument, elements, has_tensor, number, own, tensor_or_number
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 #: Sequences that Python itself indexes.
 _SEQUENCES: Final = frozenset({"list", "tuple", "deque", "bytearray"})

@@ -12,9 +12,9 @@ from hybridize.program import ir
 from hybridize.program.ir import Instr
 from hybridize.regex import regex
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
-from hybridize.rules.values import argument, arguments, is_message, tensor_or_number, uses
-from hybridize.rules.views import FrameView, position_of
 from hybridize.source.syntax import walk
+from hybridize.tracing.values import argument, arguments, is_message, tensor_or_number, uses
+from hybridize.tracing.views import FrameView, position_of
 
 _TEXTS: Final = frozenset({"builtins.str", "builtins.repr", "builtins.ascii"})
 _FORMAT: Final = "builtins.format"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Lit, Prim, Unknown
 from hybridize.program import ir
-from hybridize.rules.control import control
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import control
+from hybridize.tracing.views import FrameView
 
 
 def scan(view: FrameView, instr: ir.Assert) -> Iterator[Hit]:

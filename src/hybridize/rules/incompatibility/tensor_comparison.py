@@ -8,8 +8,8 @@ from typing import Final
 from hybridize.domain.objects import NONE, Container, Lit, Prim, Stream, Tensor, Tup
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where, operators
-from hybridize.rules.values import argument, elements, has_tensor, inside, own, tensor_or_number
-from hybridize.rules.views import FrameView
+from hybridize.tracing.values import argument, elements, has_tensor, inside, own, tensor_or_number
+from hybridize.tracing.views import FrameView
 
 _ORDERING: Final = frozenset({"builtins.max", "builtins.min"})
 _TRUTHS: Final = frozenset({"builtins.any", "builtins.all"})

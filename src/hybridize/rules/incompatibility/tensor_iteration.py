@@ -8,8 +8,8 @@ from typing import Final
 from hybridize.domain.objects import Stream, Tensor
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where, operators
-from hybridize.rules.values import number, own
-from hybridize.rules.views import FrameView
+from hybridize.tracing.values import number, own
+from hybridize.tracing.views import FrameView
 
 #: Functions and methods that go through what they are given, and which argument that is (all of them: -1).
 _ITERATING: Final = {

@@ -13,11 +13,11 @@ from hybridize.facts.symbolic import OPERATION
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.control import control
-from hybridize.rules.conversion import KERAS_3, Plain, follows, own, plain, refused
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.values import has_tensor, number
-from hybridize.rules.views import FrameView
+from hybridize.tracing.control import control
+from hybridize.tracing.conversion import KERAS_3, Plain, follows, own, plain, refused
+from hybridize.tracing.values import has_tensor, number
+from hybridize.tracing.views import FrameView
 
 _FOLDS: Final = frozenset({"builtins.any", "builtins.all"})
 #: Methods of containers that give an element, and functions of TensorFlow that tell what is known while tracing.

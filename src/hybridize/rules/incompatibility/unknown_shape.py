@@ -12,12 +12,12 @@ from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.records import replace
-from hybridize.rules.dims import ALL, Dims, unknown_dims
-from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.rules.opened import OpenView, given_to, opened
-from hybridize.rules.values import has_tensor, is_message, own, uses
-from hybridize.rules.views import FrameView, ProjectView
+from hybridize.tracing.dims import ALL, Dims, unknown_dims
+from hybridize.tracing.layers import is_made
+from hybridize.tracing.opened import OpenView, given_to, opened
+from hybridize.tracing.values import has_tensor, is_message, own, uses
+from hybridize.tracing.views import FrameView, ProjectView
 
 _IS_NONE: Final = "reads a dim that is None while tracing: use `tf.shape`"
 _IS_TENSOR: Final = "computes with a length that is a tensor of int32 while tracing: cast `tf.shape`"

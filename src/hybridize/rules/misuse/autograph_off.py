@@ -8,10 +8,10 @@ from typing import Final
 from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.conversion import plain
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.values import argument, own
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.tracing.conversion import plain
+from hybridize.tracing.values import argument, own
+from hybridize.tracing.views import FrameView, FunctionView
 
 _ASKING: Final = "builtins.bool"
 

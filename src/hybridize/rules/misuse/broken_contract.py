@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hybridize.library.contracts.model import Answer
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

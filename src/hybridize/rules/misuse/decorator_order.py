@@ -10,7 +10,7 @@ from hybridize.domain.objects import Inst
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView, position_of
+from hybridize.tracing.views import FunctionView, position_of
 
 #: Decorators that must stand above `tf.function`, and those that must stand below it.
 _OUTER: Final = frozenset({"staticmethod", "classmethod", "property", "cached_property", "contextmanager"})

@@ -13,8 +13,8 @@ from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.values import uses
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.tracing.values import uses
+from hybridize.tracing.views import FrameView, FunctionView
 
 _VIEWS: Final = frozenset({"items", "keys", "values"})
 _KEEPS: Final = frozenset({"list", "tuple", "enumerate", "iter", "zip", "reversed", "map"})

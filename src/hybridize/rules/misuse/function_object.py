@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from hybridize.facts.model import Evidence
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.observers import COMPILED, observed
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.observers import COMPILED, observed
+from hybridize.tracing.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

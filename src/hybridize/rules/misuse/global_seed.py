@@ -10,8 +10,8 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.views import FrameView, ProjectView
 from hybridize.source import is_test_path
+from hybridize.tracing.views import FrameView, ProjectView
 
 #: The stateful random operations, and where each takes its own seed if that comes without a name.
 _DRAWS: Final = {

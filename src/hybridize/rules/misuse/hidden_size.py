@@ -10,10 +10,10 @@ from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_sh
 from hybridize.program import ir
 from hybridize.program.index import Index, index_of
 from hybridize.program.ir import Instr
-from hybridize.rules.hybridized import is_true, option
-from hybridize.rules.layers import is_made
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.hybridized import is_true, option
+from hybridize.tracing.layers import is_made
+from hybridize.tracing.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hybridize.rules.effects import of_kinds
 from hybridize.rules.model import Category, Example, Level, Outcome, Rule
+from hybridize.tracing.effects import of_kinds
 
 RULE = Rule(
     code="HY204",

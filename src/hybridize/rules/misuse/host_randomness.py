@@ -11,9 +11,9 @@ from hybridize.facts.reasons import Reason, kind_of
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.tracing.effects import hit, reasons
+from hybridize.tracing.views import FrameView, FunctionView
 
 #: What seeds the numbers of a module, by the beginning of its functions' names.
 _SEEDS: Final = {"np.random.seed": "np.random.", "random.seed": "random."}

@@ -9,7 +9,7 @@ from hybridize.facts.callgraph import call_chain
 from hybridize.facts.dispatch import is_either
 from hybridize.facts.model import Ternary
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from hybridize.facts.guards import guarded
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.views import FrameView, position_of
 from hybridize.source.syntax import walk
+from hybridize.tracing.views import FrameView, position_of
 
 
 def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:

@@ -8,15 +8,15 @@ from typing import Final
 from hybridize.domain.objects import Lit, Tensor
 from hybridize.facts.callgraph import extent
 from hybridize.facts.origins import call_at
+from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.xla import BEGINNINGS, CHANGED
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.scan import NOT_TRACED
-from hybridize.rules.values import argument
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.hybridized import is_true, option
+from hybridize.tracing.values import argument
+from hybridize.tracing.views import FunctionView
 
 _INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _MOST: Final = 6

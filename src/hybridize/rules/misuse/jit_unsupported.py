@@ -7,14 +7,14 @@ from typing import Final
 
 from hybridize.domain.objects import Stream
 from hybridize.facts.callgraph import extent
+from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.xla import REFUSED, REFUSED_MODULES
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.hybridized import is_true, option
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.scan import NOT_TRACED
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.hybridized import is_true, option
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 _METHODS: Final = ("tf.lookup.", "tf.queue.")
 _MOST: Final = 4

@@ -13,8 +13,8 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.processes import may_have_keras_3, some_may_have_keras_3
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.processes import may_have_keras_3, some_may_have_keras_3
+from hybridize.tracing.views import FunctionView, ProjectView
 
 #: Attributes of layers, models and optimizers that give their variables.
 _VARIABLES: Final = frozenset(

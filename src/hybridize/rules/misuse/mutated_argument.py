@@ -11,9 +11,9 @@ from hybridize.facts.reasons import Reason
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.effects import hit, is_change, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.effects import hit, is_change, reasons
+from hybridize.tracing.views import FunctionView
 
 _PUTS: Final = (ir.SetItem, ir.DelItem, ir.Append, ir.Put)
 

@@ -14,10 +14,10 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.operands import operands
-from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.staleness import extent_of
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.effects import hit, reasons
+from hybridize.tracing.staleness import extent_of
+from hybridize.tracing.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

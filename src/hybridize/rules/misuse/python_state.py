@@ -8,11 +8,11 @@ from hybridize.domain.objects import Unknown
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.reasons import kept_properties
 from hybridize.records import replace
-from hybridize.rules.additions import adds_same, fills_cache, fills_default, is_entered, writes_same
-from hybridize.rules.effects import hit, is_change, leaked, reasons
-from hybridize.rules.leaks import left_behind
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.additions import adds_same, fills_cache, fills_default, is_entered, writes_same
+from hybridize.tracing.effects import hit, is_change, leaked, reasons
+from hybridize.tracing.leaks import left_behind
+from hybridize.tracing.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

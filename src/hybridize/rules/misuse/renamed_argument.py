@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.rules.hybridized import decorator_keywords
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView, position_of
+from hybridize.tracing.hybridized import decorator_keywords
+from hybridize.tracing.views import FunctionView, position_of
 
 #: The old name, the new one, the first release that has it.
 RENAMED: Final = {

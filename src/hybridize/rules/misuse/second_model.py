@@ -10,16 +10,16 @@ from hybridize.facts.extents import Having
 from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, definitions, passed_slots
+from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
-from hybridize.rules.creation import builds_weights, makes_variables
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.processes import meeting
-from hybridize.rules.scan import NOT_TRACED
-from hybridize.rules.tensorflow.unbuilt_call import is_built, owns_weights
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.building import is_built, owns_weights
+from hybridize.tracing.creation import builds_weights, makes_variables
+from hybridize.tracing.processes import meeting
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -12,13 +12,13 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code
-from hybridize.rules.hybridized import places
-from hybridize.rules.keyed import varies
-from hybridize.rules.late import STEPS, is_optimizer
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.processes import meeting, programs_of
-from hybridize.rules.tensorflow.unbuilt_call import is_built
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.building import is_built
+from hybridize.tracing.hybridized import places
+from hybridize.tracing.keyed import varies
+from hybridize.tracing.late import STEPS, is_optimizer
+from hybridize.tracing.processes import meeting, programs_of
+from hybridize.tracing.views import FunctionView, ProjectView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from hybridize.facts.guards import guarded, is_cached
 from hybridize.program import ir
-from hybridize.rules.creation import is_table, makes_table
 from hybridize.rules.misuse.variable_creation import passes
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.views import FrameView
+from hybridize.tracing.creation import is_table, makes_table
+from hybridize.tracing.views import FrameView
 
 
 def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:

@@ -14,10 +14,10 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.program.operands import operands
-from hybridize.rules.comparing import compared
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.receivers import argument_classes, receiver_classes
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.comparing import compared
+from hybridize.tracing.receivers import argument_classes, receiver_classes
+from hybridize.tracing.views import FunctionView
 
 _DEPTH: Final = 3
 #: So many seen objects stand for all.

@@ -14,7 +14,7 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Param
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.views import FunctionView
 
 _SHORT: Final = "except in the last batch, which may be smaller (see `drop_remainder`)"
 _SOMETIMES: Final = "in some iteration"

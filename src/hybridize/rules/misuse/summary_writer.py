@@ -13,9 +13,9 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.processes import programs_of
-from hybridize.rules.views import FrameView, ProjectView
 from hybridize.source.syntax import walk
+from hybridize.tracing.processes import programs_of
+from hybridize.tracing.views import FrameView, ProjectView
 
 _SUMMARIES: Final = frozenset(
     f"tf.summary.{name}" for name in ("scalar", "image", "histogram", "text", "audio", "write", "graph")

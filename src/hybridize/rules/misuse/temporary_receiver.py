@@ -13,9 +13,9 @@ from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule
-from hybridize.rules.parts import Uses
-from hybridize.rules.receivers import receives
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.parts import Uses
+from hybridize.tracing.receivers import receives
+from hybridize.tracing.views import FunctionView, ProjectView
 
 _DEPTH: Final = 2
 _SHOWN: Final = 3

@@ -16,9 +16,9 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Instr
 from hybridize.records import replace
 from hybridize.regex import regex
-from hybridize.rules.effects import hit, reasons
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.effects import hit, reasons
+from hybridize.tracing.views import FunctionView, ProjectView
 
 _DEPTH: Final = 6
 _TRACES: Final = regex(r"\b(re-?)?trac(e|ed|ing)\b", re.IGNORECASE)

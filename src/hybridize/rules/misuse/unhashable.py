@@ -11,7 +11,8 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
-from hybridize.rules.comparing import (
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
+from hybridize.tracing.comparing import (
     TAKEN_APART,
     UNHASHABLE_CLASSES,
     dataclass_options,
@@ -19,10 +20,9 @@ from hybridize.rules.comparing import (
     unhashable,
     unreferable,
 )
-from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.rebuilt import plain_reads, rebuilt
-from hybridize.rules.receivers import argument_classes, receiver_classes, receives
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.rebuilt import plain_reads, rebuilt
+from hybridize.tracing.receivers import argument_classes, receiver_classes, receives
+from hybridize.tracing.views import FunctionView, ProjectView
 
 #: Containers that `tf.function` does not take apart and Python does not hash.
 _UNHASHABLE: Final = frozenset({"set", "deque", "collections.deque", "bytearray", "array"})

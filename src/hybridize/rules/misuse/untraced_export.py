@@ -11,9 +11,9 @@ from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.ir import Code
-from hybridize.rules.hybridized import option
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.hybridized import option
+from hybridize.tracing.views import FunctionView, ProjectView
 
 _SAVE: Final = "tf.saved_model.save"
 #: Where the signatures stand among the arguments.

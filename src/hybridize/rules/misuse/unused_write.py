@@ -8,8 +8,8 @@ from typing import Final
 
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.views import FrameView, position_of
 from hybridize.source.syntax import walk
+from hybridize.tracing.views import FrameView, position_of
 
 _WRITES: Final = frozenset({"tf.TensorArray.write", "tf.TensorArray.unstack", "tf.TensorArray.scatter"})
 

@@ -14,7 +14,8 @@ from hybridize.flow.truth import truth
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import dataclass
-from hybridize.rules.creation import (
+from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
+from hybridize.tracing.creation import (
     builds_weights,
     is_built_late,
     makes_queue,
@@ -22,10 +23,9 @@ from hybridize.rules.creation import (
     may_own_variables,
     once_kept,
 )
-from hybridize.rules.keyed import comes_late, keys, varies
-from hybridize.rules.late import made_late
-from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.keyed import comes_late, keys, varies
+from hybridize.tracing.late import made_late
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 
 def scan(view: FrameView, instr: ir.Call) -> Iterator[Hit]:

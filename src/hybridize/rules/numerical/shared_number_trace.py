@@ -9,8 +9,8 @@ from hybridize.domain.objects import Lit, Tensor
 from hybridize.facts.model import Evidence
 from hybridize.program import ir
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.values import uses
-from hybridize.rules.views import FrameView, FunctionView
+from hybridize.tracing.values import uses
+from hybridize.tracing.views import FrameView, FunctionView
 
 _NUMBERS: Final = frozenset({"int", "float", "bool"})
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "**"})

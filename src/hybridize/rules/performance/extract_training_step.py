@@ -12,8 +12,8 @@ from hybridize.library.costs import applies, differentiates
 from hybridize.program.index import index_of
 from hybridize.records import dataclass
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import ProjectView
 from hybridize.source.syntax import walk
+from hybridize.tracing.views import ProjectView
 
 _UPDATES: Final = (".assign", ".assign_sub", ".assign_add")
 _MOST_NAMES: Final = 6

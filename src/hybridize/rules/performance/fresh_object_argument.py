@@ -13,12 +13,12 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
 from hybridize.program.ir import Code, Instr
-from hybridize.rules.hybridized import places
-from hybridize.rules.lifetimes import lifetimes, short_lived
-from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.new_shapes import given_shapes, is_new_shape
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.hybridized import places
+from hybridize.tracing.lifetimes import lifetimes, short_lived
+from hybridize.tracing.loops import runs_often
+from hybridize.tracing.new_shapes import given_shapes, is_new_shape
+from hybridize.tracing.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.moving import moving
-from hybridize.rules.replicas import is_run
-from hybridize.rules.views import FunctionView
 from hybridize.source import is_test_path
+from hybridize.tracing.moving import moving
+from hybridize.tracing.replicas import is_run
+from hybridize.tracing.views import FunctionView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -13,14 +13,14 @@ from hybridize.library.costs import ITERATIONS, REPEATING
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
-from hybridize.rules.hybridized import places
-from hybridize.rules.lifetimes import lifetimes, made_for_calls
-from hybridize.rules.loops import runs_often
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.staleness import extent_of
-from hybridize.rules.values import arguments, uses
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
-from hybridize.rules.witness import is_traced
+from hybridize.tracing.hybridized import places
+from hybridize.tracing.lifetimes import lifetimes, made_for_calls
+from hybridize.tracing.loops import runs_often
+from hybridize.tracing.staleness import extent_of
+from hybridize.tracing.values import arguments, uses
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.witness import is_traced
 
 #: So many calls pay for a trace: then it is told, and no more.
 _PAYS: Final = 8.0

@@ -11,11 +11,11 @@ from hybridize.domain.tensors import VARIABLE
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.loops import APPENDS, filling
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.moving import Moving, moving
-from hybridize.rules.views import FunctionView
 from hybridize.source import is_test_path
+from hybridize.tracing.loops import APPENDS, filling
+from hybridize.tracing.moving import Moving, moving
+from hybridize.tracing.views import FunctionView
 
 #: From so many inputs on the call of a graph costs more than a body of some 40 operations gains (measured).
 _MANY: Final = 32

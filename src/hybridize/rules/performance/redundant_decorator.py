@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.facts.model import FunctionKind, Ternary
-from hybridize.rules.hybridized import decorator_position, places
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.hybridized import decorator_position, places
+from hybridize.tracing.views import FunctionView
 
 #: Arguments that only say how often the function is traced, which a graph around it decides.
 _ABOUT_TRACES: Final = frozenset({"reduce_retracing", "experimental_relax_shapes"})

@@ -12,14 +12,14 @@ from hybridize.facts.model import Evidence, Ternary
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
-from hybridize.rules.comparing import compared
-from hybridize.rules.each_call import new_each_call
-from hybridize.rules.lifetimes import FEW, lifetimes
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.moving import moving
-from hybridize.rules.views import FunctionView
-from hybridize.rules.writes import writes_of
 from hybridize.source import is_test_path
+from hybridize.tracing.comparing import compared
+from hybridize.tracing.each_call import new_each_call
+from hybridize.tracing.lifetimes import FEW, lifetimes
+from hybridize.tracing.moving import moving
+from hybridize.tracing.views import FunctionView
+from hybridize.tracing.writes import writes_of
 
 _CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
 _BY_CODE: Final = _CALLS - {"keras"}

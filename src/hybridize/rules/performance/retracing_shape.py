@@ -11,14 +11,14 @@ from hybridize.facts.growing import APPENDED, PART, grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.flow.frames import Frame
 from hybridize.program.index import index_of
-from hybridize.rules.hybridized import is_false, option
-from hybridize.rules.lifetimes import lifetimes
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.moving import moving
-from hybridize.rules.resizing import resizing_from_elsewhere
-from hybridize.rules.sizes import is_open
-from hybridize.rules.views import FunctionView
 from hybridize.source import is_test_path
+from hybridize.tracing.hybridized import is_false, option
+from hybridize.tracing.lifetimes import lifetimes
+from hybridize.tracing.moving import moving
+from hybridize.tracing.resizing import resizing_from_elsewhere
+from hybridize.tracing.sizes import is_open
+from hybridize.tracing.views import FunctionView
 
 #: What is said of tensors that may differ in size, as far as is seen: each one may also be as long as the last.
 OPEN: Final = "may be of another size each time"

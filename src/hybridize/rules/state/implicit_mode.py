@@ -8,12 +8,12 @@ from typing import Final
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
-from hybridize.rules.globals import TELLING
-from hybridize.rules.modal import class_of, is_modal, is_told, modes_of, reads_mode, runs_layer, takes_mode
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Outcome, Rule, Where
-from hybridize.rules.staleness import stale
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
-from hybridize.rules.writes import Place, writes_of
+from hybridize.tracing.globals import TELLING
+from hybridize.tracing.modal import class_of, is_modal, is_told, modes_of, reads_mode, runs_layer, takes_mode
+from hybridize.tracing.staleness import stale
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.writes import Place, writes_of
 
 _PHASE: Final = TELLING["keras.backend.learning_phase"][0]
 _SHOWN: Final = 3

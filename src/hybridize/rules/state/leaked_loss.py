@@ -12,8 +12,8 @@ from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.rules.values import argument
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.values import argument
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 if TYPE_CHECKING:
     from hybridize.facts.extents import Having

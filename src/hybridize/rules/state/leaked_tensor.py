@@ -15,11 +15,11 @@ from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import replace
-from hybridize.rules.doubts import puts_into
-from hybridize.rules.effects import hit, is_change, leaked, reasons
-from hybridize.rules.leaks import Left, left_behind
 from hybridize.rules.model import Blocks, Category, Example, Hit, Level, Outcome, Rule, Where
-from hybridize.rules.views import FrameView, FunctionView, ProjectView
+from hybridize.tracing.doubts import puts_into
+from hybridize.tracing.effects import hit, is_change, leaked, reasons
+from hybridize.tracing.leaks import Left, left_behind
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
 
 
 def scan(function: FunctionView) -> Iterator[Hit]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.replaced import Replacement, keys_of, replaced
-from hybridize.rules.views import FunctionView, ProjectView
+from hybridize.tracing.replaced import Replacement, keys_of, replaced
+from hybridize.tracing.views import FunctionView, ProjectView
 
 if TYPE_CHECKING:
     from hybridize.facts.extents import Having

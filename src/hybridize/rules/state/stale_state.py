@@ -10,14 +10,14 @@ from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.arguments import within
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
-from hybridize.rules.doubts import doubtful
 from hybridize.rules.model import Category, Confirmed, Doubt, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.parts import Part
-from hybridize.rules.reads import scan
-from hybridize.rules.staleness import OPEN, RUNS, TESTS, Stale, counts, extent_of, stale
-from hybridize.rules.views import FunctionView, ProjectView
-from hybridize.rules.witness import Witness, open_witnesses, stale_witnesses
-from hybridize.rules.writes import Place, writes_of
+from hybridize.tracing.doubts import doubtful
+from hybridize.tracing.parts import Part
+from hybridize.tracing.reads import scan
+from hybridize.tracing.staleness import OPEN, RUNS, TESTS, Stale, counts, extent_of, stale
+from hybridize.tracing.views import FunctionView, ProjectView
+from hybridize.tracing.witness import Witness, open_witnesses, stale_witnesses
+from hybridize.tracing.writes import Place, writes_of
 
 _SHOWN: Final = 3
 #: What a run shows is an error; what only callers that nobody sees can do may happen.

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from hybridize.domain.objects import Inst, Obj
 from hybridize.facts.model import Evidence
-from hybridize.rules.built import unbuilt
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.built import unbuilt
+from hybridize.tracing.views import FunctionView
 
 _LISTS = (
     "variables trainable_variables non_trainable_variables weights trainable_weights non_trainable_weights"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.rules.hybridized import places
+from hybridize.facts.traced import NOT_TRACED
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
-from hybridize.rules.scan import NOT_TRACED
-from hybridize.rules.views import FunctionView
+from hybridize.tracing.hybridized import places
+from hybridize.tracing.views import FunctionView
 
 _HOST_CALLS: Final = frozenset({"tf.py_function", "tf.numpy_function", "tf.compat.v1.py_func"})
 

@@ -1,0 +1,41 @@
+"""Whether what raises while tracing does so for certain: the code runs at each call, and a program calls it.
+
+Somebody who has decorated a function and runs it finds out at once; whoever has not run it yet is told by an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.facts.callgraph import denotes
+from hybridize.flow.frames import Frame
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.tracing.processes import programs_of
+from hybridize.tracing.views import FunctionView
+
+_CALLS = frozenset({"call", "hybrid"})
+
+
+def is_called(function: FunctionView) -> bool:
+    """Whether a program of the project calls a hybrid function itself, and its decorator is always applied."""
+    made = function.facts.hybridization
+    if made is None or made.conditional or not made.is_decorator:
+        return False
+    return any(True for _ in direct_calls(function)) and any(True for _ in programs_of(function))
+
+
+def direct_calls(function: FunctionView) -> Iterator[tuple[Frame, int, Frame]]:
+    """The calls that name the function itself: none of a library that runs it (a layer its activation)."""
+    for caller, pos, frame, how in function.callers():
+        if how in _CALLS:
+            called = [o for call in index_of(caller.code).calls.get(pos, ()) for o in caller.vals[call.function] or ()]
+            if called and all(denotes(obj, function.code) for obj in called):
+                yield caller, pos, frame
+
+
+def runs_always(frame: Frame, position: int) -> bool:
+    """Whether each call of a function comes to an instruction: nothing stands around it, no exit before it."""
+    index = index_of(frame.code)
+    exits = [instr.position for instr in index.of(ir.Return, ir.Raise) if instr.position < position]
+    return not exits and any(instr.position == position for instr in frame.code.body)

@@ -1,0 +1,93 @@
+"""What a caller that is not seen could tell a graph by, where nothing in the program provably breaks.
+
+A function that others may call owes them more than its own program shows: which exceptions it raises, that its numbers
+are Python's and its lists the very ones that it keeps, that it takes a symbolic tensor of Keras. Rules block what some
+caller or test is seen to notice; this is the rest, as evidence for how sure a conversion is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hybridize.domain.objects import Unknown
+from hybridize.facts.model import Evidence
+from hybridize.facts.origins import roots
+from hybridize.facts.symbolic import CLOSURE, parameter_bit
+from hybridize.tracing.derived import may_be_passed_twice
+from hybridize.tracing.exceptions import is_kept, named
+from hybridize.tracing.functional import fed
+from hybridize.tracing.raising import Raisers
+from hybridize.tracing.results import ARRAY, PYTHON, READS, display, parts_of, returns, site
+from hybridize.tracing.views import FrameView, FunctionView, is_mutable_container
+
+
+def open_contract(function: FunctionView) -> Evidence | None:
+    """The first thing by which a caller that is not seen could tell a graph from the function; None: nothing is known.
+
+    It asks neither who the callers are nor whether the function is public: who asks must.
+    """
+    return next(open_contracts(function), None)
+
+
+def open_outcome(function: FunctionView) -> Evidence | None:
+    """The first such thing that needs no argument of a certain kind: how a call ends."""
+    return next(_outcomes(function), None)
+
+
+def open_contracts(function: FunctionView) -> Iterator[Evidence]:
+    """All such things, the gravest first: exceptions, results, arguments."""
+    yield from _outcomes(function)
+    for view in function.views():
+        yield from _symbolic(view)
+    yield from _aliases(function)
+
+
+def _outcomes(function: FunctionView) -> Iterator[Evidence]:
+    yield from _exceptions(function)
+    for view in function.views():
+        yield from _results(view)
+
+
+def _exceptions(function: FunctionView) -> Iterator[Evidence]:
+    """Exceptions that come out of a graph as others."""
+    project = function.project
+    raisers = project.shared("dead raisers", lambda: Raisers(project, dead=True))
+    extent = project.extents.without_bodies(project.extents.of_all(function.frames))
+    for frame in raisers.explicit(extent):
+        for position, value in raisers.raised(frame):
+            for raised in value:
+                if not isinstance(raised, Unknown) and not is_kept(raised):
+                    said = f"raises {named(raised)}, which comes out of a graph as a `StagingError`"
+                    yield Evidence(said, frame.code.path, position >> 16)
+
+
+def _results(view: FrameView) -> Iterator[Evidence]:
+    """Results of which something else comes back, or nobody knows what."""
+    for instr in returns(view.frame, view):
+        for part in parts_of(view, instr.value):
+            if part.what in (PYTHON, ARRAY, READS):
+                yield site(view, instr, f"returns {part.said}, of which a tensor comes back")
+        for _, slot in display(view, instr.value):
+            value = view.value(slot)
+            if is_mutable_container(value) and roots(view.frame, slot):
+                yield site(view, instr, "returns a container that existed before, of which another one comes back")
+            for obj in value:
+                if isinstance(obj, Unknown):
+                    yield site(view, instr, f"returns something that is not known: {obj.reason}")
+
+
+def _symbolic(view: FrameView) -> Iterator[Evidence]:
+    """Arguments that go to layers: with a symbolic tensor the function builds a part of a functional model."""
+    found = fed(view)
+    receiver = parameter_bit(0) if view.has_receiver else 0
+    if found.layers & ~receiver & ~CLOSURE and not found.refused:
+        said = "gives its argument to a layer: with a symbolic tensor it builds a model"
+        yield Evidence(said, view.code.path, found.position >> 16)
+
+
+def _aliases(function: FunctionView) -> Iterator[Evidence]:
+    """A derivative by one argument of what another one brings: callers may pass a list and an element of it."""
+    found = may_be_passed_twice(function)
+    if found is not None:
+        said = "derives by an argument what is computed from another one, which may hold the same tensor"
+        yield Evidence(said, found.path, found.position >> 16)

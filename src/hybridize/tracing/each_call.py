@@ -1,0 +1,98 @@
+"""Python values that are new at each call of a function, where the program has so few calls that all are known."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Final
+
+from hybridize.domain.objects import NONE, Container, Func, Inst, Lit, Obj, Tup, Value, Wrapper
+from hybridize.facts.origins import calls_at, definitions
+from hybridize.flow.frames import Frame
+from hybridize.program import ir
+from hybridize.program.index import index_of, instructions
+from hybridize.tracing.loops import runs_often
+from hybridize.tracing.values import arguments
+from hybridize.tracing.views import FunctionView
+
+#: So many calls are enough to say that each traces anew.
+ENOUGH: Final = 3
+_DEPTH: Final = 3
+
+
+def new_each_call(function: FunctionView) -> tuple[str, list[tuple[str, int]]] | None:
+    """A parameter that gets a value of its own at every call of the program, and the places of the calls.
+
+    Only calls that run once count, and rounds of one loop over a display. None where a call is of another kind.
+    """
+    for index, param in enumerate(function.code.params):
+        seen: set[Hashable] = set()
+        places: dict[tuple[str, int], None] = {}
+        count = 0
+        for caller, pos, args in _calls(function):
+            keys = _keys(caller, pos, args[index])
+            if keys is None:
+                break
+            count += len(keys)
+            seen |= keys
+            places[caller.code.path, pos] = None
+        else:
+            if count >= ENOUGH and len(seen) == count:
+                return param.name, list(places)
+    return None
+
+
+def _calls(function: FunctionView) -> Iterator[tuple[Frame, int, tuple[Value, ...]]]:
+    """The calls of the program, each once with what its frames get."""
+    found: dict[tuple[Frame, int], list[Value]] = {}
+    for frame in function.frames:
+        for (caller, pos), args in frame.incoming.items():
+            if caller is not None and not frame.started_by(caller, pos):
+                known = found.setdefault((caller, pos), list(args))
+                known[:] = [a | b for a, b in zip(known, args, strict=False)]
+    for (caller, pos), values in found.items():
+        yield caller, pos, tuple(values)
+
+
+def _keys(caller: Frame, pos: int, value: Value) -> set[Hashable] | None:
+    """What tells the values of a call apart: of one value, or of the rounds of the loop around it."""
+    keys = [_key(obj, 0) for obj in value]
+    if not keys or None in keys or (len(keys) > 1 and not _goes_through(caller, pos, value)):
+        return None
+    if len(keys) == 1 and (runs_often(caller, pos) or caller.code.is_generator):
+        return None
+    return set(keys) if len(set(keys)) == len(keys) else None
+
+
+def _key(obj: Obj, depth: int) -> Hashable:
+    """What a trace is chosen by; None where it is not known, or is no more than a tensor's dtype and shape."""
+    if isinstance(obj, Lit):
+        return None if obj is NONE else (obj.const,)
+    if isinstance(obj, (Func, Wrapper, Inst)):
+        return obj
+    if isinstance(obj, Tup):
+        items: list[Value] = list(obj.items)
+    elif isinstance(obj, Container) and obj.exact and obj.rest is None and obj.kind in ("list", "dict"):
+        items = [cell.value for cell in obj.fields.values()]
+    else:
+        return None
+    parts = [_key(next(iter(item)), depth + 1) if len(item) == 1 and depth < _DEPTH else None for item in items]
+    return None if None in parts else tuple(parts)
+
+
+def _goes_through(caller: Frame, pos: int, value: Value) -> bool:
+    """Whether a loop that runs once takes a call through the elements of a display."""
+    around = [
+        instr
+        for instr in index_of(caller.code).of(ir.Loop)
+        if any(each.position == pos for part in (instr.test, instr.body) for each in instructions(part))
+    ]
+    if caller.code.kind != "module" or len(around) != 1:
+        return False
+    for call in calls_at(caller.code, pos):
+        for slot in arguments(call):
+            made = definitions(caller.code).get(slot) if slot >= 0 and caller.vals[slot] == value else None
+            if isinstance(made, ir.Unpack):
+                made = definitions(caller.code).get(made.source)
+            if isinstance(made, ir.Iter):
+                return all(isinstance(o, (Tup, Container)) for o in caller.vals[made.source] or ())
+    return False

@@ -1,0 +1,135 @@
+"""Parts of functional models: what is given symbolic tensors of Keras, and what could be."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hybridize.domain.nesting import held
+from hybridize.domain.objects import Container, Inst, Lib, LibInst, Tensor, Tup, Value
+from hybridize.domain.tensors import SYMBOLIC
+from hybridize.facts.guards import parts
+from hybridize.facts.symbolic import CLOSURE, OPERATION, parameter_bit
+from hybridize.flow.frames import Frame
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.records import dataclass
+from hybridize.tracing.values import arguments
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
+
+#: What Keras gives a symbolic tensor to, and builds a part of a functional model.
+_FUNCTIONAL: Final = (
+    "keras.layers.",
+    "keras.backend.",
+    "keras.Model",
+    "keras.Sequential",
+    "keras.ops.",
+    "keras.activations.",
+)
+#: What makes values of Keras from numbers and shapes, and takes no tensor.
+_MAKES: Final = tuple(
+    f"keras.{where}.{what}"
+    for where in ("backend", "ops")
+    for what in ("random_", "zeros", "ones", "eye", "constant", "variable", "arange", "full", "convert_to_", "linspace")
+)
+#: What takes no symbolic tensor, and whose presence says that a function computes.
+_COMPUTES: Final = ("tf.GradientTape", "tf.Variable.", "tf.data.", "keras.optimizers.", "keras.metrics.")
+#: A structure in an argument is looked into so deeply.
+_DEPTH: Final = 4
+#: How a function is called that runs with its caller's own values: Keras gives a layer's `call` tensors of a graph.
+_CALLED: Final = frozenset({"call", "method", "hybrid"})
+
+
+def holds_symbolic(value: Value) -> bool:
+    """Whether a value is a symbolic tensor of Keras, or a structure that TensorFlow takes apart and finds one in."""
+    for obj in value:
+        if isinstance(obj, Tensor):
+            if obj.kind == SYMBOLIC:
+                return True
+        elif isinstance(obj, (Tup, Container)):
+            break
+    else:
+        return False
+    return any(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in held(value, _DEPTH, parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What a function does with its arguments: the mask of parameters that layers get, and where the first gets one.
+
+    `refused`: something in the function takes no symbolic tensor of Keras: it computes, and builds no model.
+    """
+
+    layers: int = 0
+    position: int = 0
+    refused: bool = False
+
+
+def fed(view: FrameView) -> Fed:
+    """The parameters of a frame whose values go to layers, in the functions that it calls, too."""
+    known: dict[Frame, Fed] = view.project.shared("fed to layers", dict)
+    if view.frame not in known:
+        known[view.frame] = Fed()  # of a recursive call
+        known[view.frame] = _fed(view)
+    return known[view.frame]
+
+
+def _fed(view: FrameView) -> Fed:
+    layers, position, refused = 0, 0, False
+    for instr in index_of(view.code).of(ir.Call):
+        given = 0
+        for slot in arguments(instr):
+            given |= view.mask(slot) & ~OPERATION
+        names = view.names(instr.function)
+        refused = refused or any(map(_refuses, names))
+        through = given if is_layer(view.project, view.value(instr.function)) else 0
+        for callee, how in view.callees(instr.position):
+            if how in _CALLED:
+                inner = fed(FrameView(view.project, callee))
+                refused = refused or inner.refused
+                through |= view.project.symbolic.lift(view.frame, instr.position, callee, inner.layers) & ~OPERATION
+        if through & ~layers:
+            position = position or instr.position
+            layers |= through
+    return Fed(layers, position, refused)
+
+
+def _refuses(name: str) -> bool:
+    return name.startswith(_COMPUTES)
+
+
+def is_layer(project: ProjectView, value: Value) -> bool:
+    """Whether what is called may be a layer or model of Keras, or a function that takes symbolic tensors as they do."""
+    for obj in value:
+        if isinstance(obj, (Inst, LibInst)):
+            if any(n.startswith(_FUNCTIONAL) for n in project.solution.engine.mro_names(obj)):
+                return True
+        elif isinstance(obj, Lib) and _takes_symbolic(obj.name):
+            return True
+    return False
+
+
+def _takes_symbolic(name: str) -> bool:
+    """Whether a function of Keras takes symbolic tensors: a class of layers only makes one."""
+    makes = name.startswith(_MAKES) or not name.rpartition(".")[2].islower()
+    return name.startswith(_FUNCTIONAL) and not makes
+
+
+def may_build(function: FunctionView) -> tuple[FrameView, int] | None:
+    """A call in a function that callers whom nobody sees may have build a part of a model; None where that is unlikely.
+
+    It is a way into a library, it is not seen what its argument is, that goes to layers, and nothing in it takes no
+    symbolic tensor. Methods of layers and models are asked elsewhere: Keras gives those tensors of a graph.
+    """
+    project = function.project
+    if function.is_hybrid or not project.public.has(function.code):
+        return None
+    for view in function.views():
+        found = fed(view)
+        mask = found.layers & ~CLOSURE
+        if view.has_receiver:
+            mask &= ~parameter_bit(0)
+            if any(isinstance(o, Inst) and project.is_layer(o) for o in view.frame.args[0]):
+                continue
+        if mask and not found.refused and function.opens(view.frame, mask):
+            return view, found.position
+    return None

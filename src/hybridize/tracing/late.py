@@ -1,0 +1,72 @@
+"""Variables of optimizers that a function makes under a condition on its arguments, which a later call is the first to
+meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Inst, LibInst, Unknown
+from hybridize.facts.pruned import Pruned, conditions
+from hybridize.flow.frames import Frame
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.tracing.building import is_built
+from hybridize.tracing.views import FrameView, FunctionView, ProjectView
+
+#: What lets an optimizer take a step, at the first of which it makes its variables.
+STEPS: Final = frozenset({"apply_gradients", "minimize", "apply"})
+_STEP: Final = "apply_gradients"  # nothing but optimizers has a method of this name
+
+
+def is_optimizer(project: ProjectView, obj: object) -> bool:
+    """Whether an object is an optimizer of Keras, or of a class that derives from one."""
+    if not isinstance(obj, (Inst, LibInst)):
+        return False
+    return any(n.startswith("keras.optimizers.") for n in project.solution.engine.mro_names(obj))
+
+
+def made_late(function: FunctionView) -> Iterator[tuple[int, str]]:
+    """Places in the function that make variables which its first call does not make: position, and what is made."""
+    asked = conditions(function.code)
+    if not asked:
+        return
+    for frame in function.frames:
+        for pos, what in _makers(function, frame):
+            if asked.get(pos) and _comes_second(function, pos):
+                yield pos, what
+
+
+def _makers(function: FunctionView, frame: Frame) -> Iterator[tuple[int, str]]:
+    """The places in a frame where an optimizer without variables takes a step."""
+    project, view = function.project, FrameView(function.project, frame)
+    for instr in index_of(frame.code).of(ir.Attr):
+        if instr.name in STEPS:
+            found = [o for o in view.value(instr.owner) if isinstance(o, (Inst, LibInst)) and is_optimizer(project, o)]
+            foreign = instr.name == _STEP and any(isinstance(o, Unknown) for o in view.value(instr.owner))
+            if foreign or (found and not all(is_built(project, o) for o in found)):
+                yield instr.position, "an optimizer makes its variables"
+
+
+def _comes_second(function: FunctionView, pos: int) -> bool:
+    """Whether the first of the function's calls does not get to a place, and a later one does."""
+    place = (function.code.path, pos)
+    sites = [(c, at, callee) for c, at, callee, how in function.callers() if how != "root"]
+    if len({caller.code for caller, _, _ in sites}) != 1 or len({at for _, at, _ in sites}) < 2:
+        return False
+    misses: dict[int, set[bool]] = {}
+    for caller, at, callee in sites:
+        misses.setdefault(at, set()).add(_misses(caller, at, callee, place))
+    first = min(misses)
+    return misses[first] == {True} and any(found == {False} for found in misses.values())
+
+
+def _misses(caller: Frame, at: int, callee: Frame, place: tuple[str, int]) -> bool:
+    """Whether a call does not get to a place: its own arguments decide, or what its frame was given has decided."""
+    if place in Pruned(caller, at, callee):
+        return True
+    return all(
+        callee.vals[i.target] is None
+        for i in index_of(callee.code).at(place[1])
+        if isinstance(i.target, int) and i.target >= 0
+    )

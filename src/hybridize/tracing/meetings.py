@@ -1,0 +1,213 @@
+"""Where operands must be of one dtype: NumPy arrays give way to tensors there in eager code, and not as tensors.
+
+The tables are measured: `tests/rules/test_array_dtypes.py` asks TensorFlow of each function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from hybridize.domain.objects import Lit, Prim, Tensor, Unknown
+from hybridize.domain.tensors import NDARRAY, SYMBOLIC
+from hybridize.program import ir
+from hybridize.records import dataclass
+from hybridize.tracing.values import argument, arguments
+from hybridize.tracing.views import FrameView
+
+OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="})
+_XY: Final = """
+    add subtract multiply divide maximum minimum pow greater less greater_equal less_equal equal not_equal truediv
+"""
+_MATH_XY: Final = f"{_XY} mod floordiv floormod divide_no_nan multiply_no_nan squared_difference xdivy xlog1py xlogy"
+_SCATTERS: Final = "update add sub min max"
+_CONVOLUTIONS: Final = "conv2d conv2d_transpose conv3d"
+#: Functions of two tensors of one dtype that are broadcast or multiplied, with the names of those parameters.
+ALIKE: Final = {
+    **{f"tf.{name}": ("x", "y") for name in f"{_XY} realdiv truncatediv truncatemod".split()},
+    **{f"tf.math.{name}": ("x", "y") for name in _MATH_XY.split()},
+    **dict.fromkeys(("tf.atan2", "tf.math.atan2"), ("y", "x")),
+    **dict.fromkeys(("tf.scalar_mul", "tf.math.scalar_mul"), ("scalar", "x")),
+    **dict.fromkeys(("tf.matmul", "tf.linalg.matmul", "tf.tensordot"), ("a", "b")),
+    "tf.where": ("", "x", "y"),
+    "tf.clip_by_value": ("t", "clip_value_min", "clip_value_max"),
+}
+#: Other functions whose tensors must have one dtype.
+_GROUPS: Final = {
+    **ALIKE,
+    **dict.fromkeys(("tf.math.igamma", "tf.math.igammac", "tf.math.polygamma"), ("a", "x")),
+    "tf.math.zeta": ("x", "q"),
+    "tf.math.nextafter": ("x1", "x2"),
+    "tf.math.betainc": ("a", "b", "x"),
+    "tf.linalg.cross": ("a", "b"),
+    **dict.fromkeys(("tf.linalg.solve", "tf.linalg.triangular_solve", "tf.linalg.lstsq"), ("matrix", "rhs")),
+    "tf.linalg.cholesky_solve": ("chol", "rhs"),
+    "tf.pad": ("tensor", "", "", "constant_values"),
+    "tf.linspace": ("start", "stop"),
+    **{f"tf.tensor_scatter_nd_{name}": ("tensor", "", "updates") for name in _SCATTERS.split()},
+    **{f"tf.nn.{name}": ("input", "filters") for name in _CONVOLUTIONS.split()},
+    "tf.nn.bias_add": ("value", "bias"),
+}
+#: Functions that make a tensor of their first operand before they look at the others: an array there does not give way.
+_FIRST_RULES: Final = frozenset(
+    "tf.add tf.math.add tf.truediv tf.math.truediv tf.matmul tf.linalg.matmul tf.clip_by_value tf.linalg.lstsq"
+    " tf.linspace tf.math.multiply_no_nan".split()
+)
+#: Functions whose first operand alone gives way.
+_FIRST_YIELDS: Final = frozenset({"tf.scalar_mul", "tf.math.scalar_mul"})
+#: Functions that convert each operand for itself: arrays never give way.
+_STUBBORN: Final = frozenset({"tf.tensordot", "tf.add_n"})
+#: Functions of a list of tensors of one dtype.
+_LISTS: Final = frozenset(
+    {"tf.concat", "tf.stack", "tf.add_n", "tf.convert_to_tensor", "builtins.sum"}
+    | {f"tf.{where}reduce_{name}" for where in ("", "math.") for name in "sum mean max min prod".split()}
+)
+#: Functions that convert operands to the dtype of their result.
+_CONVERTS: Final = {
+    "tf.convert_to_tensor": ("value",),
+    **{f"tf.random.{name}": ("", "mean", "stddev") for name in ("normal", "truncated_normal")},
+    "tf.random.uniform": ("", "minval", "maxval"),
+    "tf.random.gamma": ("", "alpha", "beta"),
+}
+_EINSUM: Final = frozenset({"tf.einsum", "tf.linalg.einsum"})
+_ASSIGN: Final = "tensor.variable.assign"
+#: Packages that compute with TensorFlow, and ask for the dtype of tensors that nobody sees.
+_PACKAGES: Final = tuple(f"tensorflow_{name}." for name in "probability addons text transform graphics".split())
+#: What stands for a Python number in a set of dtypes.
+PYTHON_FLOAT: Final = "python float"
+_NUMERIC: Final = ("int", "uint", "float", "bfloat", "complex", "bool")
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """An operand that is to be of the dtype of others.
+
+    `others` are the slots of those, `dtypes` what is asked for whatever they are; None stands for an unknown one.
+    `yields`: an array in this place is converted in eager code; else it becomes a tensor of its own dtype there, too.
+    """
+
+    slot: int
+    others: tuple[int, ...] = ()
+    dtypes: frozenset[str | None] = frozenset()
+    yields: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """An array that becomes a tensor, and meets one of another dtype.
+
+    `array` and `other` are the dtypes (None: not known), `needs` what must be symbolic. One that is not `certain` comes
+    with other values, or its dtypes are not all known.
+    """
+
+    meeting: Meeting
+    needs: int
+    array: str | None
+    other: str | None
+    certain: bool
+
+
+def asks(name: str) -> bool:
+    """Whether a function is one of those that ask for one dtype."""
+    listed = name in _GROUPS or name in _LISTS or name in _CONVERTS or name in _EINSUM
+    return listed or name.startswith(_ASSIGN) or name.startswith(_PACKAGES)
+
+
+def met(view: FrameView, instr: ir.Binary | ir.Call | ir.Compare | ir.Inplace) -> list[Meeting]:
+    """What an instruction brings together."""
+    if not isinstance(instr, ir.Call):
+        return (
+            [Meeting(instr.left, (instr.right,)), Meeting(instr.right, (instr.left,))]
+            if instr.operator in OPERATORS
+            else []
+        )
+    for name in view.names(instr.function):
+        if asks(name):
+            return list(_called(view, instr, name))
+    return []
+
+
+def _called(view: FrameView, instr: ir.Call, name: str) -> Iterator[Meeting]:
+    if name in _GROUPS:
+        slots = [argument(instr, i, p) if p else -1 for i, p in enumerate(_GROUPS[name])]
+        yield from _alike(slots, name)
+    if name in _LISTS:
+        yield from _alike(_listed(view, argument(instr, 0, "values")), name)
+    if name in _EINSUM:
+        yield from _alike([slot for slot, starred in instr.arguments[1:] if not starred], name)
+    if name.startswith(_PACKAGES):
+        for slot in arguments(instr):
+            yield Meeting(slot, dtypes=frozenset({None}))
+    if name.startswith(_ASSIGN):
+        yield Meeting(argument(instr, 0, "value"), (view.receiver(instr.function),))
+    if name in _CONVERTS and (name != "tf.convert_to_tensor" or argument(instr, 1, "dtype") >= 0):
+        dtypes = frozenset(o.dtype for o in view.value(instr.target) if isinstance(o, Tensor))
+        for i, parameter in enumerate(_CONVERTS[name]):
+            slot = argument(instr, i, parameter) if parameter else -1
+            if slot >= 0:
+                yield Meeting(slot, dtypes=dtypes)
+
+
+def _alike(slots: list[int], name: str) -> Iterator[Meeting]:
+    for i, slot in enumerate(slots):
+        others = tuple(other for other in slots if other >= 0 and other != slot)
+        if slot >= 0 and others:
+            yields = name not in _STUBBORN and (name not in _FIRST_RULES or i > 0)
+            yield Meeting(slot, others, yields=yields and (name not in _FIRST_YIELDS or i == 0))
+
+
+def _listed(view: FrameView, slot: int) -> list[int]:
+    """The elements of a list that is written there."""
+    made = view.definition(slot)
+    if not isinstance(made, (ir.List, ir.Tuple)):
+        return []
+    return [part for part, starred in made.elements if not starred]
+
+
+def clash(view: FrameView, meeting: Meeting) -> Clash | None:
+    """What goes wrong where an operand is an array from outside: a certain clash, or else a possible one."""
+    value = view.value(meeting.slot)
+    arrays = {o.dtype for o in value if isinstance(o, Tensor) and o.kind == NDARRAY}
+    if not arrays:
+        return None
+    others = set(meeting.dtypes)
+    for slot in meeting.others:
+        others |= dtypes_of(view, slot)
+    needs = view.symbolic(meeting.slot) if others else 0
+    if not needs:
+        return None
+    alone = all(isinstance(o, Tensor) and o.kind == NDARRAY and o.dtype for o in value)
+    found = None
+    for array in sorted(arrays, key=str):
+        for other in sorted(others, key=str):
+            if _clashes(array, other):
+                certain = alone and other is not None
+                found = Clash(meeting, needs, array, other, certain)
+                if certain:
+                    return found
+    return found
+
+
+def _clashes(array: str | None, other: str | None) -> bool:
+    """Whether a tensor of an array's dtype may fail with another, which may be that of a Python number."""
+    if array is None:
+        return True
+    if other is None:
+        return array != "float32"  # what nobody knows is float32 most often
+    if other == PYTHON_FLOAT:
+        return not array.startswith(("float", "bfloat", "complex"))
+    return array != other and array.startswith(_NUMERIC) and other.startswith(_NUMERIC)
+
+
+def dtypes_of(view: FrameView, slot: int) -> set[str | None]:
+    """The dtypes of the tensors in a slot, None for an unknown one; those of arrays only where they become tensors."""
+    found: set[str | None] = set()
+    for obj in view.value(slot):
+        if isinstance(obj, Tensor) and obj.kind != SYMBOLIC:
+            if obj.kind != NDARRAY or view.symbolic(slot):
+                found.add(obj.dtype)
+        elif isinstance(obj, (Lit, Prim)) and obj.kind == "float":
+            found.add(PYTHON_FLOAT)
+        elif isinstance(obj, Unknown):
+            found.add(None)
+    return found

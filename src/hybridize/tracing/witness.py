@@ -1,0 +1,379 @@
+"""Witnesses: an order of events in the program by which a graph does harm, each event with its place.
+
+A rule says what could happen; whether it does hangs on who calls what, and when. Two orders are looked for, both with
+one object of `tf.function` that is not made anew in between:
+
+- stale: the function is called (and traced), what its graph has frozen is written, the function is called again;
+- left: the function is called, which writes while it is traced, and what it has left there is read before anybody
+  writes it anew, by code outside of the graph or by the next call.
+
+They are looked for in the run of each program, in its order: loops turn, branches are taken or not. Where no run shows
+it, callers of a library whom nobody sees may do it, by its public functions: that is less than a witness, and said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from hybridize.domain.objects import Cell, Container, Heap, Inst, Obj
+from hybridize.facts.model import Evidence
+from hybridize.facts.public import SETTING_UP
+from hybridize.flow.frames import Frame
+from hybridize.program import ir
+from hybridize.program.index import index_of
+from hybridize.program.ir import Code
+from hybridize.program.operands import operands
+from hybridize.records import dataclass
+from hybridize.tracing.order import Events, Order, Relation
+from hybridize.tracing.parts import Part, constants
+from hybridize.tracing.staleness import Makers, counts, extent_of, order_of, ranks_of, starts_empty, starts_of
+from hybridize.tracing.values import arguments
+from hybridize.tracing.views import FunctionView, ProjectView
+from hybridize.tracing.writes import Place, name_of, writes_of
+
+#: Functions, with the places they read and their frames that do.
+Questions = Sequence[tuple[FunctionView, Mapping[Place, Sequence[Frame]]]]
+
+#: What is read at more places are several objects that the analysis has taken together.
+_MANY: Final = 300
+_NO_VALUE: Final[frozenset[Obj]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The events in their order, and a sentence that names them."""
+
+    said: str
+    events: tuple[Evidence, ...]
+
+
+def stale_witnesses(project: ProjectView, questions: Questions) -> list[dict[Place, Witness]]:
+    """Of the places that hybrid functions read those that a run is seen to write between two calls of one graph."""
+    events, makers = Events(), Makers()
+    bits: list[dict[Place, int]] = []
+    for function, places in questions:
+        first = events.every.bit_length()
+        mine = {place: 1 << first + i for i, place in enumerate(places)}
+        asked = sum(mine.values())
+        extent = extent_of(function)
+        for place, frames in places.items():
+            owner = writes_of(project).owners.get(place)
+            for frame in frames:
+                if _is_one(frame, owner):
+                    events.call(frame, mine[place], asked)
+            for frame, position in writes_of(project).at(place):
+                test = project.roles.is_test(frame.code.path)
+                if counts(project, extent, frame, place) and not test and not is_traced(project, frame):
+                    events.write(frame, position, mine[place], asked)
+        events.every |= asked
+        makers.add(function, mine, asked)
+        _add_graphs(project, makers, function, asked)
+        bits.append(mine)
+    search = _Search(project, events, makers)
+    return [
+        {place: told for place, bit in mine.items() if (told := search.between(function, bit)) is not None}
+        for (function, _), mine in zip(questions, bits, strict=True)
+    ]
+
+
+def open_witnesses(function: FunctionView, places: Sequence[Place]) -> dict[Place, Witness]:
+    """The places that callers of a library whom nobody sees may change between two calls of one graph: by a setter.
+
+    A setter is a public function that writes a field or variable which has a value from the start: what gets its first
+    value is being set up. A graph that a function makes for itself is new with each call of that function.
+    """
+    project = function.project
+    makers = project.solution.world.hybrids.get(function.code, ())
+    if not makers or any(code.kind == "function" and code.name not in SETTING_UP for code, _ in makers):
+        return {}
+    public = project.public
+    extent, known = extent_of(function), writes_of(project)
+    found: dict[Place, Witness] = {}
+    for place in places:
+        for frame, position in known.at(place):
+            setter = public.has(frame.code) and frame.code.name not in SETTING_UP
+            if setter and counts(project, extent, frame, place) and not starts_empty(known, place):
+                where = Evidence(f"`{frame.code.name}` changes it", frame.code.path, position >> 16)
+                found[place] = Witness(f"(where a caller runs `{frame.code.name}` in between, {_at(where)})", (where,))
+                break
+    return found
+
+
+def left_witness(function: FunctionView, places: Sequence[Place], found: set[Place]) -> Witness | None:
+    """Where something is read that a call of a hybrid function has left in some places while it was traced.
+
+    `found` are the places of which a call reads what was there before: the next call gets what this one has left.
+    """
+    project = function.project
+    events, makers = Events(), Makers()
+    codes = {frame.code for frame in project.extents.frames(extent_of(function))}
+    bits = {place: 1 << i for i, place in enumerate(places)}
+    asked = sum(bits.values())
+    events.every = asked
+    again = sum(bit for place, bit in bits.items() if place in found)
+    for frame in function.frames:
+        events.call(frame, asked & ~again, asked)
+        events.again[frame] = again
+    for place, bit in bits.items():
+        reads = list(islice(_readers(project, place, codes), _MANY + 1))
+        if len(reads) > _MANY:
+            return None
+        for frame, position in reads:
+            events.use(frame, position, bit, asked)
+        for frame, position in writes_of(project).every.get(place, ()) if isinstance(place, Cell) else ():
+            if frame.code not in codes:
+                events.clear(frame, position, bit, asked)
+    makers.add(function, bits, asked)
+    _add_graphs(project, makers, function, asked)
+    search = _Search(project, events, makers)
+    for bit in bits.values():
+        told = search.left(function, bit, carried=bool(bit & again))
+        if told is not None:
+            return told
+    return None
+
+
+def left_for_others(function: FunctionView, places: Sequence[Place], found: set[Place]) -> Witness | None:
+    """The same where callers whom nobody sees do it: a public function is called again, or shows what is left."""
+    project = function.project
+    public = project.public
+    if any(how != "root" for _, _, _, how in function.callers()):
+        return None
+    if found:  # somebody decorates what is called more than once
+        return Witness("(the next call reads what this one has left)", ())
+    codes = {frame.code for frame in project.extents.frames(extent_of(function))}
+    for place in places if public.has(function.code) else ():
+        for frame, position in _readers(project, place, codes):
+            if public.has(frame.code) and frame.code.name not in SETTING_UP:
+                where = Evidence(f"`{frame.code.name}` reads it", frame.code.path, position >> 16)
+                return Witness(f"(`{frame.code.name}` reads it at {_at(where)})", (where,))
+    return None
+
+
+def is_traced(project: ProjectView, frame: Frame) -> bool:
+    """Whether only graphs run code, while they are traced: what it writes there is told of those."""
+    known: dict[Frame, bool] = project.shared("traced alone", dict)
+    if frame not in known:
+        known[frame] = True  # a recursion: what else calls it decides
+        hybrid = frame.code in project.solution.world.hybrids
+        known[frame] = hybrid or (bool(frame.callers) and all(is_traced(project, each) for each in frame.callers))
+    return known[frame]
+
+
+def _is_one(frame: Frame, owner: Heap | None) -> bool:
+    """Whether a frame is of calls on one object; of several taken together nobody knows whose field is meant."""
+    if not isinstance(owner, Inst) or not frame.args:
+        return True
+    mine = [o for o in frame.args[0] if isinstance(o, Inst)]
+    return len(mine) <= 1 or owner not in mine
+
+
+def _add_graphs(project: ProjectView, makers: Makers, function: FunctionView, asked: int) -> None:
+    """Adds the calls of `tf.function`: each makes an object without a graph."""
+    for code, position in project.solution.world.hybrids.get(function.code, ()):
+        if code.kind != "class":
+            makers.site((code, position), asked)
+
+
+def _readers(project: ProjectView, place: Place, codes: set[Code]) -> Iterator[tuple[Frame, int]]:
+    """What reads a place outside of some code: tests, which look at everything, don't count."""
+    whole = place.whole if isinstance(place, Part) else place
+    if isinstance(whole, Container):
+        looked = project.shared("looks into containers", lambda: _looks(project))
+        found: Iterable[tuple[Frame, int]] = looked.get(whole, ())
+    else:
+        owner = writes_of(project).owners.get(place)
+        found = _fields(project, owner, whole) if owner is not None else _variables(project, whole)
+    for frame, position in found:
+        another = isinstance(place, Part) and _is_of_another(frame, position, place.key)
+        if frame.code not in codes and not another and not project.roles.is_test(frame.code.path):
+            yield frame, position
+
+
+def _is_of_another(frame: Frame, position: int, key: object) -> bool:
+    """Whether what is read of a dictionary are entries of other keys."""
+    read = [instr for instr in index_of(frame.code).at(position) if isinstance(instr, ir.Item)]
+    keys = [constants(frame, instr.index) for instr in read]
+    return bool(keys) and all(some is not None and key not in some for some in keys)
+
+
+def _fields(project: ProjectView, owner: Heap, cell: Cell) -> Iterator[tuple[Frame, int]]:
+    """What reads a field of an object."""
+
+    def gather() -> dict[str, list[tuple[Code, ir.Attr]]]:
+        found: dict[str, list[tuple[Code, ir.Attr]]] = {}
+        for code in project.solution.frames:
+            for name, some in index_of(code).attributes.items():
+                found.setdefault(name, []).extend((code, instr) for instr in some)
+        return found
+
+    for code, instr in project.shared("reads of attributes", gather).get(str(name_of(cell, owner)), ()):
+        for frame in project.solution.frames[code]:
+            if owner in (frame.vals[instr.owner] or _NO_VALUE):
+                yield frame, instr.position
+
+
+def _variables(project: ProjectView, cell: Cell) -> Iterator[tuple[Frame, int]]:
+    """What reads a global or captured variable."""
+
+    def gather() -> dict[str, list[tuple[Code, ir.Global | ir.Cell]]]:
+        found: dict[str, list[tuple[Code, ir.Global | ir.Cell]]] = {}
+        for code in project.solution.frames:
+            for instr in index_of(code).of(ir.Global, ir.Cell):
+                found.setdefault(instr.name, []).append((code, instr))
+        return found
+
+    every = project.shared("reads of variables", gather)
+    written = (i for f, pos in writes_of(project).every.get(cell, ()) for i in index_of(f.code).at(pos))
+    for name in {str(instr.name) for instr in written if isinstance(instr, (ir.SetGlobal, ir.SetCell))}:
+        for code, instr in every.get(name, ()):
+            for frame in project.solution.frames[code]:
+                of = frame.module.fields if isinstance(instr, ir.Global) else frame.cells
+                if of.get(name) is cell:
+                    yield frame, instr.position
+
+
+def _looks(project: ProjectView) -> dict[Obj, list[tuple[Frame, int]]]:
+    """What looks into each container, or hands it to a function."""
+    found: dict[Obj, list[tuple[Frame, int]]] = {}
+    for code, frames in project.solution.frames.items():
+        index = index_of(code)
+        looked = [(item.source, item.position) for item in index.of(ir.Item)]
+        looked += [(s, i.position) for i in index.of(ir.Iter, ir.Unpack, ir.Compare, ir.Binary) for s in operands(i)]
+        for call in index.of(ir.Call):
+            looked += [(slot, call.position) for slot in arguments(call) if slot >= 0]
+        for frame in frames:
+            for slot, position in looked:
+                for obj in frame.vals[slot] or ():
+                    if isinstance(obj, Container):
+                        found.setdefault(obj, []).append((frame, position))
+    return found
+
+
+class _Search:
+    """Looks for the places of events in the runs of a program."""
+
+    def __init__(self, project: ProjectView, events: Events, makers: Makers) -> None:
+        self.project = project
+        self.events = events
+        makers.lead(project, events)
+        self.order: Order = order_of(project, events, makers, strict=True)
+        events.spread(ranks_of(project))
+        self.starts = [f for f in starts_of(project) if not project.roles.is_test(f.code.path)] if events.every else []
+
+    def between(self, function: FunctionView, bit: int) -> Witness | None:
+        """The call, the write and the next call."""
+        frame = self._whole(bit)
+        if frame is None:
+            return None
+        steps = list(self._steps(frame))
+        calls = [at for at, does in steps if does[0][1] & bit or does[0][2] & bit or does[0][3] & bit]
+        writes = [at for at, does in steps if does[1][2] & bit or does[1][3] & bit]
+        again = [at for at, does in steps if does[2][3] & bit]
+        if not (calls and writes and again):
+            return None
+        first, write, second = _in_order(frame, calls, writes, again)
+        name, path = function.code.name, frame.code.path
+        who, changed = self._deepest(frame, write, bit)
+        events = (
+            Evidence(f"`{name}` is called here, and traced", path, first >> 16),
+            Evidence(f"then it is changed here, by `{who.code.name}`", who.code.path, changed >> 16),
+            Evidence(f"and `{name}` is called again, with the same graph", path, second >> 16),
+        )
+        by = f"`{who.code.name}` changes it" if who.code.kind == "function" else "changed"
+        at = _place(who.code.path, changed >> 16)
+        return Witness(f"({by} at {at}, and then `{name}` is called again at {_at(events[2])})", events)
+
+    def left(self, function: FunctionView, bit: int, *, carried: bool) -> Witness | None:
+        """The call, and the read of what it has left."""
+        frame = self._whole(bit)
+        if frame is None:
+            return None
+        steps = list(self._steps(frame))
+        name, path = function.code.name, frame.code.path
+        calls = [at for at, does in steps if does[0][1] & bit or does[0][3] & bit]
+        reads = [at for at, does in steps if does[1][3] & bit]
+        if not (calls and reads):
+            return None
+        first = calls[0]
+        read = next((at for at in reads if at > first), reads[0])
+        here = Evidence(f"`{name}` is called here, and traced", path, first >> 16)
+        inside = self._deepest(frame, read, bit, reads=True)
+        if inside[0] in self.events.asked or (carried and not self.events.uses):
+            there = Evidence(f"`{name}` is called again, and reads what was left", path, read >> 16)
+            return Witness(f"(the next call, at {_at(there)}, reads what this one has left)", (here, there))
+        there = Evidence("and what it has left is read here", inside[0].code.path, inside[1] >> 16)
+        by = f" by `{inside[0].code.name}`" if inside[0].code.kind == "function" else ""
+        return Witness(f"(read outside of the graph{by} at {_at(there)})", (here, there))
+
+    def _whole(self, bit: int) -> Frame | None:
+        """The innermost frame in whose run all of it happens."""
+        frame = next((f for f in self.starts if self.order.stale(f) & bit), None)
+        seen: set[Frame] = set()
+        while frame is not None and frame not in seen:
+            seen.add(frame)
+            inner = (callee for callee in self._callees(frame) if self._does(callee)[0][3] & bit)
+            frame = next((each for each in inner if each not in self.events.asked), None) or frame
+        return frame
+
+    def _callees(self, frame: Frame) -> list[Frame]:
+        known = self.order.sites.of(frame)
+        return [callee for pos in sorted(known) for callee, _ in known[pos] if self.order.matters(callee)]
+
+    def _does(self, frame: Frame) -> Relation:
+        return self.order.run(frame) or self.order.nothing
+
+    def _steps(self, frame: Frame) -> Iterator[tuple[int, Relation]]:
+        """What happens at the positions of a frame, in the order of its text."""
+        found: dict[int, list[Relation]] = {}
+        for pos, some in self.order.sites.of(frame).items():
+            found.setdefault(pos, []).extend(self._does(callee) for callee, _ in some if self.order.matters(callee))
+        for pos, relation in self.order.own_steps(frame):
+            found.setdefault(pos, []).append(relation)
+        for pos in sorted(found):
+            yield from ((pos, relation) for relation in found[pos])
+
+    def _deepest(self, frame: Frame, pos: int, bit: int, *, reads: bool = False) -> tuple[Frame, int]:
+        """The code behind a call that writes or reads a place itself, and where."""
+        kind = self.events.uses if reads else self.events.writes
+        seen: set[Frame] = set()
+        while frame not in seen:
+            seen.add(frame)
+            if kind.get(frame, {}).get(pos, 0) & bit:
+                return frame, pos
+            callees = [callee for callee, _ in self.order.sites.of(frame).get(pos, ()) if self.order.matters(callee)]
+            row, column = (1, 3) if reads else (1, 2)
+            inner = next((c for c in callees if self._does(c)[row][column] & bit or self._does(c)[row][3] & bit), None)
+            if inner is None:
+                return frame, pos
+            if inner in self.events.asked:
+                return inner, inner.code.position
+            below = (at for at, does in self._steps(inner) if does[row][column] & bit or does[row][3] & bit)
+            frame, pos = inner, next(below, inner.code.position)
+        return frame, pos
+
+
+def _in_order(frame: Frame, calls: list[int], writes: list[int], again: list[int]) -> tuple[int, int, int]:
+    """A call, a write and a call that may follow each other: in the text, or in the turns of a loop around them all."""
+    loops = index_of(frame.code).loops
+    for write in writes:
+        before = [at for at in calls if at < write]
+        after = [at for at in again if at > write]
+        if before and after:
+            return before[-1], write, after[0]
+    for write in writes:
+        around = set(loops.get(write, ()))
+        inside = [at for at in again if around & set(loops.get(at, ()))]
+        if inside:
+            return (calls if calls[0] not in inside else inside)[0], write, inside[0]
+    return calls[0], writes[0], again[0]
+
+
+def _at(where: Evidence) -> str:
+    return _place(where.path, where.line)
+
+
+def _place(path: str, line: int) -> str:
+    return f"{path.rpartition('/')[2]}:{line}"
