@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hybridize.config import Config
+from hybridize.domain.calls import How
 from hybridize.domain.objects import show
 from hybridize.flow.solve import FlowOptions, Solver
 from hybridize.program.build import Program
@@ -29,5 +30,5 @@ def listing(program: Program, config: Config, what: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _call(code: Code, pos: int, how: str) -> str:
+def _call(code: Code, pos: int, how: How) -> str:
     return f"line {pos >> 16}: {how} {code.path}:{code.line} {code.qualname}"

@@ -7,12 +7,12 @@ from typing import Final
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, FunctionReport
 from hybridize.decide.plan import Basis
+from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import DENSE, VARIABLE, arrived
 from hybridize.facts.benefit import Work
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Mode
-from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.program.ir import Code

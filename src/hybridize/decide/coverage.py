@@ -12,14 +12,12 @@ from typing import Final
 from hybridize.decide.documentation import status_of
 from hybridize.decide.gains import WHOLLY
 from hybridize.decide.model import Status
-from hybridize.facts.frequency import BY_OTHERS, GRAPH, SYMBOLIC, Call, Frequency
+from hybridize.domain.calls import BY_OTHERS, How
+from hybridize.facts.frequency import Call, Frequency
 from hybridize.facts.model import Evidence, FunctionFacts
 from hybridize.program.ir import Code
 from hybridize.source import Roles
 
-#: Python runs what these calls reach even where the caller is a graph. What TensorFlow calls back (the branches of a
-#: condition, the gradient of a function) is a part of the graph in which it is handed over.
-_HOST: Final = "host"
 #: A program that calls something eagerly so often does so in loops: what it saves there is noticed.
 _OFTEN: Final = 100.0
 #: So many callers are named.
@@ -74,19 +72,19 @@ class Coverage:
         calls = list(self.frequency.calls.get(code, {}).values())
         others = [call for call in calls if not self.roles.is_test(call.caller.path)]
         for call in others or calls:
-            if call.how == SYMBOLIC:
+            if call.how is How.SYMBOLIC:
                 continue  # Keras notes what is computed, and computes nothing
-            if call.how not in (_HOST, GRAPH) and call.caller not in self.graphs:
+            if call.how not in (How.HOST, How.GRAPH) and call.caller not in self.graphs:
                 continue  # a recursion: its caller is decided later
             yield call
 
     def _inside(self, code: Code, call: Call) -> float:
-        if call.how == _HOST:
+        if call.how is How.HOST:
             return 0.0
         # What a function under `tf.custom_gradient` gives as its gradient stands at the call of that function.
         if call.how in BY_OTHERS and code.parent is not None and self.graphs.get(code.parent, 0.0) >= WHOLLY:
             return 1.0
-        return 1.0 if call.how == GRAPH else self.graphs.get(call.caller, 0.0)
+        return 1.0 if call.how is How.GRAPH else self.graphs.get(call.caller, 0.0)
 
     def status(self, code: Code, facts: FunctionFacts, share: float) -> Status:
         """That a function runs as part of graphs, and of which."""

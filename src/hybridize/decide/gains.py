@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from math import inf, isinf
 from typing import Final
 
+from hybridize.domain.calls import BY_OTHERS, IN_GRAPHS
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import UNRESOLVED, VARIABLE
 from hybridize.facts.benefit import Benefits, Work
 from hybridize.facts.contracts import Contracts
-from hybridize.facts.frequency import BY_OTHERS, IN_GRAPHS, Call, Frequency
+from hybridize.facts.frequency import Call, Frequency
 from hybridize.facts.nesting import Nesting
 from hybridize.facts.public import Public
 from hybridize.facts.savings import Savings

@@ -8,13 +8,12 @@ Called by eager code, or without such parts, the inner graph is right for every 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Final
 
+from hybridize.domain.calls import DIRECT, NOT_TRACED, How
 from hybridize.domain.objects import Tensor
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
-from hybridize.facts.static_reads import NOT_TRACED
 from hybridize.facts.work import staged
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -22,14 +21,12 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.tracing.views import ProjectView
 
-_CALLS: Final = frozenset({"call", "hybrid"})
-
 
 def kept_variable(project: ProjectView, frames: Iterable[Frame], hybrids: Collection[Code]) -> Evidence | None:
     """A call in the graph of a function that would pass a variable to another that keeps it; None for none."""
-    for frame in extent(frames, NOT_TRACED | {"hybrid"}):
+    for frame in extent(frames, NOT_TRACED | {How.HYBRID}):
         for (pos, callee), how in sorted(frame.calls.items(), key=lambda each: (each[0][0], each[0][1].uid)):
-            if how in _CALLS and callee.code in hybrids and stages(project, callee):
+            if how in DIRECT and callee.code in hybrids and stages(project, callee):
                 args = callee.incoming.get((frame, pos), callee.args)
                 if any(isinstance(o, Tensor) and o.kind == VARIABLE for value in args for o in value):
                     said = f"passes a variable to `{callee.code.qualname}`, whose graph keeps that of its first trace"

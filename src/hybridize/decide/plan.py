@@ -22,9 +22,10 @@ from hybridize.decide.passed_variables import kept_variable, stages
 from hybridize.decide.pointless import removes_for_nothing
 from hybridize.decide.removals import Removals
 from hybridize.decide.sessions import Sessions
+from hybridize.domain.calls import BY_OTHERS
 from hybridize.domain.objects import Container, Tensor, Tup, Unknown
 from hybridize.facts.benefit import Benefits, Work
-from hybridize.facts.frequency import BY_OTHERS, Frequency
+from hybridize.facts.frequency import Frequency
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, ParameterFacts, Ternary
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame

@@ -13,6 +13,7 @@ from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import FunctionReport, Status
+from hybridize.domain.calls import How
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import (
     NONE,
@@ -271,11 +272,11 @@ def _times(work: Work) -> str:
     return f"{work.benefit:.2g} times"
 
 
-def _is_part(frame: Frame, pos: int, how: str) -> bool:
+def _is_part(frame: Frame, pos: int, how: How) -> bool:
     """Whether what is called so is part of the work of a call (as `Benefits` counts it)."""
-    if how == "graph":
+    if how is How.GRAPH:
         return pos in frame.ops  # else a pipeline or `fit` runs it, as a graph
-    return how not in SKIPPED or (how == "callback" and runs_at_once(frame, pos))
+    return how not in SKIPPED or (how is How.CALLBACK and runs_at_once(frame, pos))
 
 
 def _doubted(work: Work, *, public: bool) -> Work:

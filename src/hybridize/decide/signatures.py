@@ -9,6 +9,7 @@ from typing import Final
 
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
+from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.objects import Container, Lit, Prim, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
@@ -17,7 +18,7 @@ from hybridize.facts.growing import APPENDED, grown_argument, is_fixed
 from hybridize.facts.model import Evidence, FunctionFacts, Mode, Source, Ternary
 from hybridize.facts.rounds import Rounds
 from hybridize.facts.specs import Signature, spec_of
-from hybridize.facts.static_reads import NOT_TRACED, StaticReads
+from hybridize.facts.static_reads import StaticReads
 from hybridize.flow.frames import Frame
 from hybridize.program.ir import Code, Param
 from hybridize.records import dataclass, replace
@@ -341,9 +342,9 @@ class Signatures:
                 if code in self.reached and caller.code not in self.reached and caller.code.kind == "function":
                     continue
                 how = caller.calls.get((pos, frame))
-                keras = how == "keras" or (caller.code.name == "call" and _in_class(caller.code))
+                keras = how is How.KERAS or (caller.code.name == "call" and _in_class(caller.code))
                 if not awaited(self.project).is_there(caller.code.path, pos >> 16):
-                    is_eager = how != "graph" and self.graphs.get(caller.code, 0.0) < 1
+                    is_eager = how is not How.GRAPH and self.graphs.get(caller.code, 0.0) < 1
                     yield Site(caller, frame, pos, keras, is_eager, arguments)
 
 

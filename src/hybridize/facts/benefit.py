@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from hybridize.domain.calls import BY_OTHERS, SETS_UP, How
 from hybridize.domain.objects import LibInst, Stream
 from hybridize.facts.callgraph import components, reachable
 from hybridize.facts.computation import opaque_call, opaque_places
@@ -21,7 +22,7 @@ from hybridize.program.ir import Code
 from hybridize.records import dataclass, replace
 
 #: Calls that are no part of what a function computes: set-up, or Python that a host runs.
-SKIPPED: Final = frozenset({"build", "class", "callback", "host", "construction"})
+SKIPPED: Final = SETS_UP | BY_OTHERS
 _MOST: Final = 1e9
 #: What rests on guessed sizes may take so many times as long.
 _GUESS: Final = 2.0
@@ -325,7 +326,7 @@ class Benefits:
     def _often(self, frame: Frame, pos: int, times: float) -> Often:
         return Often(times, self.counts.copies(frame, pos), self.counts.copies(frame, pos, _FEW))
 
-    def alternatives(self, frame: Frame) -> dict[tuple[int, str], int]:
+    def alternatives(self, frame: Frame) -> dict[tuple[int, How], int]:
         """How many functions may be meant by one call: a call runs one of them, not all (`model` is one of many)."""
         found = Counter((pos, how) for (pos, _), how in frame.calls.items())
         for pair, count in found.items():
@@ -336,12 +337,12 @@ class Benefits:
                 found[pair] = max(1, min(count, len(callees[0]))) if len(callees) == 1 else 1
         return found
 
-    def times(self, frame: Frame, pos: int, how: str) -> float:
+    def times(self, frame: Frame, pos: int, how: How) -> float:
         """How often eager code makes one call in each call of its own; none of those that others make."""
-        if how in SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
+        if how in SKIPPED and not (how is How.CALLBACK and runs_at_once(frame, pos)):
             return 0.0
         times = self.counts.runs(frame, pos)
-        if how == "graph":
+        if how is How.GRAPH:
             if pos not in frame.ops:
                 return 0.0  # a pipeline or `fit` runs it, as a graph
             times *= costs.ITERATIONS if frame.ops[pos] in costs.REPEATING else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Func, Obj, Stream, Wrapper
 from hybridize.facts.model import Evidence, Fact, Ternary
 from hybridize.facts.origins import calls_at
@@ -147,11 +148,11 @@ class Coverage:
         for frames in solution.frames.values():
             for frame in frames:
                 for (pos, callee), how in frame.calls.items():
-                    if how == "root" and callee.started_by(frame, pos):
+                    if how is How.ROOT and callee.started_by(frame, pos):
                         self.open.add(callee.code)
                     else:
-                        within = how == "hybrid" and _is_mapped(frame, pos, callee.code)
-                        self.callers.setdefault(callee.code, set()).add((frame.code, "graph" if within else how))
+                        within = how is How.HYBRID and _is_mapped(frame, pos, callee.code)
+                        self.callers.setdefault(callee.code, set()).add((frame.code, How.GRAPH if within else how))
         for obj in solution.world.escaped:
             code = getattr(obj, "code", None) or getattr(getattr(obj, "func", None), "code", None)
             if code is not None:
@@ -163,7 +164,7 @@ class Coverage:
             for code, callers in self.callers.items():
                 if code in self.covered or code in self.open:
                     continue
-                if all(how == "graph" or c in hybrid or c in self.covered for c, how in callers):
+                if all(how is How.GRAPH or c in hybrid or c in self.covered for c, how in callers):
                     self.covered.add(code)
                     changed = True
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import TOO_MANY
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Tensor, Unknown
@@ -35,7 +38,7 @@ _SUMMARIZED = f"{_UNKNOWN}: {TOO_MANY.reason}"
 _ARITHMETIC = (ir.Binary, ir.Inplace, ir.Unary)
 #: So many frames are looked through for a variable.
 _FOLLOWED = 60
-_SKIPPED = frozenset({"build", "class", "callback"})
+_SKIPPED: Final = frozenset({How.BUILD, How.CLASS, How.CALLBACK})
 
 
 class Computation:
@@ -58,7 +61,7 @@ class Computation:
             opaque = opaque or opaque_call(frame)
             updating = updating or _update(frame)
             for pos, callee, how in self.extents.calls(frame):
-                if how in _SKIPPED and not (how == "callback" and runs_at_once(frame, pos)):
+                if how in _SKIPPED and not (how is How.CALLBACK and runs_at_once(frame, pos)):
                     continue
                 if op is None and self.ops.get(callee) is not None:
                     op = self.ops[callee]

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
+from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Bound, Class, Func, LibInst, Obj, Wrapper
 from hybridize.facts.guards import parts
@@ -27,10 +28,8 @@ from hybridize.records import dataclass
 #: The graver first: a method may override those of several classes.
 _GRAVITY: Final = (Answer.RAISES, Answer.DIFFERS, Answer.UNPROVEN, Answer.GRAPH)
 _ABSTRACT: Final = frozenset({"abstractmethod", "abstractproperty", "abstractclassmethod", "abstractstaticmethod"})
-_HOST: Final = "host"
-_CALLBACK: Final = "callback"
-#: Calls that are no part of what a function itself computes.
-_APART: Final = frozenset({"build", "class", "host", "graph", "root", "construction"})
+#: What is called so is under no contract of its caller.
+_APART: Final = NOT_TRACED | {How.CONSTRUCTION}
 _STEPS: Final = 60
 _DEPTH: Final = 2
 
@@ -181,7 +180,7 @@ def _host(frames: Sequence[Frame]) -> Evidence | None:
     """The call that has TensorFlow run a function as Python."""
     for frame in frames:
         for caller, pos in frame.incoming:
-            if caller is not None and not caller.gone and caller.calls.get((pos, frame)) == _HOST:
+            if caller is not None and not caller.gone and caller.calls.get((pos, frame)) is How.HOST:
                 return Evidence("TensorFlow runs it as Python, inside of graphs too", caller.code.path, pos >> 16)
     return None
 
@@ -190,7 +189,7 @@ def _gradient(code: Code, frames: Sequence[Frame]) -> Evidence | None:
     """The call of a function with a gradient of its own, which this one is: that call makes it, and has it called."""
     for frame in frames:
         for caller, pos in frame.incoming:
-            if caller is None or caller.gone or caller.calls.get((pos, frame)) != _CALLBACK:
+            if caller is None or caller.gone or caller.calls.get((pos, frame)) is not How.CALLBACK:
                 continue
             if any(place == pos and made.code is code.parent for place, made in caller.calls):
                 said = "TensorFlow calls it for gradients, a new one each time that the function around it is called"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import (
     Cell,
     Container,
@@ -73,8 +74,8 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code
 from hybridize.records import replace
 
-#: Ways of being called whose effects are not the caller's: Keras builds once; host functions run at every step.
-_ABSORBED: Final = frozenset({"build", "host"})
+#: Calls whose effects are not the caller's.
+_ABSORBED: Final = frozenset({How.BUILD, How.HOST})
 #: A method that fills its own object once, whoever calls it.
 _LAZY: Final = "build"
 _MOST: Final = 12
@@ -180,7 +181,7 @@ class SideEffects:
             return (effect.target, effect.detail) in self._early
         return False
 
-    def _lift(self, gathered: Summary, frame: Frame, call: tuple[int, Frame, str], summary: Summary) -> None:
+    def _lift(self, gathered: Summary, frame: Frame, call: tuple[int, Frame, How], summary: Summary) -> None:
         """Takes over a callee's effects, as far as they are effects of the caller too."""
         pos, callee, how = call
         most = len(gathered) + _MOST_LIFTED
@@ -190,7 +191,7 @@ class SideEffects:
         pruned = Pruned(frame, pos, callee)
         prunes = pruned.some
         step = (frame.code.path, pos, callee.code.name)
-        lazy = is_latent(frame, pos, called_back=how == "callback")
+        lazy = is_latent(frame, pos, called_back=how is How.CALLBACK)
         handed = hands_generator(frame, pos, callee.code)
         traced = is_traced(frame, pos, how)
         for key, reason in summary.items():
@@ -433,7 +434,7 @@ def _cut(gathered: Summary, frame: Frame, *path: tuple[str, int, str]) -> None:
 
 def _handed_out(frame: Frame, effect: Effect) -> frozenset[Root]:
     """Where the iterator came from that an object's `__iter__` gave: a generator, or one made there, is new."""
-    made = [callee for callee, how in callees_at(frame, effect.position) if how == "operator"]
+    made = [callee for callee, how in callees_at(frame, effect.position) if how is How.OPERATOR]
     made = [callee for callee in made if callee.code.name == "__iter__"]
     if effect.kind != "iterator" or not made:
         return ELSEWHERE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Cell
 from hybridize.facts.callgraph import components, reachable
 from hybridize.flow.frames import Frame
@@ -56,7 +57,7 @@ class Extents:
         self._of_code: dict[Code, int] = {}
         self._of_uid: dict[int, int] = {}
         self._owners: dict[Cell, int] = {}
-        self._calls: dict[Frame, list[tuple[int, Frame, str]]] = {}
+        self._calls: dict[Frame, list[tuple[int, Frame, How]]] = {}
         self._cycles: dict[Frame, list[Frame]] = {}  # the component of a frame that is one of several in it
         self._recursive: set[Frame] = set()
         for component in self.components:
@@ -119,7 +120,7 @@ class Extents:
             elif component[0] is frame:
                 yield component
 
-    def calls(self, frame: Frame) -> list[tuple[int, Frame, str]]:
+    def calls(self, frame: Frame) -> list[tuple[int, Frame, How]]:
         """The calls of a frame in their order: position, callee, how."""
         found = self._calls.get(frame)
         if found is None:

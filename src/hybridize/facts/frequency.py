@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import inf, isinf
 from typing import Final, TypeAlias
 
+from hybridize.domain.calls import BY_OTHERS, IN_GRAPHS, How
 from hybridize.domain.objects import Bound as BoundMethod
 from hybridize.domain.objects import Func
 from hybridize.facts.keras_graphs import functional_calls, is_on_symbolic, is_run_by_graph
@@ -19,17 +20,9 @@ from hybridize.records import dataclass, field
 #: A function that only other programs call is called so often.
 _UNKNOWN_CALLS: Final = 100.0
 _MOST: Final = 1e9
-#: Calls by library code, as often as it likes.
-BY_OTHERS: Final = frozenset({"callback", "host"})
 #: Longer chains of calls are not followed to bound the number of calls.
 _DEPTH: Final = 12
-_NO_CALL: Final = frozenset({"class"})
-#: How calls are made that nobody's Python code runs step by step: in a graph, or once to make a functional model.
-GRAPH: Final = "graph"
-SYMBOLIC: Final = "symbolic"
-#: By a library, once, as the program.
-START: Final = "start"
-IN_GRAPHS: Final = frozenset({GRAPH, SYMBOLIC})
+_NO_CALL: Final = frozenset({How.CLASS})
 
 
 @dataclass(slots=True)
@@ -42,7 +35,7 @@ class Call:
     """
 
     caller: Code
-    how: str
+    how: How
     position: int
     weight: float = 0.0
     most: float = 0.0
@@ -52,7 +45,7 @@ class Call:
 
 
 #: The calls by one frame, by what they call and how, with the places that they stand at.
-_Here: TypeAlias = dict[tuple[Code, str], tuple[Call, set[int]]]
+_Here: TypeAlias = dict[tuple[Code, How], tuple[Call, set[int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ class Frequency:
         """`order` are the components of the call graph, callees first."""
         self.counts = counts
         self.solution = solution
-        self.calls: dict[Code, dict[tuple[Code, str], Call]] = {}
+        self.calls: dict[Code, dict[tuple[Code, How], Call]] = {}
         self.escaped: set[Code] = set()
         self.outside: set[Code] = set()
         self.often: dict[Frame, float] = {}
@@ -103,7 +96,7 @@ class Frequency:
         for (pos, callee), how in frame.calls.items():
             if how in _NO_CALL:
                 continue
-            is_root = how == "root" and pos in (callee.code.position, given_position(callee.code))
+            is_root = how is How.ROOT and pos in (callee.code.position, given_position(callee.code))
             weight = _UNKNOWN_CALLS if is_root else min(mine * self.counts.runs(frame, pos), _MOST)
             if callee not in members:
                 self.often[callee] = min(self.often.get(callee, 0.0) + weight, _MOST)
@@ -114,7 +107,7 @@ class Frequency:
             elif callee.code is not frame.code:
                 self._note(here, frame, pos, callee, _run_as(frame, pos, how))
         for pos, layer in functional_calls(self.solution, frame):
-            self._note(here, frame, pos, layer, "keras")
+            self._note(here, frame, pos, layer, How.KERAS)
         for (code, how), (call, _) in here.items():
             known = self.calls.setdefault(code, {}).setdefault((frame.code, how), Call(frame.code, how, call.position))
             known.weight += call.weight
@@ -124,7 +117,7 @@ class Frequency:
             known.expected = max(known.expected, call.expected)
             known.likely = max(known.likely, call.likely)
 
-    def _note(self, here: _Here, frame: Frame, pos: int, callee: Frame, how: str) -> None:
+    def _note(self, here: _Here, frame: Frame, pos: int, callee: Frame, how: How) -> None:
         """Adds a call to those of one frame; the contexts in which one place calls a function share its turns."""
         call, places = here.setdefault((callee.code, how), (Call(frame.code, how, pos), set()))
         times = self.counts.runs(frame, pos)
@@ -160,16 +153,16 @@ class Frequency:
         return sum(self.often.get(frame, 0.0) for frame in frames)
 
 
-def _run_as(frame: Frame, pos: int, how: str) -> str:
+def _run_as(frame: Frame, pos: int, how: How) -> How:
     """How Keras runs what a call through it reaches; what a library calls back as the program is called once."""
-    if how != "keras":
-        return START if how == "callback" and starts_program(frame, pos) else how
+    if how is not How.KERAS:
+        return How.START if how is How.CALLBACK and starts_program(frame, pos) else how
     if is_run_by_graph(frame, pos):
-        return GRAPH
-    return SYMBOLIC if is_on_symbolic(frame, pos) else how
+        return How.GRAPH
+    return How.SYMBOLIC if is_on_symbolic(frame, pos) else how
 
 
-def _callers_first(calls: dict[Code, dict[tuple[Code, str], Call]], codes: list[Code]) -> list[Code]:
+def _callers_first(calls: dict[Code, dict[tuple[Code, How], Call]], codes: list[Code]) -> list[Code]:
     """All functions, each after its callers and after the function that makes it (but for recursion)."""
     done: dict[Code, None] = {}
     seen: set[Code] = set()
@@ -188,7 +181,7 @@ def _callers_first(calls: dict[Code, dict[tuple[Code, str], Call]], codes: list[
     return list(done)
 
 
-def _before(calls: dict[Code, dict[tuple[Code, str], Call]], code: Code) -> list[Code]:
+def _before(calls: dict[Code, dict[tuple[Code, How], Call]], code: Code) -> list[Code]:
     """What is to be decided before a function: its callers, and the one around it, whose graph may hold it."""
     callers = [caller for caller, _ in calls.get(code, ())]
     return callers if code.parent is None or code.parent.kind != "function" else [*callers, code.parent]

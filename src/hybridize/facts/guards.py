@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Tup, Unknown, Value
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.origins import callees_at, definitions
@@ -301,7 +302,7 @@ def _writes(frame: Frame, region: Region) -> set[str]:
     todo: list[tuple[Frame, int]] = []
     positions = {instr.position for instr in region.block if isinstance(instr, ir.Call)}
     for (pos, callee), how in frame.calls.items():
-        if pos in positions and how != "host":
+        if pos in positions and how is not How.HOST:
             todo.append((callee, _DEPTH - 1))
     seen: set[Code] = set()
     while todo:
@@ -311,7 +312,7 @@ def _writes(frame: Frame, region: Region) -> set[str]:
         seen.add(callee.code)
         found |= _written_by(callee.code)
         if depth:
-            todo += [(inner, depth - 1) for (_, inner), how in callee.calls.items() if how != "host"]
+            todo += [(inner, depth - 1) for (_, inner), how in callee.calls.items() if how is not How.HOST]
     return found
 
 
@@ -409,7 +410,7 @@ def _variables(frame: Frame, block: list[Instr], depth: int) -> tuple[bool, bool
             result = frame.vals[instr.target] or _NO_VALUE
             makes = makes or (any(isinstance(o, Tensor) and o.kind == VARIABLE for o in result) and not assigns)
             for callee, how in callees_at(frame, instr.position) if depth else ():
-                if how in ("call", "construction") and callee is not frame:
+                if how in (How.CALL, How.CONSTRUCTION) and callee is not frame:
                     inner = _variables(callee, index_of(callee.code).flat, depth - 1)
                     makes = makes or (inner[1] and not assigns)
                     assigns = assigns or inner[0]

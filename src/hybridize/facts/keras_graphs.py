@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Inst, LibInst, Obj, Tensor
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.operations import symbolic
@@ -57,8 +58,8 @@ def _layers(solution: Solution, model: LibInst) -> Iterator[Frame]:
             continue
         seen.add(frame)  # functions that build parts of models call each other in many ways
         for (pos, callee), how in frame.calls.items():
-            if how in ("keras", "call") and is_on_symbolic(frame, pos):
-                if how == "keras":
+            if how in (How.KERAS, How.CALL) and is_on_symbolic(frame, pos):
+                if how is How.KERAS:
                     yield callee
                 else:
                     todo.append(callee)

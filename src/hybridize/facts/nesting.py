@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from hybridize.domain.calls import IN_GRAPHS
 from hybridize.domain.objects import LibInst, Value
-from hybridize.facts.frequency import IN_GRAPHS, Frequency
+from hybridize.facts.frequency import Frequency
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
 from hybridize.program import ir

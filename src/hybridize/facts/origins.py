@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
+from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import (
     Bound,
     Cell,
@@ -28,7 +29,7 @@ from hybridize.program.index import index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
 from hybridize.program.ir import Code, Instr
 
-_callees: dict[Frame, dict[int, list[tuple[Frame, str]]]] = {}
+_callees: dict[Frame, dict[int, list[tuple[Frame, How]]]] = {}
 
 _FRESH: Final = frozenset({ir.Binary, ir.Unary, ir.Compare, ir.Tuple, ir.List, ir.Set, ir.Dict, ir.Format, ir.Slice})
 #: Methods and functions whose result may share memory with their receiver or argument.
@@ -92,7 +93,7 @@ def starts_program(frame: Frame, position: int) -> bool:
     return any(isinstance(o, Lib) and o.name in _STARTS for call in calls for o in frame.vals[call.function] or ())
 
 
-def callees_at(frame: Frame, position: int) -> list[tuple[Frame, str]]:
+def callees_at(frame: Frame, position: int) -> list[tuple[Frame, How]]:
     """The frames that a solved frame calls at a position, and how."""
     found = _callees.get(frame)
     if found is None:
@@ -237,7 +238,7 @@ def _trace_result(frame: Frame, instr: ir.Call, seen: set[tuple[int, int]], foun
     """A view of an outer array is outer, and so is what a function hands out; results of library code are fresh."""
     pos = instr.position
     for callee, how in callees_at(frame, pos):
-        if how not in ("call", "hybrid") or callee.code.is_generator or callee is frame:
+        if how not in DIRECT or callee.code.is_generator or callee is frame:
             continue
         inner: set[Root] = set()
         for each in index_of(callee.code).of(ir.Return):

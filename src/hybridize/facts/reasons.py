@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tensor, Unknown
 from hybridize.facts.guards import is_cached
 from hybridize.facts.model import Evidence
@@ -125,7 +126,7 @@ def kept_properties(reason: Reason) -> tuple[Evidence, ...]:
     if reason.effect.kind != "attribute":
         return ()
     found = callees_at(reason.frame, reason.effect.position)
-    codes = [callee.code for callee, how in found if how == "property" and is_cached(callee.code)]
+    codes = [callee.code for callee, how in found if how is How.PROPERTY and is_cached(callee.code)]
     returns = [(code, instr) for code in codes for instr in index_of(code).of(ir.Return)]
     return tuple(Evidence("is kept from here", code.path, instr.position >> 16) for code, instr in returns[:1])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Cell, Container, Inst, Lib, Lit, Tensor, Tup, Value
 from hybridize.domain.tensors import RAGGED
 from hybridize.facts.growing import APPENDED, KEEP, LENGTHEN
@@ -140,7 +141,7 @@ class Rounds:
     def _called(self, at: _At, index: Index, call: ir.Call) -> list[_At]:
         found: list[_At] = []
         callees = [
-            callee for callee, how in callees_at(at.frame, call.position) if how in ("call", "protocol", "hybrid")
+            callee for callee, how in callees_at(at.frame, call.position) if how in (How.CALL, How.PROTOCOL, How.HYBRID)
         ]
         if len(at.sites) < _DEEP:
             for callee in callees:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hybridize.domain.calls import BY_OTHERS, UNORDERED, How
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Bound, Func, Lib, LibInst, Lit, Tensor, Tup, Unknown
 from hybridize.domain.tensors import UNRESOLVED, Dim, is_dynamic
@@ -18,8 +19,8 @@ from hybridize.program.index import index_of
 from hybridize.program.ir import Code, Instr
 from hybridize.program.operands import written
 
-#: Calls that are not traced with their caller.
-NOT_TRACED: Final = frozenset({"class", "host", "root", "build", "callback"})
+#: What is called so asks nothing of the tensors of its caller.
+_APART: Final = UNORDERED | BY_OTHERS
 #: Layers that take any shape.
 _SHAPELESS: Final = (
     "Activation",
@@ -110,7 +111,7 @@ class StaticReads:
         known: dict[tuple[Code, int, Dim], Dim] = {}
         own = frozenset(frames)
         sizes = _sizes(frames) if sure else frozenset()
-        for frame in extent(frames, NOT_TRACED):
+        for frame in extent(frames, _APART):
             if not sure:
                 yield from _of_gradients(frame)
             for instr in self._reads(frame.code):
@@ -182,7 +183,7 @@ def _read(frame: Frame, instr: ir.Attr | ir.Call | ir.Unpack) -> Iterator[tuple[
                 free = obj.cls.removeprefix("keras.layers.").startswith(_SHAPELESS)
                 yield f"`{obj.cls}` needs the size of the last axis", first, () if free else _OF_LAYER
         if any(
-            how == "build" and pos == instr.position and _asks_size(c.code) for (pos, c), how in frame.calls.items()
+            how is How.BUILD and pos == instr.position and _asks_size(c.code) for (pos, c), how in frame.calls.items()
         ):
             yield "builds a layer for the size of the last axis", first, _OF_LAYER
     if isinstance(instr, ir.Call):

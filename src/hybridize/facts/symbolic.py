@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.lattice import TOO_MANY
 from hybridize.domain.nesting import field_values, held, taken_apart
 from hybridize.domain.objects import (
@@ -296,7 +297,7 @@ class Symbolic:
     def _call(self, frame: Frame, masks: dict[int, int], instr: ir.Call) -> None:
         dst, func, args = instr.target, instr.function, instr.arguments
         kwargs, pos = instr.keywords, instr.position
-        callees = [callee for callee, how in callees_at(frame, pos) if how in ("call", "hybrid")]
+        callees = [callee for callee, how in callees_at(frame, pos) if how in DIRECT]
         given = 0
         functions: Value = frame.vals[func] or frozenset()
         libraries = [o.name for o in functions if isinstance(o, Lib)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, LibInst, Obj
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
@@ -16,14 +17,10 @@ from hybridize.flow.frames import Frame
 _STRATEGY: Final = "tf.distribute."
 _TRACES: Final = frozenset({"tf.distribute.TPUStrategy", "tf.distribute.experimental.TPUStrategy"})
 
-#: Ways of being called that are no part of the caller's trace: Keras builds once, host functions and class bodies run
-#: as Python, and functions given to `Dataset.map` and the like are traced in eager programs too.
-NOT_TRACED: Final = frozenset({"build", "class", "host", "graph", "root"})
 
-
-def is_traced(frame: Frame, position: int, how: str) -> bool:
+def is_traced(frame: Frame, position: int, how: How) -> bool:
     """Whether what a call at a position runs in this way is traced there, for some of the objects that it may be of."""
-    if how in ("graph", "hybrid"):
+    if how in (How.GRAPH, How.HYBRID):
         found = [name for call in calls_at(frame.code, position) for name in _owners(frame.vals[call.function] or ())]
         strategies = [name for name in found if name.startswith(_STRATEGY)]
         return not strategies or not _TRACES.isdisjoint(strategies)

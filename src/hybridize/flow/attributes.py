@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BASES,
@@ -209,7 +210,7 @@ class Attributes(Cells):
         getter = self.class_lookup(frame, obj.cls, "__getattr__")
         if getter:
             method = self.bind_all(frame, getter, obj, pos)
-            return self.call_value(frame, pos, method, [literal(name).value], {}, "attribute")
+            return self.call_value(frame, pos, method, [literal(name).value], {}, How.ATTRIBUTE)
         for base in obj.cls.mro:
             if isinstance(base, Lib) and base.name != "builtins.object":
                 return unknown(f"attribute `{name}` of {base.name}").value
@@ -224,7 +225,7 @@ class Attributes(Cells):
         return min((fields_set(o.code) if isinstance(o, Func) else frozenset() for o in made), default=frozenset())
 
     def _property(self, frame: Frame, prop: Wrapper, obj: Obj, pos: int) -> Value:
-        return self.call_value(frame, pos, prop.inner, [obj.value], {}, "property")
+        return self.call_value(frame, pos, prop.inner, [obj.value], {}, How.PROPERTY)
 
     def class_lookup(self, frame: Frame, cls: Class, name: str) -> Value:
         """A name in the namespaces of a class and its project bases, nearest first."""
@@ -441,7 +442,7 @@ class Attributes(Cells):
                     if isinstance(item, Wrapper) and item.kind == "property":
                         setter = item.extra[0] if item.extra else BOTTOM
                         if setter:
-                            self.call_value(frame, pos, setter, [obj.value, value], {}, "property")
+                            self.call_value(frame, pos, setter, [obj.value, value], {}, How.PROPERTY)
                             return
                     elif isinstance(item, Inst) and self.class_lookup(frame, item.cls, "__set__"):
                         ask(self, frame, item.value, ("__set__",), pos, obj.value, value)
@@ -449,7 +450,7 @@ class Attributes(Cells):
                 hook = self.class_lookup(frame, obj.cls, "__setattr__")
                 if hook:
                     method = self.bind_all(frame, hook, obj, pos)
-                    self.call_value(frame, pos, method, [literal(name).value, value], {}, "attribute")
+                    self.call_value(frame, pos, method, [literal(name).value, value], {}, How.ATTRIBUTE)
                 self.write(frame, obj.cell(name), value, pos)
                 if name == "__dict__":
                     self._take_namespace(frame, obj, value, pos)
@@ -486,7 +487,7 @@ class Attributes(Cells):
         if isinstance(obj, Inst):
             for item in self.class_lookup(frame, obj.cls, name):
                 if isinstance(item, Wrapper) and item.kind == "property" and item.extra[1:2] and item.extra[1]:
-                    self.call_value(frame, pos, item.extra[1], [obj.value], {}, "property")
+                    self.call_value(frame, pos, item.extra[1], [obj.value], {}, How.PROPERTY)
                     return
                 if ask(self, frame, item.value, ("__delete__",), pos, obj.value):
                     return

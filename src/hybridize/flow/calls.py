@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
@@ -73,7 +74,7 @@ class Calls(FunctionCalls):
         func: Value,
         args: list[Value],
         kwargs: Mapping[str, Value] = _NO_KWARGS,
-        how: str = "call",
+        how: How = How.CALL,
         rest: Value = BOTTOM,
     ) -> Value:
         """Calls any object of a value; `rest` stands for further arguments whose number is not known."""
@@ -107,7 +108,7 @@ class Calls(FunctionCalls):
         obj: Obj,
         args: list[Value],
         kwargs: Mapping[str, Value],
-        how: str,
+        how: How,
         rest: Value,
     ) -> Value:
         """Calls one object."""
@@ -161,7 +162,7 @@ class Calls(FunctionCalls):
         if cls.metaclass is not None:
             hook = self.class_lookup(frame, cls.metaclass, "__call__")
             if hook:
-                return self.call_value(frame, pos, self.bind_all(frame, hook, cls, pos), args, kwargs, "call", rest)
+                return self.call_value(frame, pos, self.bind_all(frame, hook, cls, pos), args, kwargs, How.CALL, rest)
         return self._construct(frame, pos, cls, args, kwargs, rest)
 
     def _construct(
@@ -183,7 +184,7 @@ class Calls(FunctionCalls):
         cls = inst.cls
         init = self.class_lookup(frame, cls, "__init__")
         if init:
-            self.call_value(frame, pos, self.bind_all(frame, init, inst, pos), args, kwargs, "construction", rest)
+            self.call_value(frame, pos, self.bind_all(frame, init, inst, pos), args, kwargs, How.CONSTRUCTION, rest)
         elif cls in self.world.dataclasses:
             self._fill_dataclass(frame, pos, inst, args, kwargs)
         else:
@@ -225,7 +226,9 @@ class Calls(FunctionCalls):
         result = BOTTOM
         for item in maker:
             inner = item.inner if isinstance(item, Wrapper) else item.value
-            result = join(result, self.call_value(frame, pos, inner, [cls.value, *args], kwargs, "construction", rest))
+            result = join(
+                result, self.call_value(frame, pos, inner, [cls.value, *args], kwargs, How.CONSTRUCTION, rest)
+            )
         for obj in result:
             if isinstance(obj, Inst) and cls in obj.cls.mro:
                 self._initialize(frame, pos, obj, args, kwargs, rest)
@@ -243,7 +246,7 @@ class Calls(FunctionCalls):
             self.write(frame, inst.cell(name), value, pos)
         after = self.class_lookup(frame, inst.cls, "__post_init__")
         if after:
-            self.call_value(frame, pos, self.bind_all(frame, after, inst, pos), [], {}, "construction")
+            self.call_value(frame, pos, self.bind_all(frame, after, inst, pos), [], {}, How.CONSTRUCTION)
 
     def _field_default(self, frame: Frame, pos: int, default: Value, name: str) -> Value:
         """The default of a data class field, `field(default=..., default_factory=...)` included."""
@@ -257,13 +260,13 @@ class Calls(FunctionCalls):
                     if kind is not None:  # each field has its own
                         result = join(result, self.container(frame, pos, kind, f"field {name}").value)
                     else:
-                        result = join(result, self.call_value(frame, pos, made.value, [], {}, "construction"))
+                        result = join(result, self.call_value(frame, pos, made.value, [], {}, How.CONSTRUCTION))
             else:
                 result = join(result, obj.value)
         return result
 
     def _call_instance(
-        self, frame: Frame, pos: int, obj: Inst, args: list[Value], kwargs: Mapping[str, Value], how: str, rest: Value
+        self, frame: Frame, pos: int, obj: Inst, args: list[Value], kwargs: Mapping[str, Value], how: How, rest: Value
     ) -> Value:
         method = self.class_lookup(frame, obj.cls, "__call__")
         if method:
@@ -368,7 +371,7 @@ class Calls(FunctionCalls):
         obj: Wrapper,
         args: list[Value],
         kwargs: Mapping[str, Value],
-        how: str,
+        how: How,
         rest: Value,
     ) -> Value:
         match obj.kind:
@@ -382,7 +385,7 @@ class Calls(FunctionCalls):
             case "hybrid":
                 if obj.extra[1:]:
                     args, kwargs = self._signed(obj, args, kwargs)
-                return self.call_value(frame, pos, obj.inner, args, kwargs, "hybrid", rest)
+                return self.call_value(frame, pos, obj.inner, args, kwargs, How.HYBRID, rest)
             case "scoped":
                 self._in_scope(frame, pos, obj)
                 return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
@@ -425,7 +428,7 @@ class Calls(FunctionCalls):
         obj: Wrapper,
         args: list[Value],
         kwargs: Mapping[str, Value],
-        how: str,
+        how: How,
         rest: Value,
     ) -> Value:
         """`functools.singledispatch`: what is registered for the first argument's type, else the function itself."""
@@ -482,7 +485,7 @@ class Calls(FunctionCalls):
             upstream = outer[0] if len(outer) == 1 else [value]
             if gradient and all(isinstance(o, Tensor) for item in upstream for o in item):
                 dense = [join_items(tuple(tensor(DENSE, o.dtype, o.shape).value for o in i)) for i in upstream]  # type: ignore[attr-defined]
-                self.call_value(frame, pos, gradient, dense, {}, "callback")
+                self.call_value(frame, pos, gradient, dense, {}, How.CALLBACK)
         return found
 
     def _in_scope(self, frame: Frame, pos: int, scope: Wrapper) -> None:
@@ -494,7 +497,7 @@ class Calls(FunctionCalls):
             return
         for where, callee in list(definer.calls):
             if where == place and callee.code.is_generator:
-                self.note_call(frame, pos, callee, "call")
+                self.note_call(frame, pos, callee, How.CALL)
 
     # Arguments with stars ----------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import (
     BOTTOM,
     Class,
@@ -75,14 +76,14 @@ class Definitions(Executor):
                     body.cells[name] = frame.cells[name]
             contexts.frames[cls] = body
             body.callers[frame] = None
-            self.note_call(frame, pos, body, "class")
+            self.note_call(frame, pos, body, How.CLASS)
             self.run(body)
             self._special_bases(cls)
         for base in bases:
             if isinstance(base, Wrapper) and base.kind == "namedtuple" and "__new__" not in cls.fields:
                 self.world.tuple_fields[cls] = base.extra[0]
         self._name_descriptors(frame, cls, pos)
-        self.note_call(frame, pos, body, "class")
+        self.note_call(frame, pos, body, How.CLASS)
         self._announce(frame, cls, {name: frame.vals[slot] or BOTTOM for name, slot in keywords.items()}, pos)
         return cls
 
@@ -137,7 +138,7 @@ class Definitions(Executor):
         for hook, first in zip(hooks, (meta, cls), strict=True):
             for item in hook:
                 inner = item.inner if isinstance(item, Wrapper) else item.value
-                self.call_value(frame, pos, inner, [first.value, *given], {}, "construction")
+                self.call_value(frame, pos, inner, [first.value, *given], {}, How.CONSTRUCTION)
 
     def _name_descriptors(self, frame: Frame, cls: Class, pos: int) -> None:
         """Tells descriptors under which name they stand in a class (`__set_name__`)."""

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join, widen
 from hybridize.domain.objects import (
     BOTTOM,
@@ -371,7 +372,7 @@ class Engine(Definitions):
             if isinstance(obj, Inst):
                 method = self.find_method(frame, obj, "__enter__") or self.find_method(frame, obj, "__aenter__")
                 if method:
-                    result = join(result, self.call_value(frame, pos, method, [], {}, "context"))
+                    result = join(result, self.call_value(frame, pos, method, [], {}, How.CONTEXT))
                     continue
             if isinstance(obj, Stream) and obj.kind == "generator":
                 result = join(result, obj.element)
@@ -386,7 +387,7 @@ class Engine(Definitions):
                 method = self.find_method(frame, obj, "__exit__") or self.find_method(frame, obj, "__aexit__")
                 if method:
                     nothing = NONE.value
-                    self.call_value(frame, pos, method, [nothing, nothing, nothing], {}, "context")
+                    self.call_value(frame, pos, method, [nothing, nothing, nothing], {}, How.CONTEXT)
 
     def narrow(self, frame: Frame, value: Value, kinds: Value, polarity: bool) -> Value:
         """The objects of a value that may (not) be instances of a type."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import collapse, join, widen
 from hybridize.domain.objects import BOTTOM, Cell, Class, Func, Mod, Obj, Value
 from hybridize.program.ir import Code
@@ -141,8 +142,8 @@ class Frame:
         self.callers: dict[Frame, None] = {}
         self.waiters: dict[Step, int] = {}  # the steps that go on with what this frame gives, as the readers of a cell
         self.incoming: dict[tuple[Frame | None, int], list[Value]] = {}
-        self.calls: dict[tuple[int, Frame], str] = {}
-        self.earlier: dict[tuple[int, Frame], str] = {}  # while it runs: the calls of the run before
+        self.calls: dict[tuple[int, Frame], How] = {}
+        self.earlier: dict[tuple[int, Frame], How] = {}  # while it runs: the calls of the run before
         self.roots: dict[tuple[int, Frame], None] = {}  # what the unknown caller calls from the place of this frame
         self.common: Any = None  # of a frame that only stands for what several ask for: what they get (`Cells.shared`)
         self.uses = 0  # how many call sites go here, of frames that are in use themselves

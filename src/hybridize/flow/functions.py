@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Mod, Stream, Value, intern_obj, stream, tup, unknown
 from hybridize.flow.contexts import Contexts
@@ -22,7 +23,7 @@ EAGER_RUNS: Final = 2
 #: Ranks end here: those of functions that call each other would rise for ever.
 MAX_RANK: Final = 100
 
-_NO_CALLS: Final[dict[tuple[int, Frame], str]] = {}
+_NO_CALLS: Final[dict[tuple[int, Frame], How]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class FunctionCalls(HeapAccess):
         func: Func,
         args: list[Value],
         kwargs: Mapping[str, Value],
-        how: str,
+        how: How,
         rest: Value,
         has_receiver: bool,
     ) -> Value:
@@ -75,7 +76,7 @@ class FunctionCalls(HeapAccess):
         callee.explicit |= explicit
         if has_receiver is not callee.bound:
             callee.mixed.add((frame, pos))
-        if how != "root":
+        if how is not How.ROOT:
             step: Step | None = frame.step
             if frame.looping or callee.waiters.get(frame.step) == frame.step.runs:
                 step = None  # it has gone on with what there was before
@@ -114,10 +115,10 @@ class FunctionCalls(HeapAccess):
 
     # Which frames are in use -----------------------------------------------------------------------------------------
 
-    def note_call(self, frame: Frame, pos: int, callee: Frame, how: str) -> None:
+    def note_call(self, frame: Frame, pos: int, callee: Frame, how: How) -> None:
         """Notes that a frame calls another, which is in use from now on."""
         key = (pos, callee)
-        if how == "root":
+        if how is How.ROOT:
             if key not in frame.roots:
                 frame.roots[key] = None
                 self._use(callee)
@@ -276,7 +277,7 @@ class FunctionCalls(HeapAccess):
                     counted = True
         if (pos, callee) in caller.roots:
             del caller.roots[pos, callee]
-            self.note_call(caller, pos, heir, "root")
+            self.note_call(caller, pos, heir, How.ROOT)
         caller.rank = max(caller.rank, min(heir.rank + 1, MAX_RANK))
         same = callee.ret is heir.ret and callee.yields is heir.yields and not callee.running
         same = same and callee.handed == heir.handed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
@@ -78,7 +79,7 @@ class HeapAccess(Attributes):
                 return found
         getter = self.read(frame, obj.fields.get("__getattr__") or obj.absent("__getattr__"))
         if getter and not name.startswith("__"):
-            return self.call_value(frame, 0, getter, [literal(name).value], {}, "attribute")
+            return self.call_value(frame, 0, getter, [literal(name).value], {}, How.ATTRIBUTE)
         if cell is not None:
             frame.stuck = True
             return unknown(f"`{name}` of module {obj.name}, never set").value if frame.lenient else BOTTOM
@@ -145,14 +146,14 @@ class HeapAccess(Attributes):
                 method = self.class_lookup(frame, obj.cls, "__getitem__")
                 if method:
                     bound_method = self.bind_all(frame, method, obj, pos)
-                    return self.call_value(frame, pos, bound_method, [index], {}, "operator")
+                    return self.call_value(frame, pos, bound_method, [index], {}, How.OPERATOR)
                 behind = self.container_behind(obj)
                 if behind is not None:
                     missing = ask(self, frame, obj.value, ("__missing__",), pos, index)
                     return join(missing, self._container_item(frame, behind, index, pos))
                 for base in obj.cls.mro:
                     if isinstance(base, Lib) and registry.method_spec(base.name, "__getitem__"):
-                        return self.call_value(frame, pos, bound("__getitem__", obj).value, [index], {}, "operator")
+                        return self.call_value(frame, pos, bound("__getitem__", obj).value, [index], {}, How.OPERATOR)
                 return unknown("an item of an object").value
             case Wrapper(kind="namespace"):
                 names = [key.const for key in index if isinstance(key, Lit) and isinstance(key.const, str)]
@@ -270,14 +271,14 @@ class HeapAccess(Attributes):
                 method = self.class_lookup(frame, obj.cls, "__setitem__")
                 if method:
                     bound_method = self.bind_all(frame, method, obj, pos)
-                    self.call_value(frame, pos, bound_method, [index, value], {}, "operator")
+                    self.call_value(frame, pos, bound_method, [index, value], {}, How.OPERATOR)
                     return
                 frame.effect("item", obj, "item", pos)
                 behind = self.container_behind(obj)
                 if behind is not None:
                     self.set_item_quietly(frame, behind, index, value, pos)
                 elif any(isinstance(b, Lib) and registry.method_spec(b.name, "__setitem__") for b in obj.cls.mro):
-                    self.call_value(frame, pos, bound("__setitem__", obj).value, [index, value], {}, "operator")
+                    self.call_value(frame, pos, bound("__setitem__", obj).value, [index, value], {}, How.OPERATOR)
             case Tensor():
                 frame.effect("item", obj, obj.kind, pos)
             case Stream(kind="tuple"):  # a list that a hint or docstring speaks of
@@ -354,18 +355,18 @@ class HeapAccess(Attributes):
                 method = self.class_lookup(frame, obj.cls, "__iter__")
                 if method:
                     bound_method = self.bind_all(frame, method, obj, pos)
-                    made = self.call_value(frame, pos, bound_method, [], {}, "operator")
+                    made = self.call_value(frame, pos, bound_method, [], {}, How.OPERATOR)
                     return self._next_of(frame, made, obj, pos)
                 getter = self.class_lookup(frame, obj.cls, "__getitem__")
                 if getter:
                     bound_method = self.bind_all(frame, getter, obj, pos)
-                    return self.call_value(frame, pos, bound_method, [prim("int", True).value], {}, "operator")
+                    return self.call_value(frame, pos, bound_method, [prim("int", True).value], {}, How.OPERATOR)
                 behind = self.container_behind(obj)
                 if behind is not None:
                     return self._elements(frame, behind, pos)
                 for name in self.mro_names(obj):
                     if registry.method_spec(name, "__iter__"):
-                        return self.call_value(frame, pos, bound("__iter__", obj).value, [], {}, "operator")
+                        return self.call_value(frame, pos, bound("__iter__", obj).value, [], {}, How.OPERATOR)
                 return unknown("an element of an object").value
             case Class() if is_enumeration(obj):
                 return members_of(self, frame, obj, pos)
@@ -381,7 +382,7 @@ class HeapAccess(Attributes):
                 method = self.class_lookup(frame, obj.cls, "__next__")
                 if method:
                     bound_method = self.bind_all(frame, method, obj, pos)
-                    result = join(result, self.call_value(frame, pos, bound_method, [], {}, "operator"))
+                    result = join(result, self.call_value(frame, pos, bound_method, [], {}, How.OPERATOR))
                 elif obj is not source:
                     result = join(result, self._elements(frame, obj, pos))
             else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import reset_lattice
 from hybridize.domain.objects import (
     BOTTOM,
@@ -160,7 +161,7 @@ class Solver:
             else:
                 break  # its default, and those of all that follow
         pos = given_position(code) if given else code.position
-        return engine.call_function(frame, pos, func, args, kwargs, "root", BOTTOM, kind != "function")
+        return engine.call_function(frame, pos, func, args, kwargs, How.ROOT, BOTTOM, kind != "function")
 
     def receiver_kind(self, func: Func) -> str:
         """`method` or `classmethod` for a function with an implicit first parameter, else `function`."""
@@ -221,7 +222,7 @@ class Solver:
                         kwargs[param.name] = value
                     elif param.kind in ("positional", "normal"):
                         break
-                engine.call_function(frame, cls.code.position, obj, args, kwargs, "root", BOTTOM, True)
+                engine.call_function(frame, cls.code.position, obj, args, kwargs, How.ROOT, BOTTOM, True)
         return inst.value
 
     def _root_frame(self, module: Mod) -> Frame:

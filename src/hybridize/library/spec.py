@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
@@ -44,7 +45,7 @@ class EngineApi(Protocol):
         func: Value,
         args: list[Value],
         kwargs: Mapping[str, Value] = ...,
-        how: str = ...,
+        how: How = ...,
         rest: Value = ...,
     ) -> Value: ...
     def get_attr(self, frame: Any, obj: Obj, name: str, pos: int) -> Value: ...
@@ -184,11 +185,11 @@ class Call:
         """What iterating over a value gives."""
         return self.engine.elements(self.frame, value, self.pos)
 
-    def call(self, func: Value, /, *args: Value, how: str = "callback", **kwargs: Value) -> Value:
+    def call(self, func: Value, /, *args: Value, how: How = How.CALLBACK, **kwargs: Value) -> Value:
         """Calls a function value, as the library would."""
         return self.engine.call_value(self.frame, self.pos, func, list(args), kwargs, how)
 
-    def method(self, obj: Obj, name: str, /, *args: Value, how: str = "protocol", **kwargs: Value) -> Value:
+    def method(self, obj: Obj, name: str, /, *args: Value, how: How = How.PROTOCOL, **kwargs: Value) -> Value:
         """Calls a method that the project defines on an object's class; bottom if it has none."""
         found = self.engine.find_method(self.frame, obj, name)
         if not found:

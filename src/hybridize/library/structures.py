@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.nesting import taken_apart
 from hybridize.domain.objects import BOTTOM, Container, Inst, Obj, Stream, Tup, Value, tup
@@ -47,7 +48,7 @@ def map_structures(
     if depth < _NESTING and len(apart) == len(values) and len({obj.cls for obj in apart}) == 1:
         columns = zip(*(fields_of(call, obj) for obj in apart), strict=True)
         items = [map_structures(call, column, leaf, f"{tag} {i}", depth + 1) for i, column in enumerate(columns)]
-        return call.engine.call_value(call.frame, call.pos, apart[0].cls.value, items, {}, "construction")
+        return call.engine.call_value(call.frame, call.pos, apart[0].cls.value, items, {}, How.CONSTRUCTION)
     if any(isinstance(obj, (Tup, Container, Stream)) for value in values for obj in value):
         return call.list_of(leaf([_contents(call, value) for value in values]), "list", tag)
     return leaf(list(values))
@@ -142,7 +143,9 @@ class _Mapping:
             elif depth < _NESTING and isinstance(obj, Inst) and taken_apart(obj) is not None:
                 made = [self.value(field, depth + 1) for field in fields_of(self.call, obj)]
                 call, cls = self.call, obj.cls
-                result = join(result, call.engine.call_value(call.frame, call.pos, cls.value, made, {}, "construction"))
+                result = join(
+                    result, call.engine.call_value(call.frame, call.pos, cls.value, made, {}, How.CONSTRUCTION)
+                )
             else:
                 result = join(result, self.of_leaf(obj))
         return result

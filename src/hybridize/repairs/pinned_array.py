@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Lit, Prim, Tensor, Value
 from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.facts.origins import passed_slots
@@ -257,7 +258,7 @@ class _Uses:
             return False
         for callee, how in callees:
             places = [i for i in range(len(callee.code.params)) if slot in self._given(view, call, callee, i)]
-            if how != "call" or len(places) != 1 or callee.code.params[places[0]].kind in ("varargs", "kwargs"):
+            if how is not How.CALL or len(places) != 1 or callee.code.params[places[0]].kind in ("varargs", "kwargs"):
                 return False
             self._follow(callee.code, callee.code.params[places[0]].slot)
         return True

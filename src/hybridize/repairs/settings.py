@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Heap, Inst, Lit, Mod, Unknown, Value
 from hybridize.facts.callgraph import reachable
 from hybridize.program.ir import Code
@@ -85,7 +86,7 @@ def _in_graphs(bench: Bench) -> set[Code]:
     solution = bench.project.solution
     roots = [frame for code in solution.world.hybrids for frame in bench.frames(code)]
     for frame in solution.world.frames:
-        roots += [callee for (_, callee), how in frame.calls.items() if how == "graph"]
+        roots += [callee for (_, callee), how in frame.calls.items() if how is How.GRAPH]
     return {each.code for root in dict.fromkeys(roots) for each in (root, *reachable(root))}
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Heap
 from hybridize.facts.origins import callees_at
 from hybridize.program.ir import Code
@@ -108,7 +109,7 @@ class Order:
             callee.code
             for frame in self.bench.frames(caller)
             for callee, how in callees_at(frame, instr.position)
-            if how != "build"
+            if how is not How.BUILD
         }
         return bool(callees) and all(self._returns_written(each) for each in callees)
 

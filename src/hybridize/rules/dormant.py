@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Bound, Cell, Class, Container, Func, Inst, Lib, LibInst, Lit, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.callgraph import extent
 from hybridize.facts.model import Evidence
-from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Cell, Heap, Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.origins import VIEWS, callees_at, definitions, passed_slots
@@ -187,7 +188,7 @@ class _Search:
         """What functions of the project return: a value, or an element of a tuple."""
         pos = call.position
         for callee, how in callees_at(frame, pos):
-            if how != "call" or callee.code.is_generator or callee is frame:
+            if how is not How.CALL or callee.code.is_generator or callee is frame:
                 continue
             for each in index_of(callee.code).of(ir.Return):
                 if each.value < 0 or (callee, each.value) in self._seen:

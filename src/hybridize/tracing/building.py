@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Class, Container, Inst, LibInst, Obj, Tensor, Unknown
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.flow.frames import Frame
@@ -105,7 +106,7 @@ def lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
         return found
     extents = project.extents
     for pos, callee, how in extents.calls(frame):
-        if how == "build":
+        if how is How.BUILD:
             return pos, f"`{callee.code.qualname.rpartition('.')[0]}`"
         for inner in extents.frames(extents.of(callee)):
             name = project.shared(("builds", inner), partial(_built_there, project, inner))
@@ -117,7 +118,7 @@ def lazily_built(project: ProjectView, frame: Frame) -> tuple[int, str] | None:
 def _built_there(project: ProjectView, frame: Frame) -> str:
     """A layer that a frame itself calls and that builds its weights then; empty where there is none."""
     for (_, callee), how in frame.calls.items():
-        if how == "build":
+        if how is How.BUILD:
             return f"`{callee.code.qualname.rpartition('.')[0]}`"
     found = _first_built(project, frame)
     return found[1] if found is not None else ""

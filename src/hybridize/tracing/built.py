@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from typing import Final
 
+from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Container, Inst, LibInst, Obj, Tup, Value
 from hybridize.facts.extents import Having
-from hybridize.facts.traced import NOT_TRACED
 from hybridize.facts.work import Counts
 from hybridize.flow.frames import Frame
 from hybridize.program import ir

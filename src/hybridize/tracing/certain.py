@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.calls import DIRECT
 from hybridize.facts.callgraph import denotes
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.tracing.processes import programs_of
 from hybridize.tracing.views import FunctionView
-
-_CALLS = frozenset({"call", "hybrid"})
 
 
 def is_called(function: FunctionView) -> bool:
@@ -28,7 +27,7 @@ def is_called(function: FunctionView) -> bool:
 def direct_calls(function: FunctionView) -> Iterator[tuple[Frame, int, Frame]]:
     """The calls that name the function itself: none of a library that runs it (a layer its activation)."""
     for caller, pos, frame, how in function.callers():
-        if how in _CALLS:
+        if how in DIRECT:
             called = [o for call in index_of(caller.code).calls.get(pos, ()) for o in caller.vals[call.function] or ()]
             if called and all(denotes(obj, function.code) for obj in called):
                 yield caller, pos, frame

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import (
     NONE_V,
     Bound,
@@ -165,7 +166,7 @@ class Control:
             return self.tensor(slot)
         found = 0
         for callee, how in self.view.callees(call.position):
-            if how == "call" and callee is not self.frame and not callee.code.is_generator:
+            if how is How.CALL and callee is not self.frame and not callee.code.is_generator:
                 inner = control(FrameView(self.view.project, callee))
                 mask = 0
                 for result in index_of(callee.code).of(ir.Return):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.objects import Bound, Func, Inst
 from hybridize.facts.guards import is_applied
 from hybridize.flow.frames import Frame
@@ -33,8 +34,7 @@ CONVERTS: Final = frozenset(
 ) | frozenset({"functools.partial", "functools.wraps", "functools.update_wrapper"})
 #: What only Keras 3 does: the `call` of its layers is no part of what AutoGraph converts.
 KERAS_3: Final = "Keras 3 calls it as it is"
-#: Ways of being called in which the callee is no part of the trace, or is converted on its own.
-_APART: Final = frozenset({"hybrid", "build", "class", "host", "graph", "root"})
+_APART: Final = NOT_TRACED | {How.HYBRID}
 #: Decorators below which a function's own body is not converted.
 _UNCONVERTED: Final = frozenset({"do_not_convert", "custom_gradient", "lru_cache", "cache"})
 #: The first TensorFlow release whose AutoGraph refuses `:=`.
@@ -131,7 +131,7 @@ def _refusal(project: ProjectView, node: ast.AST) -> str | None:
     return None
 
 
-def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
+def follows(view: FrameView, pos: int, callee: Frame, how: How) -> str | None:
     """None where AutoGraph converts the callee of a call too; else why it does not."""
     if how in _APART:
         return None
@@ -140,9 +140,9 @@ def follows(view: FrameView, pos: int, callee: Frame, how: str) -> str | None:
         return f"`{decorator}` switches AutoGraph off"
     if _is_within(callee.code, view.code):
         return None  # its text is converted with that of the function around it, whoever calls it
-    if how == "keras":
+    if how is How.KERAS:
         return KERAS_3 if view.project.versions.may_have_keras(3) else None
-    if how in ("operator", "construction"):
+    if how in (How.OPERATOR, How.CONSTRUCTION):
         return "AutoGraph does not convert what an operator runs"
     calls = _calls_at(view, pos)
     if not calls or _is_property(callee.code):

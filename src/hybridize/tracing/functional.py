@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Container, Inst, Lib, LibInst, Tensor, Tup, Value
 from hybridize.domain.tensors import SYMBOLIC
@@ -35,8 +36,6 @@ _MAKES: Final = tuple(
 _COMPUTES: Final = ("tf.GradientTape", "tf.Variable.", "tf.data.", "keras.optimizers.", "keras.metrics.")
 #: A structure in an argument is looked into so deeply.
 _DEPTH: Final = 4
-#: How a function is called that runs with its caller's own values: Keras gives a layer's `call` tensors of a graph.
-_CALLED: Final = frozenset({"call", "method", "hybrid"})
 
 
 def holds_symbolic(value: Value) -> bool:
@@ -83,7 +82,7 @@ def _fed(view: FrameView) -> Fed:
         refused = refused or any(map(_refuses, names))
         through = given if is_layer(view.project, view.value(instr.function)) else 0
         for callee, how in view.callees(instr.position):
-            if how in _CALLED:
+            if how in DIRECT:
                 inner = fed(FrameView(view.project, callee))
                 refused = refused or inner.refused
                 through |= view.project.symbolic.lift(view.frame, instr.position, callee, inner.layers) & ~OPERATION

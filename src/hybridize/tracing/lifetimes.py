@@ -11,6 +11,7 @@ from functools import cached_property
 from math import inf
 from typing import Final, TypeAlias
 
+from hybridize.domain.calls import BY_OTHERS, BY_PROGRAM, UNORDERED, How
 from hybridize.domain.nesting import held, taken_apart
 from hybridize.domain.objects import Bound, Func, Inst, Lib, LibInst, Obj, Tensor, Wrapper
 from hybridize.domain.tensors import SYMBOLIC
@@ -39,9 +40,6 @@ FEW: Final = 3.0
 _MOST: Final = 1e9
 #: So many turns has a loop of unknown length, where it shall not speak against a graph.
 _LONG: Final = 200.0
-_CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
-_BY_OTHERS: Final = frozenset({"callback", "host"})
-_UNTOLD: Final = frozenset({"class", "build", "root"})
 _CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__"})
 _DEPTH: Final = 3
 #: Library objects that are told apart by identity.
@@ -83,7 +81,9 @@ class Lifetimes:
             # A test runner calls at a place of its own.
             self.roots.update((c, None) for at, c in body.roots if at != given_position(c.code) and not self._tests(c))
         for frame in (f for frames in project.solution.frames.values() for f in frames if self._tests(f)):
-            self.roots.update((c, None) for (_, c), how in frame.calls.items() if how in _CALLS and not self._tests(c))
+            self.roots.update(
+                (c, None) for (_, c), how in frame.calls.items() if how in BY_PROGRAM and not self._tests(c)
+            )
         self._bodies = bodies
         self._order = list(reversed(project.extents.components))
         self.closed = self._spread(dict.fromkeys(bodies, 1.0), self._order)
@@ -125,8 +125,8 @@ class Lifetimes:
         # Turns of a loop that are followed one by one are frames of their own, called from one place.
         turns = Counter((pos, callee.code) for pos, callee in frame.calls)
         for (pos, callee), how in frame.calls.items():
-            if how not in _UNTOLD and callee not in members:
-                often_by_others = how in _BY_OTHERS and not starts_program(frame, pos)
+            if how not in UNORDERED and callee not in members:
+                often_by_others = how in BY_OTHERS and not starts_program(frame, pos)
                 weight = mine * runs(frame, pos) * (ITERATIONS if often_by_others else 1)
                 often[callee] = min(often.get(callee, 0.0) + weight / turns[pos, callee.code], _MOST)
 
@@ -267,13 +267,13 @@ def _tally(function: FunctionView, index: int) -> _Tally:
     tally = _Tally()
     hybrids = function.project.solution.world.hybrids
     for caller, pos, frame, how in function.callers():
-        if how not in _CALLS | _BY_OTHERS or caller.code in hybrids:
+        if how not in BY_PROGRAM | BY_OTHERS or caller.code in hybrids:
             continue
         args = frame.incoming.get((caller, pos), frame.args)
         objects = [o for o in args[index] if _is_by_identity(o)]
         sites = dict(_sites(function, caller, pos, index, objects))
         if sites:
-            tally.calls[caller, pos] = ITERATIONS if how in _BY_OTHERS else 1
+            tally.calls[caller, pos] = ITERATIONS if how in BY_OTHERS else 1
             tally.objects.update(objects)
         for site, uids in sites.items():
             tally.made.setdefault(site, set()).update(uids)
@@ -338,10 +338,10 @@ def made_for_calls(function: FunctionView) -> tuple[Evidence, ...] | None:
         if isinstance(obj, Func):
             tally.made.setdefault((parent, obj.site[1]), set())
     for caller, pos, _, how in function.callers():
-        if how == "graph":
+        if how is How.GRAPH:
             return None
-        if how in _CALLS | _BY_OTHERS:
-            tally.calls[caller, pos] = ITERATIONS if how in _BY_OTHERS else 1
+        if how in BY_PROGRAM | BY_OTHERS:
+            tally.calls[caller, pos] = ITERATIONS if how in BY_OTHERS else 1
     if not tally.calls or not lifetimes(function.project).is_short(tally):
         return None
     caller, pos = next(iter(tally.calls))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from hybridize.domain.calls import BY_CODE, BY_OTHERS, How
 from hybridize.domain.objects import Bound, Container, Lib, Lit, Stream, Wrapper
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.origins import callees_at, starts_program
@@ -34,8 +35,7 @@ _OUTSIDE: Final = frozenset(
 )
 #: Operations that draw numbers.
 _DRAWS: Final = ("tf.random.", "tf.compat.v1.random", "keras.random.", "np.random.")
-_BY_OTHERS: Final = frozenset({"callback", "host"})
-_FOLLOWED: Final = frozenset({"call", "protocol", "operator"})
+_FOLLOWED: Final = BY_CODE - {How.HYBRID}
 
 #: What goes through a dictionary.
 _OF_COLLECTIONS: Final = frozenset({"items", "keys", "values"})
@@ -95,14 +95,14 @@ class Moving:
                 entered
                 or len({(caller.code, pos) for caller, pos, _ in sites}) > FEW
                 or any(
-                    (how in _BY_OTHERS and not starts_program(caller, pos)) or self.is_repeated(caller, pos)
+                    (how in BY_OTHERS and not starts_program(caller, pos)) or self.is_repeated(caller, pos)
                     for caller, pos, how in sites
                 )
             )
             self._again[frame] = found
         return found
 
-    def _sites(self, frame: Frame) -> list[tuple[Frame, int, str]]:
+    def _sites(self, frame: Frame) -> list[tuple[Frame, int, How]]:
         """The calls of a frame by code that is no test."""
         callers = (caller for caller in frame.callers if not caller.gone and not is_test_path(caller.code.path))
         return [(c, pos, how) for c in callers for (pos, callee), how in c.calls.items() if callee is frame]
@@ -144,7 +144,7 @@ class Moving:
         for caller, pos in frame.incoming:
             if caller is None or caller is frame or frame.started_by(caller, pos):
                 continue
-            if caller.calls.get((pos, frame)) in _BY_OTHERS:
+            if caller.calls.get((pos, frame)) in BY_OTHERS:
                 return True
             given = self.argument(caller, pos, frame, place)
             around = frozenset(index_of(caller.code).loops.get(pos, ()))

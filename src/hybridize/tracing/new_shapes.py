@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import Stream, Tup
 from hybridize.facts.origins import call_at
 from hybridize.flow.frames import Frame
@@ -19,7 +20,7 @@ from hybridize.program.index import index_of
 from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FunctionView
 
-_CALLS: Final = frozenset({"call", "hybrid", "keras"})
+_CALLS: Final = DIRECT | {How.KERAS}
 _DISPLAYS: Final = (ir.Tuple, ir.List)
 #: What gives the same object again, or that of somebody who keeps it.
 _KEPT: Final = (ir.Global, ir.Cell)

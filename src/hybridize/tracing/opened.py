@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
+from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import Lit, Tensor
 from hybridize.facts.origins import call_at, passed_slots
 from hybridize.flow.frames import Frame
@@ -19,11 +20,9 @@ Dims: TypeAlias = tuple[int, ...]
 Ask: TypeAlias = "Callable[[FrameView, int], Dims | None]"
 #: So many calls are followed into each other.
 _CALLS: Final = 4
-#: How a function is called whose result is that of the call: graphs and layers give what the function behind gives.
-_RETURNS: Final = frozenset({"call", "hybrid", "keras", "operator"})
-_PROPERTY: Final = frozenset({"property"})
-#: Calls of an object around the function.
-_WRAPPED: Final = frozenset({"hybrid", "keras"})
+_RETURNS: Final = DIRECT | {How.KERAS, How.OPERATOR}
+_PROPERTY: Final = frozenset({How.PROPERTY})
+_WRAPPED: Final = frozenset({How.HYBRID, How.KERAS})
 _TENSOR_LIBRARIES: Final = ("tf.", "tensor.", "keras.")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias, cast
 
+from hybridize.domain.calls import REPEATED, UNORDERED, How
 from hybridize.domain.objects import Bound, Class, Func, Inst, Wrapper
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
@@ -23,11 +24,6 @@ from hybridize.records import dataclass, field
 
 #: Per state before (nothing yet, called, called and then written) the masks of the states after, `stale` the last.
 Relation: TypeAlias = tuple[tuple[int, int, int, int], tuple[int, int, int, int], tuple[int, int, int, int]]
-
-#: Ways of being called that stand in no order, or that only make things.
-_UNORDERED: Final = frozenset({"root", "build", "class"})
-#: Ways of being called again and again by library code, in any order.
-_REPEATED: Final = frozenset({"graph", "host", "callback"})
 
 
 def identity(every: int) -> Relation:
@@ -239,20 +235,20 @@ class Sites:
     """Which callees each call of a frame runs, in their order: the same for every question about a solution."""
 
     def __init__(self) -> None:
-        self._frames: dict[Frame, dict[int, list[tuple[Frame, str]]]] = {}
-        self._run: dict[tuple[Frame, int], list[tuple[Frame, str]]] = {}
+        self._frames: dict[Frame, dict[int, list[tuple[Frame, How]]]] = {}
+        self._run: dict[tuple[Frame, int], list[tuple[Frame, How]]] = {}
 
-    def of(self, frame: Frame) -> dict[int, list[tuple[Frame, str]]]:
+    def of(self, frame: Frame) -> dict[int, list[tuple[Frame, How]]]:
         """The calls of a frame that stand in an order, by position: callees, and how they are called."""
         found = self._frames.get(frame)
         if found is None:
             found = self._frames[frame] = {}
             for (pos, callee), how in frame.calls.items():
-                if how not in _UNORDERED:
+                if how not in UNORDERED:
                     found.setdefault(pos, []).append((callee, how))
         return found
 
-    def run_by(self, frame: Frame, instr: Instr, pos: int) -> list[tuple[Frame, str]]:
+    def run_by(self, frame: Frame, instr: Instr, pos: int) -> list[tuple[Frame, How]]:
         """What an instruction at a position runs."""
         key = (frame, id(instr))  # instructions live as long as their code
         found = self._run.get(key)
@@ -337,7 +333,7 @@ class _Walk:
             if id(does) not in joined:
                 joined.add(id(does))
                 found = does if found is None else either(found, does)
-            again = again or how in _REPEATED
+            again = again or how in REPEATED
         if found is not None and self.order.strict and len(joined) > 1 and not self._is_chosen_before(instr):
             found = chosen(self._unsure(callees), self.nothing, found)
         return repeated(found, self.every) if found is not None and again else found
@@ -355,7 +351,7 @@ class _Walk:
         around = set(index.loops.get(instr.position, ()))
         return not around & set(index.loops.get(base.position, ()))
 
-    def _unsure(self, callees: list[tuple[Frame, str]]) -> int:
+    def _unsure(self, callees: list[tuple[Frame, How]]) -> int:
         """The places of which some functions that one call may run call their function, and some don't."""
         rows = [(self.order.run(callee) or self.nothing)[0] for callee, _ in callees]
         calls = [row[1] | row[2] | row[3] for row in rows]

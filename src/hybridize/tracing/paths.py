@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Inst, Lit, Tensor, Tup
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
@@ -32,7 +33,6 @@ _PUTS: Final = (ir.Append, ir.Put, ir.SetItem)
 _ADDS: Final = frozenset({"builtins.list.append", "builtins.list.insert", "builtins.dict.setdefault"})
 _STEPS: Final = 60
 _CALLERS: Final = 3
-_CALLED: Final = frozenset({"call", "hybrid"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def sites(project: ProjectView, frame: Frame) -> Iterator[tuple[Frame, int]]:
     """The calls of a frame."""
     for caller in sorted(frame.callers, key=lambda f: f.uid):
         if not caller.gone:
-            yield from ((caller, pos) for pos, how in project.sites(caller).get(frame, ()) if how in _CALLED)
+            yield from ((caller, pos) for pos, how in project.sites(caller).get(frame, ()) if how in DIRECT)
 
 
 def reads(view: FrameView, origin: Origin) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice, product
 from typing import Final
 
+from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.objects import NONE_V, Bound, Container, Lib, LibInst, Lit, Obj, Tensor, Tup, Value
 from hybridize.flow.frames import Frame
 from hybridize.library.failing import assignment_fails, call_fails, inside, item_fails, operator_fails, sizes
@@ -18,8 +19,7 @@ from hybridize.tracing.structure import Branch, Site, Turning
 from hybridize.tracing.values import arguments
 from hybridize.tracing.views import FrameView
 
-#: Ways in which a call runs a function of the program as part of what is being traced.
-_TRACED: Final = frozenset({"call", "hybrid", "keras", "callback", "operator"})
+_TRACED: Final = DIRECT | {How.KERAS, How.CALLBACK, How.OPERATOR}
 _ASSIGNMENTS: Final = frozenset({"assign", "assign_add", "assign_sub"})
 _DEPTH: Final = 6
 _MOST: Final = 6  # combinations of what may arrive that are looked at
@@ -93,7 +93,7 @@ def _of_callees(view: FrameView, instr: ir.Call, depth: int) -> Refusal | None:
         return None
     callees = [callee for callee, how in view.callees(instr.position) if how in _TRACED]
     found = [raises(callee, view, depth - 1) for callee in callees if callee is not view.frame]
-    direct = all(how in ("call", "hybrid") for _, how in view.callees(instr.position))
+    direct = all(how in DIRECT for _, how in view.callees(instr.position))
     return found[0] if found and all(found) and (direct or len(found) == 1) else None
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import DIRECT, How
 from hybridize.domain.nesting import field_values, taken_apart
 from hybridize.domain.objects import (
     NONE,
@@ -143,7 +144,7 @@ def _comes_from_member(view: FrameView, slot: int, depth: int) -> bool:
         return _is_member(view, made.left, depth - 1) and _is_member(view, made.right, depth - 1)
     if not isinstance(made, ir.Call):
         return False
-    callees = [callee for callee, how in view.callees(made.position) if how == "call"]
+    callees = [callee for callee, how in view.callees(made.position) if how is How.CALL]
     for inner in (FrameView(view.project, callee) for callee in callees):
         if any(
             _is_member(inner, i.value, depth - 1) for i in index_of(inner.code).of(ir.Return) if inner.value(i.value)
@@ -317,12 +318,12 @@ def consumers(function: FunctionView) -> list[tuple[FrameView, ir.Call, str]] | 
     called = False
     for caller, pos, _, how in function.callers():
         called = True
-        if how == "graph":
+        if how is How.GRAPH:
             continue
         instr = _call(caller, pos, function)
         if instr is not None:
             found[caller, pos] = (FrameView(function.project, caller), instr, how)
-        elif how in ("call", "hybrid"):
+        elif how in DIRECT:
             return None
     return list(found.values()) if called else None
 

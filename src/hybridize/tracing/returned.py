@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Inst, Lib, LibInst, Obj, Tensor, Tup, Value
 from hybridize.domain.tensors import VARIABLE
 from hybridize.flow.frames import Frame
@@ -106,7 +107,7 @@ def _is_coerced(view: FrameView, call: ir.Call) -> bool:
         known[key] = any(map(_coercing, view.value(call.function))) or any(
             _ends_coerced(FrameView(view.project, callee))
             for callee, how in view.callees(call.position)
-            if how in ("call", "keras")
+            if how in (How.CALL, How.KERAS)
         )
     return known[key]
 

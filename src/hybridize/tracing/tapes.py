@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Inst, LibInst, Lit, Tensor
 from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.guards import holds_plain_tensor
@@ -38,7 +39,7 @@ def all_inside(function: FunctionView, tapes: Sequence[LibInst], extent: int) ->
     frames = [frame for tape in tapes for frame in asked.get(tape, ())]
     if not frames or not all(extents.set_of([frame]) & extent for frame in frames):
         return False
-    callers = [(caller, pos) for caller, pos, _, how in function.callers() if how != "root"]
+    callers = [(caller, pos) for caller, pos, _, how in function.callers() if how is not How.ROOT]
     return bool(callers) and not any(_passes_recorded(caller, pos, tapes) for caller, pos in callers)
 
 
@@ -111,7 +112,7 @@ def by_own_results(function: FunctionView) -> Iterator[tuple[ir.Return, Frame, i
     asked = project.shared("gradients of tapes", lambda: _gradients(project))
     asking = project.shared("frames with gradients", lambda: {frame for frames in asked.values() for frame in frames})
     for caller, pos, frame, how in function.callers() if asking else ():
-        if caller not in asking or how == "root":
+        if caller not in asking or how is How.ROOT:
             continue
         for result in index_of(frame.code).of(ir.Return):
             pairs = _pairs(function, frame, result)

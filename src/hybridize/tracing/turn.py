@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import BOTTOM, Lib, LibInst, Lit, Obj, Prim, Tensor, Tup, Value
 from hybridize.library.failing import call_result
 from hybridize.library.operators import binary, compare, unary
@@ -125,7 +126,7 @@ class Turn:
         if isinstance(function, (Lib, LibInst)):
             return self._of_library(function, call, args, kwargs)
         callees = self._view.callees(call.position)
-        if len(callees) != 1 or callees[0][1] not in ("call", "hybrid") or not self._depth or kwargs:
+        if len(callees) != 1 or callees[0][1] not in DIRECT or not self._depth or kwargs:
             return BOTTOM
         view = FrameView(self._view.project, callees[0][0])
         returns = index_of(view.code).of(ir.Return)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -66,12 +67,12 @@ def _tested(project: ProjectView) -> int:
 def is_seen_called(function: FunctionView) -> bool:
     """Whether code that is no test calls a function, or a library that is given it."""
     roles = function.project.roles
-    return any(how != "root" and not roles.is_test(caller.code.path) for caller, _, _, how in function.callers())
+    return any(how is not How.ROOT and not roles.is_test(caller.code.path) for caller, _, _, how in function.callers())
 
 
 def is_shown_to_raise(function: FunctionView) -> bool:
     """Whether a call of a function stands in a `with` statement that expects an exception."""
-    todo = [(caller, pos) for caller, pos, _, how in function.callers() if how != "root"]
+    todo = [(caller, pos) for caller, pos, _, how in function.callers() if how is not How.ROOT]
     seen = set(todo)
     for _ in range(_FAR):
         if any(_expects(function.project, caller, pos >> 16) for caller, pos in todo):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import (
     Bound,
     Cell,
@@ -56,7 +57,7 @@ class ProjectView:
         self.symbolic = symbolic
         self.versions = versions or Versions()
         self.roles = roles or Roles(frozenset(), frozenset())
-        self._sites: dict[Frame, dict[Frame, list[tuple[int, str]]]] = {}
+        self._sites: dict[Frame, dict[Frame, list[tuple[int, How]]]] = {}
         self._trees: dict[str, Trees] = {}
         self._effects: SideEffects | None = None
         self.control_kinds: dict[Value, int] = {}  # rules.control: what may become symbolic in each value
@@ -130,7 +131,7 @@ class ProjectView:
             found = self._trees[path] = Trees(text, home.code.node if home is not None else None)
         return found
 
-    def sites(self, caller: Frame) -> dict[Frame, list[tuple[int, str]]]:
+    def sites(self, caller: Frame) -> dict[Frame, list[tuple[int, How]]]:
         """The calls of a frame by callee: position, and how it is called."""
         found = self._sites.get(caller)
         if found is None:
@@ -216,7 +217,7 @@ class FrameView:
         """All instructions of the function in order, nested ones included."""
         return index_of(self.frame.code).flat
 
-    def callees(self, pos: int) -> list[tuple[Frame, str]]:
+    def callees(self, pos: int) -> list[tuple[Frame, How]]:
         """The project functions that a call at a position runs, and how."""
         return callees_at(self.frame, pos)
 
@@ -292,7 +293,7 @@ class FunctionView:
             isinstance(o, Stream) and holds_tensor(frozenset({o})) for f in self.frames for v in f.args for o in v
         )
 
-    def callers(self) -> Iterator[tuple[Frame, int, Frame, str]]:
+    def callers(self) -> Iterator[tuple[Frame, int, Frame, How]]:
         """Its call sites: (caller, position, the frame that is called, how).
 
         Of a function that is hybrid by `tf.function(f)` those that call the graph, where any is seen to.
@@ -306,7 +307,7 @@ class FunctionView:
         ]
         made = self.facts.hybridization
         if made is not None and not made.is_decorator:
-            yield from [each for each in found if each[3] == "hybrid"] or found
+            yield from [each for each in found if each[3] is How.HYBRID] or found
         else:
             yield from found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from hybridize.domain.calls import REPEATED
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.ir import Block, Code, Instr
@@ -18,8 +19,6 @@ from hybridize.tracing.order import Sites
 Touched = Mapping[Frame, Mapping[int, int]]
 
 _WRITERS: Final = frozenset({ir.SetGlobal, ir.SetCell, ir.SetAttr, ir.SetItem, ir.Call})
-#: Ways of being called after which nobody knows whether the callee has run.
-_PERHAPS: Final = frozenset({"graph", "host", "callback"})
 _NOTHING: Final = (0, 0)
 #: What is written where control does not get to: everything.
 _NOWHERE: Final = -1
@@ -62,7 +61,7 @@ class Within:
             for callee, how in self._sites.run_by(frame, instr, pos):
                 does = self._frame(callee)
                 read |= does[0]
-                by_code[callee.code] = by_code.get(callee.code, 0) | (0 if how in _PERHAPS else does[1])
+                by_code[callee.code] = by_code.get(callee.code, 0) | (0 if how in REPEATED else does[1])
             written = _all(list(by_code.values())) if by_code else 0
         if type(instr) in _WRITERS:
             written |= self._writes.get(frame, _NO_PLACES).get(pos, 0)

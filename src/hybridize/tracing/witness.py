@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Cell, Container, Heap, Inst, Obj
 from hybridize.facts.model import Evidence
 from hybridize.facts.public import SETTING_UP
@@ -139,7 +140,7 @@ def left_for_others(function: FunctionView, places: Sequence[Place], found: set[
     """The same where callers whom nobody sees do it: a public function is called again, or shows what is left."""
     project = function.project
     public = project.public
-    if any(how != "root" for _, _, _, how in function.callers()):
+    if any(how is not How.ROOT for _, _, _, how in function.callers()):
         return None
     if found:  # somebody decorates what is called more than once
         return Witness("(the next call reads what this one has left)", ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
@@ -179,7 +180,7 @@ def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelItem) 
         elif isinstance(obj, Inst):
             method = engine.find_method(frame, obj, "__delitem__")
             if method:
-                engine.call_value(frame, pos, method, [vals[index] or BOTTOM], {}, "operator")
+                engine.call_value(frame, pos, method, [vals[index] or BOTTOM], {}, How.OPERATOR)
                 continue
         elif isinstance(obj, Wrapper) and obj.kind == "namespace":  # `del vars(o)["name"]`
             for key in vals[index] or BOTTOM:

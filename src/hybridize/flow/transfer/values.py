@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOOL_V,
@@ -145,7 +146,7 @@ def _call(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Call) -> None
             engine.spread_mapping(frame, value, named, pos)
         else:
             named[name] = value
-    vals[dst] = engine.call_value(frame, pos, target, values, named, "call", rest)
+    vals[dst] = engine.call_value(frame, pos, target, values, named, How.CALL, rest)
 
 
 def _alike(engine: Engine, frame: Frame, value: Value, pos: int) -> list[Value] | None:

@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
@@ -134,8 +135,8 @@ def _loaded(call: Call, value: Value) -> Value:
     return map_structure(call, value, leaf, "loaded")
 
 
-def run_mode(call: Call) -> str:
+def run_mode(call: Call) -> How:
     """How Keras runs the steps of a model: as a graph, unless `compile` was told otherwise."""
     obj = call.receiver
     eager = call.engine.read(call.frame, obj.cell("$run_eagerly")) if isinstance(obj, (Inst, LibInst)) else BOTTOM
-    return "keras" if eager and not (eager <= literal(False).value) else "graph"
+    return How.KERAS if eager and not (eager <= literal(False).value) else How.GRAPH

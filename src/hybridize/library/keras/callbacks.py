@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, Container, Inst, Tup, Value, prim
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.core import nothing
@@ -28,7 +29,7 @@ def run_callbacks(call: Call) -> None:
             logs = _logs(call)
             for name in _METHODS:
                 args = [logs] if name.endswith(_ONCE) else [prim("int", True).value, logs]
-                call.method(obj, name, *args, how="callback")
+                call.method(obj, name, *args, how=How.CALLBACK)
 
 
 def _logs(call: Call) -> Value:

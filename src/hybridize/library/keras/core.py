@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOOL_V,
@@ -100,14 +101,14 @@ def input_shape(call: Call, value: Value, depth: int = 0) -> Value:
     return result or unknown("an input shape").value
 
 
-def call_layer(call: Call, how: str = "keras") -> Value:
+def call_layer(call: Call, how: How = How.KERAS) -> Value:
     """`layer(x)`: `build` first, once, then `call` on converted inputs; `how`: those inside a functional model."""
     obj = call.receiver
     assert obj is not None
     args = cast_inputs(call, call.args)
     if isinstance(obj, Inst):
         if args:
-            call.method(obj, "build", input_shape(call, args[0]), how="build")
+            call.method(obj, "build", input_shape(call, args[0]), how=How.BUILD)
         found = call.engine.find_method(call.frame, obj, "call")
         if found:
             return _call_project_layer(call, found, args)
@@ -133,7 +134,7 @@ def _call_project_layer(call: Call, method: Value, args: list[Value]) -> Value:
     return call_inside(call, method, args, kwargs, call.rest)
 
 
-def _call_functional(call: Call, model: Inst | LibInst, outputs: Value, how: str) -> Value:
+def _call_functional(call: Call, model: Inst | LibInst, outputs: Value, how: How) -> Value:
     """Calls a functional model: the project's layers in it run again, unless it becomes part of another one."""
     if any(is_symbolic(call, value) for value in call.args):
         note_reapplied(call, model)
@@ -149,10 +150,10 @@ def call_inside(
     engine, frame, pos = call.engine, call.frame, call.pos
     named = kwargs or {}
     if not any(is_symbolic(call, value) for value in (*args, *named.values())):
-        return engine.call_value(frame, pos, func, args, named, "keras", rest)
+        return engine.call_value(frame, pos, func, args, named, How.KERAS, rest)
     traced = [as_kind(call, value, DENSE) for value in args]
     named = {name: as_kind(call, value, DENSE) for name, value in named.items()}
-    return as_kind(call, engine.call_value(frame, pos, func, traced, named, "keras", rest), SYMBOLIC)
+    return as_kind(call, engine.call_value(frame, pos, func, traced, named, How.KERAS, rest), SYMBOLIC)
 
 
 def concrete(call: Call, value: Value) -> Value:
@@ -199,8 +200,8 @@ def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
         steps = [group.value]  # one layer, where a list of them is expected: nothing that can be iterated over
     else:
         step = call.elements(group.value)
-        call.call(step, value, how="keras")
-        call.call(step, tensor(kind).value, how="keras")
+        call.call(step, value, how=How.KERAS)
+        call.call(step, tensor(kind).value, how=How.KERAS)
         return tensor(kind).value
     mode = call.kwargs.get("training") or outer_training(call.frame)
     for place, step in enumerate(steps):
@@ -208,7 +209,7 @@ def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
             continue  # an `Input`
         if step and value:
             kwargs = {"training": mode} if mode and _forwards(call, step) else {}
-            result = call.call(step, value, how="keras", **kwargs)
+            result = call.call(step, value, how=How.KERAS, **kwargs)
             value = join(value, result) if place in skipped else result
     return value
 
@@ -232,7 +233,7 @@ def _build(call: Call) -> Value:
         inputs = call.new("list", "inputs")
         for i, each in enumerate(several):
             call.engine.write(call.frame, inputs.cell(i), _placeholder(call, shape_of(call, each)), call.pos)
-        call.method(obj, "call", inputs.value, how="keras")
+        call.method(obj, "call", inputs.value, how=How.KERAS)
         return NONE_V
     shape = None if several else shape_of(call, given)
     if shape is None or not isinstance(obj, (Inst, LibInst)):
@@ -246,7 +247,7 @@ def _build(call: Call) -> Value:
     elif "keras.Sequential" in call.engine.mro_names(obj):
         call_sequence(call, obj, [as_kind(call, traced, SYMBOLIC)])
     elif "keras.Model" in call.engine.mro_names(obj):
-        call.method(obj, "call", traced, how="keras")
+        call.method(obj, "call", traced, how=How.KERAS)
     return NONE_V
 
 
@@ -351,7 +352,7 @@ def _pop(call: Call) -> Value:
     return NONE_V
 
 
-def call_library_model(call: Call, how: str = "keras") -> Value:
+def call_library_model(call: Call, how: How = How.KERAS) -> Value:
     """Calls a functional model or a `Sequential`."""
     obj = call.receiver
     assert isinstance(obj, LibInst)

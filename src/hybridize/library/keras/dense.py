@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE, Lib, Lit, Value, lib
 from hybridize.domain.tensors import DYNAMIC, SYMBOLIC, UNRESOLVED, Shape
@@ -26,7 +27,7 @@ def activated(it: LayerCall, value: Value) -> Value:
         if isinstance(obj, (Lit, Lib)):
             result = join(result, value)
         else:
-            result = join(result, it.call.call(obj.value, value, how="keras"))
+            result = join(result, it.call.call(obj.value, value, how=How.KERAS))
     return result or value
 
 

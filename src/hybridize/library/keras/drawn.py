@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, Cell, Inst, LibInst, Tup, Value, literal, tup
 from hybridize.library.keras.modes import outer_training, takes_training
 from hybridize.library.spec import Call
@@ -47,7 +48,7 @@ def keep_applied(call: Call, model: Inst | LibInst) -> None:
                 todo.append(callee)
 
 
-def run_applied(call: Call, model: Inst | LibInst, how: str) -> None:
+def run_applied(call: Call, model: Inst | LibInst, how: How) -> None:
     """Runs the layers of a functional model on graph tensors; `how`: by Keras, or as a part of the graph of `fit`."""
     for _, value in _kept(call, model.cell(_APPLIED), model.fields):
         for each in value:
@@ -55,7 +56,7 @@ def run_applied(call: Call, model: Inst | LibInst, how: str) -> None:
                 _run(call, each, how)
 
 
-def _run(call: Call, applied: Tup, how: str) -> None:
+def _run(call: Call, applied: Tup, how: How) -> None:
     layers, given, named = applied.items
     for layer in layers:
         method = call.engine.find_method(call.frame, layer, "call") if isinstance(layer, Inst) else BOTTOM

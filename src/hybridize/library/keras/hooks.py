@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Inst, Lib, LibInst, Lit, Obj, Tensor, Unknown, Value, literal
 from hybridize.domain.tensors import Shape
 from hybridize.library.convert import shape_value
@@ -43,8 +44,8 @@ def run_weight_hook(call: Call, role: str, func: Value, weight: Value) -> None:
                 if isinstance(made, Tensor):
                     _initialize(call, obj, made.dtype, made.shape)
         else:
-            call.call(obj.value, weight, how="keras")
+            call.call(obj.value, weight, how=How.KERAS)
 
 
 def _initialize(call: Call, obj: Obj, dtype: str | None, shape: Shape) -> None:
-    call.call(obj.value, shape_value(shape, "tuple"), how="keras", dtype=literal(dtype or "float32").value)
+    call.call(obj.value, shape_value(shape, "tuple"), how=How.KERAS, dtype=literal(dtype or "float32").value)

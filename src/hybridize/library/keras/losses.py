@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE, NONE_V, Inst, Lib, Lit, Obj, Tensor, Value, tensor
 from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SYMBOLIC, UNRESOLVED, Shape
@@ -156,7 +157,7 @@ def _loss(call: Call) -> Value:
     receiver = call.receiver
     made = BOTTOM
     if isinstance(receiver, Inst):
-        made = call.method(receiver, "call", *map(_seen, call.args[:2]), how="keras")
+        made = call.method(receiver, "call", *map(_seen, call.args[:2]), how=How.KERAS)
 
     def one(inner: Call) -> Value:
         a = Args(inner, "", ("y_true", "y_pred"))
@@ -245,8 +246,8 @@ def _metric_call(call: Call) -> Value:
     """`metric(...)`: `update_state`, then `result`."""
     obj = call.receiver
     if isinstance(obj, Inst):
-        call.method(obj, "update_state", *call.args, how="keras", **call.kwargs)
-        made = call.method(obj, "result", how="keras")
+        call.method(obj, "update_state", *call.args, how=How.KERAS, **call.kwargs)
+        made = call.method(obj, "result", how=How.KERAS)
         if made:
             return made
     return _metric_value(call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, NONE, NONE_V, Bound, Func, Inst, LibInst, Value, lib, unknown
 from hybridize.library.index import lookup
@@ -27,7 +28,7 @@ def _by_name(what: str) -> Rule:
             if found is None:
                 result = join(result, unknown(what).value)
             elif found.kind == "class":
-                made = call.engine.call_value(call.frame, call.pos, lib(found.name).value, [], {}, "call")
+                made = call.engine.call_value(call.frame, call.pos, lib(found.name).value, [], {}, How.CALL)
                 result = join(result, made)
             else:
                 result = join(result, lib(found.name).value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     NONE_V,
@@ -43,13 +44,13 @@ def _update(call: Call, obj: Inst, gradient: Value, variable: Value) -> None:
         code = getattr(getattr(method, "func", method), "code", None)
         given = [gradient, variable, tensor("variable", "float32", ()).value]
         count = len(code.params) - 1 if code is not None else 3
-        call.call(method.value, *given[:count], how="keras")
+        call.call(method.value, *given[:count], how=How.KERAS)
 
 
 def _schedule(call: Call) -> Value:
     obj = call.receiver
     if isinstance(obj, Inst):
-        made = call.method(obj, "__call__", tensor(DENSE, "int64", ()).value, how="keras")
+        made = call.method(obj, "__call__", tensor(DENSE, "int64", ()).value, how=How.KERAS)
         if made:
             return made
     return tensor(DENSE, "float32", ()).value
@@ -62,12 +63,12 @@ def _apply(call: Call) -> Value:
         rate = join(call.field(obj, "learning_rate"), call.field(obj, "lr"))
         for schedule in rate:
             if isinstance(schedule, Inst):
-                call.call(schedule.value, tensor(DENSE, "int64", ()).value, how="keras")
+                call.call(schedule.value, tensor(DENSE, "int64", ()).value, how=How.KERAS)
     elif isinstance(obj, Inst):
         pairs = call.elements(call.arg(0, "grads_and_vars"))
         for pair in pairs:
             if isinstance(pair, Tup) and len(pair.items) == 2 and all(pair.items):
-                call.method(obj, "build", call.list_of(pair.items[1], "list", "variables"), how="keras")
+                call.method(obj, "build", call.list_of(pair.items[1], "list", "variables"), how=How.KERAS)
                 _update(call, obj, *pair.items)
     return NONE_V
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import INT_V, NONE, STR_V, Bound, Func, Inst, Value, Wrapper, tensor
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, SPARSE, UNRESOLVED, Dim, Shape
 from hybridize.library.convert import PYTHON_TF, type_of_value
@@ -107,7 +108,7 @@ def _run_steps(call: Call, settings: Settings, text: Value) -> None:
         except Unsure:
             return
         if any(isinstance(obj, (Func, Bound, Wrapper, Inst)) for obj in step):
-            text = call.call(step, text, how="keras") or text
+            text = call.call(step, text, how=How.KERAS) or text
         elif name == "split" or not text:
             return
 

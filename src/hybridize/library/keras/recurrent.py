@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Container, Inst, LibInst, Lit, Obj, Tensor, Tup, Value, tensor, tup
 from hybridize.domain.tensors import DENSE, DYNAMIC, SYMBOLIC, Dim, Shape
@@ -132,15 +133,15 @@ def _time_distributed(it: LayerCall) -> Value:
     try:
         x = it.x
     except Unsure:
-        it.call.call(inner, tensor(DENSE).value, how="keras")
+        it.call.call(inner, tensor(DENSE).value, how=How.KERAS)
         raise
     kind = SYMBOLIC if SYMBOLIC in it.args.kinds else DENSE
     if x.shape is None or len(x.shape) < 2:
-        it.call.call(inner, tensor(kind, x.dtype).value, how="keras")
+        it.call.call(inner, tensor(kind, x.dtype).value, how=How.KERAS)
         raise Unsure
     # Keras picks the dim that the inner layer sees by the static shape: a known batch stays.
     batch = x.shape[0] if x.shape[0] >= 0 else DYNAMIC
-    made = it.call.call(inner, tensor(kind, it.cast(x), (batch, *x.shape[2:])).value, how="keras")
+    made = it.call.call(inner, tensor(kind, it.cast(x), (batch, *x.shape[2:])).value, how=How.KERAS)
     result = BOTTOM
     for obj in made:
         if not isinstance(obj, Tensor):
@@ -155,7 +156,7 @@ def _call_cell(it: LayerCall, cell: Value, dtype: str | None, shape: Shape) -> V
     batch = shape[0] if shape else DYNAMIC
     step = tensor(DENSE, dtype, shape).value
     sizes = it.call.engine.get_attrs(it.call.frame, cell, "state_size", it.call.pos)
-    return it.call.call(cell, step, _initial(it, sizes, batch, dtype), how="keras")
+    return it.call.call(cell, step, _initial(it, sizes, batch, dtype), how=How.KERAS)
 
 
 def _initial(it: LayerCall, sizes: Value, batch: Dim, dtype: str | None) -> Value:
@@ -242,10 +243,10 @@ def _as_result(it: LayerCall, state: Value) -> Value:
 def _bidirectional(it: LayerCall) -> Value:
     """Both directions of the inner layer; their outputs merged, their states after one another."""
     inner = it.settings.value("layer")
-    made = it.call.call(inner, *it.call.args[:1], how="keras")
+    made = it.call.call(inner, *it.call.args[:1], how=How.KERAS)
     backward = it.settings.value("backward_layer")
     if any(isinstance(o, (Inst, LibInst)) for o in backward):
-        it.call.call(backward, *it.call.args[:1], how="keras")
+        it.call.call(backward, *it.call.args[:1], how=How.KERAS)
         raise Unsure
     mode = it.settings.constant("merge_mode", default="concat")
     if len(made) != 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
@@ -95,7 +96,7 @@ def _step(step: str, *, training: bool) -> Rule:
     return rule
 
 
-def _validate(call: Call, obj: Inst | LibInst, how: str) -> None:
+def _validate(call: Call, obj: Inst | LibInst, how: How) -> None:
     """The test step on the data that `fit` is given for validation."""
     given = call.arg(7, "validation_data")
     if not given or given is NONE_V or "on_batch" in call.name:
@@ -158,7 +159,7 @@ def _evaluated(call: Call) -> Value:
     return join(number, several) if plain else several
 
 
-def _default_step(call: Call, data: Value, training: bool, how: str) -> Value:
+def _default_step(call: Call, data: Value, training: bool, how: How) -> Value:
     obj = call.receiver
     result = BOTTOM
     for element in data:
@@ -176,7 +177,7 @@ def _default_step(call: Call, data: Value, training: bool, how: str) -> Value:
     return result
 
 
-def _losses(call: Call, truth: Value, predicted: Value, how: str) -> None:
+def _losses(call: Call, truth: Value, predicted: Value, how: How) -> None:
     """Losses and metrics of the project that `compile` was given: each sees the output that has its key."""
     for name in ("loss", "metrics"):
         todo = [(obj, truth, predicted) for obj in _compiled(call, name)]
@@ -246,8 +247,8 @@ def _train_on_batch(call: Call) -> Value:
 def _metric_call(call: Call) -> Value:
     obj = call.receiver
     if isinstance(obj, Inst):
-        call.method(obj, "update_state", *call.args, how="keras", **call.kwargs)
-        made = call.method(obj, "result", how="keras")
+        call.method(obj, "update_state", *call.args, how=How.KERAS, **call.kwargs)
+        made = call.method(obj, "result", how=How.KERAS)
         if made:
             return made
     return _SCALAR

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
@@ -126,7 +127,7 @@ def _chain_map(call: Call) -> Value:
 
 
 def _own(call: Call, name: str, *args: Value) -> Value:
-    return call.method(call.receiver, name, *args, how="operator") if call.receiver is not None else BOTTOM
+    return call.method(call.receiver, name, *args, how=How.OPERATOR) if call.receiver is not None else BOTTOM
 
 
 def _get(call: Call) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import holders, join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
@@ -81,7 +82,7 @@ def _replace(call: Call) -> Value:
             old = {name: call.engine.read(call.frame, obj.cell(name)) for name in _names(call, obj)}
             named = {**{name: value for name, value in old.items() if value}, **call.kwargs}
             result = join(
-                result, call.engine.call_value(call.frame, call.pos, obj.cls.value, [], named, "construction")
+                result, call.engine.call_value(call.frame, call.pos, obj.cls.value, [], named, How.CONSTRUCTION)
             )
         elif isinstance(obj, Tup):
             items = [call.kwargs.get(n, i) for n, i in zip(obj.names or (), obj.items, strict=False)]

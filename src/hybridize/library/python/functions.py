@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import (
     join,
 )
@@ -92,7 +93,7 @@ def _isinstance(call: Call) -> Value:
     for kind in call.arg(1):
         if isinstance(kind, Class) and kind.metaclass is not None:
             hook = call.engine.get_attrs(call.frame, kind.metaclass.value, "__instancecheck__", call.pos)
-            call.call(frozenset(o for o in hook if isinstance(o, Func)), kind.value, value, how="operator")
+            call.call(frozenset(o for o in hook if isinstance(o, Func)), kind.value, value, how=How.OPERATOR)
     yes = call.engine.narrow(call.frame, value, call.arg(1), True)
     no = call.engine.narrow(call.frame, value, call.arg(1), False)
     if yes and no:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOOL_V,
@@ -196,7 +197,7 @@ def call_back(call: Call, func: Value, /, *args: Value, **kwargs: Value) -> Valu
     """Calls a function if one is given; the arguments may not be known yet."""
     if not func or func is NONE_V:
         return BOTTOM
-    return call.engine.call_value(call.frame, call.pos, func, list(args), kwargs, "callback")
+    return call.engine.call_value(call.frame, call.pos, func, list(args), kwargs, How.CALLBACK)
 
 
 def unpacked(call: Call, value: Value) -> list[Value]:

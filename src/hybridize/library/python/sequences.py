@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import (
     join,
     join_all,
@@ -69,7 +70,7 @@ def _length(call: Call, obj: Obj) -> Value:
         case Inst():
             method = call.engine.find_method(call.frame, obj, "__len__")
             if method:
-                return call.call(method, how="operator")
+                return call.call(method, how=How.OPERATOR)
     return INT_V
 
 
@@ -193,7 +194,7 @@ def compare_elements(call: Call, element: Value) -> None:
 def special(call: Call, obj: Obj, name: str, *args: Value) -> Value:
     """Calls a special method that the project defines on an object's class; bottom if it has none."""
     method = call.engine.find_method(call.frame, obj, name) if isinstance(obj, Inst) else BOTTOM
-    return call.call(method, *args, how="operator") if method else BOTTOM
+    return call.call(method, *args, how=How.OPERATOR) if method else BOTTOM
 
 
 def from_keys(call: Call) -> Value:
@@ -270,7 +271,7 @@ def _next(call: Call) -> Value:
         if isinstance(obj, Inst):
             method = call.engine.find_method(call.frame, obj, "__next__")
             if method:
-                result = join(result, call.call(method, how="operator"))
+                result = join(result, call.call(method, how=How.OPERATOR))
                 continue
         if not (isinstance(obj, Stream) and obj.kind == "tf.data.Iterator") and not _is_no_iterator(obj):
             call.effect("iterator", "next()", obj)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import BOTTOM, FLOAT_V, INT_V, STR_V, Value, stream
 from hybridize.library.python.rules import (
     array,
@@ -82,7 +83,7 @@ def _called(call: Call) -> Value:
     if call.receiver is not None:
         forward = call.engine.find_method(call.frame, call.receiver, "forward")
         if forward:
-            found = call.engine.call_value(call.frame, call.pos, forward, call.args, call.kwargs, "call")
+            found = call.engine.call_value(call.frame, call.pos, forward, call.args, call.kwargs, How.CALL)
     return found or _tensor(call)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
@@ -157,7 +158,7 @@ def _stacked(value: Value, rows: Dim) -> Value:
 
 
 def _map_fn(call: Call) -> Value:
-    how = "graph" if call.name == "tf.vectorized_map" else "callback"  # which traces it, also in eager code
+    how = How.GRAPH if call.name == "tf.vectorized_map" else How.CALLBACK  # which traces it, also in eager code
     result = call.call(call.arg(0, "fn"), _slice_of(call, call.arg(1, "elems")), how=how)
     return _stacked(_as_tensor(call, result), _rows(call, call.arg(1, "elems"))) or tensor(DENSE).value
 
@@ -189,7 +190,7 @@ def _host_function(call: Call) -> Value:
     # What a library function does on the host it does whenever the graph runs, as eagerly: no effect of the caller's.
     followed = join_all([obj.value for obj in func if not isinstance(obj, Lib)])
     if arguments and followed:
-        call.call(followed, *arguments, how="host")
+        call.call(followed, *arguments, how=How.HOST)
     out = call.arg(2, "Tout")
     if not out or out is NONE_V:
         return unknown("the result of a host function").value
@@ -229,7 +230,7 @@ def _strategy_run(call: Call) -> Value:
                 if isinstance(key, str):
                     named[key] = item
     positional = _items(call, args) if args and args is not NONE_V else []
-    return call.call(func, *positional, how="graph", **named)
+    return call.call(func, *positional, how=How.GRAPH, **named)
 
 
 def _reduce(call: Call) -> Value:

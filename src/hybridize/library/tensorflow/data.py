@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import (
     BOTTOM,
@@ -109,7 +110,7 @@ def _unbatch(call: Call) -> Value:
     return dataset(structure(call, element_of(call), Leaf(first_axis_dropped)))
 
 
-def call_on_element(call: Call, func: Value, element: Value, *before: Value, how: str = "graph") -> Value:
+def call_on_element(call: Call, func: Value, element: Value, *before: Value, how: How = How.GRAPH) -> Value:
     """Calls a function as `map` does: a tuple element is spread over the parameters."""
     result = BOTTOM
     for obj in element:
@@ -225,7 +226,7 @@ class _Windowed(LeafRule):
 def _reduce(call: Call) -> Value:
     state = call.arg(0, "initial_state")
     element = element_of(call)
-    result = call.call(call.arg(1, "reduce_func"), structure(call, state, Leaf(lambda s: s)), element, how="graph")
+    result = call.call(call.arg(1, "reduce_func"), structure(call, state, Leaf(lambda s: s)), element, how=How.GRAPH)
     return _converted(call, result) or unknown("a reduced dataset").value
 
 
@@ -235,7 +236,7 @@ def _group(call: Call) -> Value:
     if not element:
         return dataset(BOTTOM)
     call_on_element(call, call.arg(0, "key_func"), element)
-    made = call.call(call.arg(1, "reduce_func"), tensor(DENSE, "int64", ()).value, dataset(element), how="graph")
+    made = call.call(call.arg(1, "reduce_func"), tensor(DENSE, "int64", ()).value, dataset(element), how=How.GRAPH)
     return dataset(elements_of(call, made)) if made else dataset(BOTTOM)
 
 
@@ -254,7 +255,7 @@ def _scan(call: Call) -> Value:
     state = structure(call, call.arg(0, "initial_state"), Leaf(lambda s: s))
     element, found = element_of(call), BOTTOM
     for _ in range(3):
-        result = call.call(call.arg(1, "scan_func"), state, element, how="graph")
+        result = call.call(call.arg(1, "scan_func"), state, element, how=How.GRAPH)
         pairs = [o for o in result if isinstance(o, Tup) and len(o.items) == 2]
         if not pairs or len(pairs) != len(result):
             return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
     BOTTOM,
@@ -159,7 +160,7 @@ def from_generator(call: Call) -> Value:
     """`from_generator`: the generator runs, the element is what the signature says."""
     generator = call.arg(0, "generator")
     if generator:
-        call.call(generator, how="host")
+        call.call(generator, how=How.HOST)
     signature = call.arg(-1, "output_signature")
     if signature and signature is not NONE_V:
         return dataset(_spec_element(call, signature))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, INT_V, Tensor, Value, tensor, unknown
 from hybridize.domain.tensors import DENSE, DYNAMIC, RAGGED, Dim, Shape
@@ -109,7 +110,7 @@ def _map_flat(call: Call) -> Value:
         return unknown("the result of `tf.ragged.map_flat_values`").value
     outer = rows.pop() if len(rows) == 1 else None
     result = BOTTOM
-    for obj in call.engine.call_value(call.frame, call.pos, call.arg(0, "op"), args, kwargs, "callback"):
+    for obj in call.engine.call_value(call.frame, call.pos, call.arg(0, "op"), args, kwargs, How.CALLBACK):
         if not isinstance(obj, Tensor):
             return unknown("the result of `tf.ragged.map_flat_values`").value
         shape = (*outer, *obj.shape[1:]) if outer and obj.shape else None

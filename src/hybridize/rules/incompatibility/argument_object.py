@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Container, Tup, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, FunctionKind
@@ -58,7 +59,7 @@ def _within(project: ProjectView, value: Value, depth: int) -> tuple[str, ...]:
 
 def _by_caller(function: FunctionView, frame: Frame, index: int) -> Iterator[tuple[str, tuple[str, int] | None]]:
     for caller, pos, at, how in function.callers():
-        if at is frame and how in ("call", "hybrid"):
+        if at is frame and how in DIRECT:
             for slot in _slots(caller, pos, at, index):
                 said = made_untraced(FrameView(function.project, caller), slot)
                 if said is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from hybridize.domain.calls import BY_CODE, How
 from hybridize.domain.objects import Obj, lib
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
@@ -23,7 +24,7 @@ from hybridize.tracing.views import FrameView, FunctionView
 
 _GENERIC: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
 #: Ways of being called whose exceptions come to the caller.
-_UP: Final = frozenset({"call", "hybrid", "callback", "protocol", "operator"})
+_UP: Final = BY_CODE | {How.CALLBACK}
 #: So many calls up a handler is looked for.
 _LEVELS: Final = 5
 

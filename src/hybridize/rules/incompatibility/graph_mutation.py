@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Heap
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_at
@@ -52,7 +53,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
 def _in_bodies(view: FrameView) -> Iterator[Hit]:
     """What functions change that TensorFlow calls for branches and loops: once each, while tracing."""
     for (pos, callee), how in view.frame.calls.items():
-        if how != "callback" or not any(
+        if how is not How.CALLBACK or not any(
             not _TAKERS.isdisjoint(view.names(c.function)) for c in calls_at(view.code, pos)
         ):
             continue
@@ -67,7 +68,7 @@ def _in_bodies(view: FrameView) -> Iterator[Hit]:
 def _in_callees(view: FrameView) -> Iterator[Hit]:
     """What functions change that a branch or loop of the graph calls: variables and objects of the function around."""
     for (pos, callee), how in view.frame.calls.items():
-        summary = view.project.effects.of(callee) if how == "call" else None
+        summary = view.project.effects.of(callee) if how is How.CALL else None
         changes = [r for r in summary.values() if not r.once and _is_of(view, r.effect)] if summary else []
         if not changes:
             continue

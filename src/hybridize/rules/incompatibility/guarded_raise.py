@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.calls import How
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -50,7 +51,7 @@ def _failing(view: FrameView) -> list[tuple[int, str]]:
     """The calls of functions that do nothing but raise."""
     found = []
     for (pos, callee), how in view.frame.calls.items():
-        if how == "call" and _always_raises(callee):
+        if how is How.CALL and _always_raises(callee):
             found.append((pos, callee.code.name))
     return found
 

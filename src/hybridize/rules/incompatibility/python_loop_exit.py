@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.facts.origins import callees_at
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -57,7 +58,7 @@ def _goes_on(view: FrameView, slot: int) -> bool:
     if names:
         once = names == ("itertools.repeat",) and len(made.arguments) + len(made.keywords) > 1
         return not once and all(name in _ENDLESS for name in names)
-    makers = [callee for callee, how in callees_at(view.frame, made.position) if how == "call"]
+    makers = [callee for callee, how in callees_at(view.frame, made.position) if how is How.CALL]
     return bool(makers) and all(
         callee.code.is_generator
         and any(

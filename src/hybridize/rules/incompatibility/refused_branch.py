@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION
 from hybridize.program import ir
@@ -59,7 +60,7 @@ def _chosen(view: FrameView) -> Iterator[Hit]:
         if tensor and any(name in ("tf.cond", "keras.ops.cond") for name in view.names(instr.function)):
             continue  # a condition of Python's
         for callee, how in view.callees(instr.position):
-            found = raises(callee, view) if how == "callback" else None
+            found = raises(callee, view) if how is How.CALLBACK else None
             if found is not None:
                 yield _hit(view, instr, found, OPERATION, 0)
                 break

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Lit, Prim, Tensor
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.model import Evidence
@@ -115,13 +116,13 @@ def _noticed(calls: list[tuple[FrameView, ir.Call, str]] | None, part: Part) -> 
     if calls is None:
         return () if part.what != READS else None
     for view, call, how in calls:
-        if how == "callback":
+        if how is How.CALLBACK:
             names = view.names(call.function)
             if any(n.startswith(_HOST_CALLBACKS) for n in names):
                 return (site(view, call, "Keras wants a Python value here"),)
             if any(n.startswith(_TENSORFLOW) for n in names):
                 continue  # TensorFlow makes tensors of what its callbacks return
-        if how not in ("call", "hybrid", "callback", "protocol", "operator"):
+        if how not in (How.CALL, How.HYBRID, How.CALLBACK, How.PROTOCOL, How.OPERATOR):
             continue
         for use, slot, exact in taken(view, call.target, part.path):
             if not _neutral(view, use, slot, part, exact):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Obj, Tensor
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.model import Evidence
@@ -91,7 +92,7 @@ def _is_source(frame: Frame, made: Instr | None) -> bool:
     """Whether an instruction brings what it gives, rather than to derive it from what the function has."""
     if made is None or isinstance(made, (ir.Attr, ir.Global, ir.Cell)):
         return True
-    if not isinstance(made, ir.Call) or any(how == "keras" for _, how in callees_at(frame, made.position)):
+    if not isinstance(made, ir.Call) or any(how is How.KERAS for _, how in callees_at(frame, made.position)):
         return False
     return not any(holds_symbolic(frame.vals[slot] or frozenset()) for slot in arguments(made))
 

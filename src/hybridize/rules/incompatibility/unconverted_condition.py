@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE_V, Bound, Container, Lib, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.guards import parts
@@ -98,7 +99,7 @@ def _keys(view: FrameView, calls: list[ir.Call]) -> Iterator[Hit]:
             yield Hit(call.position, f"`{name.removeprefix('builtins.')}` asks symbolic tensors for their truth", mask)
             continue
         for callee, how in view.callees(call.position):
-            if how in ("call", "callback") and _gives_tensor(view, callee):
+            if how in (How.CALL, How.CALLBACK) and _gives_tensor(view, callee):
                 mask = view.project.symbolic.lift(
                     view.frame, call.position, callee, view.project.symbolic.returned(callee)
                 )

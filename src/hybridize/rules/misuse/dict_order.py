@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Container
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import calls_at, definitions, passed_slots
@@ -151,7 +152,7 @@ def _counts(view: FrameView, fetch: ir.Iter, slot: int) -> bool:
 def _given(view: FrameView, call: ir.Call, slot: int) -> Iterator[tuple[Frame, int]]:
     """The functions of the project that a call gives a slot to, with the parameter that it arrives at."""
     for callee, how in view.callees(call.position):
-        if how in ("call", "hybrid"):
+        if how in DIRECT:
             for index in range(len(callee.code.params)):
                 if passed_slots(view.frame, call.position, callee, index) == [slot]:
                     yield callee, index
@@ -188,7 +189,7 @@ def _keywords_differ(function: FunctionView) -> bool:
     named = {param.name for param in function.code.params if param.kind != "kwargs"}
     seen: dict[tuple[str, ...], tuple[str, ...]] = {}
     for caller, pos, _, how in function.callers():
-        for call in calls_at(caller.code, pos) if how in ("call", "hybrid") else ():
+        for call in calls_at(caller.code, pos) if how in DIRECT else ():
             keys = tuple(name for name, _ in call.keywords if name is not None and name not in named)
             if seen.setdefault(tuple(sorted(keys)), keys) != keys:
                 return True

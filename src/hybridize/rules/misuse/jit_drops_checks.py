@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Lit, Tensor
 from hybridize.facts.callgraph import extent
 from hybridize.facts.origins import call_at
-from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.xla import BEGINNINGS, CHANGED
 from hybridize.program import ir

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from hybridize.domain.calls import NOT_TRACED
 from hybridize.domain.objects import Stream
 from hybridize.facts.callgraph import extent
-from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.xla import REFUSED, REFUSED_MODULES
 from hybridize.program import ir

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import Inst, LibInst, Obj
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.model import Evidence, FunctionKind
@@ -32,7 +33,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     changes = any(_assigns(frame) for frame in function.frames)
     hybrid = function.project.solution.world.hybrids
     for caller, pos, frame, how in function.callers():
-        if how not in ("call", "hybrid") or not (changes or caller.code in hybrid):
+        if how not in DIRECT or not (changes or caller.code in hybrid):
             continue
         bound = function.facts.kind in (FunctionKind.METHOD, FunctionKind.CLASSMETHOD)
         for i, param in enumerate(frame.code.params):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.calls import DIRECT, NOT_TRACED
 from hybridize.domain.objects import Container, Inst, LibInst, Lit, Obj, Stream, Tup, Value
 from hybridize.facts.callgraph import extent
 from hybridize.facts.extents import Having
 from hybridize.facts.guards import guarded
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import call_at, definitions, passed_slots
-from hybridize.facts.traced import NOT_TRACED
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -110,7 +110,7 @@ def _makers(function: FunctionView, index: int) -> dict[tuple[str, int], tuple[s
     found: dict[tuple[str, int], tuple[str, int]] = {}
     given: list[tuple[Value, tuple[str, int]]] = []
     for caller, pos, frame, how in function.callers():
-        if how not in ("call", "hybrid"):
+        if how not in DIRECT:
             continue
         slots = passed_slots(caller, pos, frame, index)
         here = (caller.code.path, pos)

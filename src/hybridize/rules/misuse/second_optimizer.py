@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Container, Inst, LibInst, Obj
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
@@ -39,7 +40,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                 said = f"`{param.name}` is now one optimizer, now another: the second one makes its variables too late"
                 here = Evidence(said, function.code.path, function.code.line)
                 used = Evidence("its variables are made here", frame.code.path, pos >> 16)
-                calls = sorted({(c.code.path, p >> 16) for c, p, _, how in function.callers() if how != "root"})
+                calls = sorted({(c.code.path, p >> 16) for c, p, _, how in function.callers() if how is not How.ROOT})
                 called = [Evidence("called here", *place) for place in calls[:3]]
                 yield Hit(function.code.position, said, evidence=(here, used, *called))
                 break

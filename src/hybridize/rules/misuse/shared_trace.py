@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Class, Func, Inst, Lit, Value
 from hybridize.facts.guards import parts
@@ -118,7 +119,7 @@ def _read(function: FunctionView, index: int, same: Value) -> set[str]:
                 if any(isinstance(o, Inst) and name in o.fields and o.fields[name].value for o in same):
                     found.add(name)
         if depth:
-            todo += [(callee, depth - 1) for (_, callee), how in frame.calls.items() if how in ("call", "hybrid")]
+            todo += [(callee, depth - 1) for (_, callee), how in frame.calls.items() if how in DIRECT]
     return found
 
 

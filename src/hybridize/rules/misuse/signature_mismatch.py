@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeGuard
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import NONE, Container, Func, LibInst, Lit, Obj, Prim, Tensor, Tup, Value, Wrapper
 from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE, Shape
 from hybridize.facts.origins import calls_at
@@ -73,7 +74,7 @@ def _calls(
     seen: set[tuple[str, int]] = set()
     index = {p.name: i for i, p in enumerate(function.code.params)}
     for caller, pos, frame, how in calls:
-        if (caller.code.path, pos) in seen or how not in ("call", "hybrid"):
+        if (caller.code.path, pos) in seen or how not in DIRECT:
             continue
         given = frame.incoming.get((caller, pos))
         for param in params if given is not None else ():
@@ -155,7 +156,7 @@ def _surplus(function: FunctionView, sites: Sequence[_Site], items: int) -> Iter
     kinds = {p.kind for p in function.code.params}
     names = {p.name for p in function.code.params}
     for caller, pos, _, how in sites if kinds & {"varargs", "kwargs"} else ():
-        calls = calls_at(caller.code, pos) if how in ("call", "hybrid") else ()
+        calls = calls_at(caller.code, pos) if how in DIRECT else ()
         for call in calls if len(calls) == 1 else ():
             plain = not any(starred for _, starred in call.arguments)
             more = "varargs" in kinds and plain and len(call.arguments) > items

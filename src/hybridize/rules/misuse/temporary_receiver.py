@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Class, Func, Inst, Lib, Lit, Obj, Value, Wrapper
 from hybridize.facts.model import Evidence
 from hybridize.facts.origins import definitions
@@ -131,7 +132,7 @@ def _fresh(frame: Frame, slot: int, depth: int) -> bool:
     func = frame.vals[made.function] or frozenset()
     if func and all(isinstance(o, Class) for o in func):
         return True
-    callees = [c for (at, c), how in frame.calls.items() if at == made.position and how == "call"]
+    callees = [c for (at, c), how in frame.calls.items() if at == made.position and how is How.CALL]
     callees = [c for c in callees if c.ret & (frame.vals[slot] or frozenset()) and c.code.name != "__init__"]
     if not depth or not callees:
         return False

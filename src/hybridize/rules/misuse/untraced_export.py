@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Class, Container, Func, Inst, Value, Wrapper
 from hybridize.facts.model import FunctionKind
 from hybridize.facts.origins import calls_at
@@ -62,7 +63,7 @@ def _is_untraced(function: FunctionView) -> bool:
     """Whether no call of a method is seen."""
     if function.facts.kind is not FunctionKind.METHOD or function.code.name.startswith("__"):
         return False
-    return all(how == "root" for _, _, _, how in function.callers())
+    return all(how is How.ROOT for _, _, _, how in function.callers())
 
 
 def _has(value: Value, code: Code) -> bool:

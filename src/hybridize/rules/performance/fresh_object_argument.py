@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import DIRECT
 from hybridize.domain.nesting import taken_apart
 from hybridize.domain.objects import Bound, Container, Func, Inst, LibInst, Wrapper
 from hybridize.facts.model import FunctionKind
@@ -38,7 +39,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for caller, pos, _, how in function.callers():
         if caller.code in made_there or (caller.code in hybrids and pos not in index_of(caller.code).looped):
             continue  # that runs once for each trace of the caller
-        call = call_at(caller.code, pos) if how in ("call", "hybrid") else None
+        call = call_at(caller.code, pos) if how in DIRECT else None
         receiver = _receiver(function, caller, call) if call is not None else -1
         for slot in (
             [receiver] + [s for s, _ in call.arguments] + [s for _, s in call.keywords] if call is not None else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Container, Func, Lib, LibInst, Unknown, Value, Wrapper
 from hybridize.facts.origins import call_at
 from hybridize.facts.work import Counts, staged
@@ -59,8 +60,8 @@ def scan(function: FunctionView) -> Iterator[Hit]:
 
 def _is_wasted(function: FunctionView, frames: list[Frame], pos: int) -> bool:
     """Whether the program is seen to make it more than a few times, for a few calls each, and outside of graphs."""
-    calls = [(caller, at) for caller, at, _, how in function.callers() if how != "root"]
-    if any(how in ("graph", "callback", "host") for _, _, _, how in function.callers()):
+    calls = [(caller, at) for caller, at, _, how in function.callers() if how is not How.ROOT]
+    if any(how in (How.GRAPH, How.CALLBACK, How.HOST) for _, _, _, how in function.callers()):
         return False  # what a data set or a graph is given is traced once for each of them in any case
     if any(_is_handed(frame, function.code) for frame in frames):
         return False
@@ -92,7 +93,7 @@ def _goes_on(function: FunctionView) -> bool:
 
 def _pays(function: FunctionView, where: Code, pos: int) -> bool:
     """Whether loops call the function many times for each time that it is made."""
-    calls = [(caller, at) for caller, at, _, how in function.callers() if how != "root"]
+    calls = [(caller, at) for caller, at, _, how in function.callers() if how is not How.ROOT]
     counts = function.project.shared("counts of made functions", Counts)
     return bool(calls) and all(c.code is where and counts.between(c, pos, at) >= _PAYS for c, at in calls)
 

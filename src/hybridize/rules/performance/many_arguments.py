@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import BY_PROGRAM
 from hybridize.domain.nesting import held
 from hybridize.domain.objects import Bound, Class, Container, Func, Inst, Lib, LibInst, Obj, Stream, Tensor, Tup, Value
 from hybridize.domain.tensors import VARIABLE
@@ -19,7 +20,6 @@ from hybridize.tracing.views import FunctionView
 
 #: From so many inputs on the call of a graph costs more than a body of some 40 operations gains (measured).
 _MANY: Final = 32
-_CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
 _SEQUENCES: Final = frozenset({"list", "dict", "deque", "set", "frozenset", "OrderedDict", "defaultdict"})
 _OBJECTS: Final = (Inst, LibInst, Func, Bound, Class)
 #: What makes a sequence of all the elements of another.
@@ -37,7 +37,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     for caller, pos, frame, how in function.callers():
         place = (caller.code.path, pos)
         args = frame.incoming.get((caller, pos))
-        if args is None or place in seen or how not in _CALLS or is_test_path(caller.code.path):
+        if args is None or place in seen or how not in BY_PROGRAM or is_test_path(caller.code.path):
             continue
         for index, value in enumerate(args):
             many = _many(value)

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from hybridize.domain.calls import BY_CODE, BY_PROGRAM
 from hybridize.domain.objects import NONE, Container, Inst, Lit, Prim, Tup, Value
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence, Ternary
@@ -21,8 +22,6 @@ from hybridize.tracing.moving import moving
 from hybridize.tracing.views import FunctionView
 from hybridize.tracing.writes import writes_of
 
-_CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
-_BY_CODE: Final = _CALLS - {"keras"}
 #: So many constants are seen one by one.
 _KNOWN: Final = 8
 #: Python values of which each is a trace of its own; two truth values are few.
@@ -63,7 +62,7 @@ def _is_repeated(function: FunctionView, cause: Evidence, *, looped: bool) -> bo
     Keras passes tensors. With `looped` only in a loop of the caller itself, which is what makes the values then.
     """
     return any(
-        how in _BY_CODE
+        how in BY_CODE
         and _is_looped(function, caller, pos)
         and any(_is_varied(function, (caller, pos, frame), i, cause) for i in range(len(frame.code.params)))
         for caller, pos, frame, how in function.callers()
@@ -126,7 +125,7 @@ def _moved(function: FunctionView) -> Iterator[Hit]:
     graphs = function.project.solution.world.hybrids if function.is_hybrid else {}
     seen: set[tuple[str, int]] = set()
     for caller, pos, frame, how in function.callers():
-        if (caller.code.path, pos) in seen or how not in _CALLS or is_test_path(caller.code.path):
+        if (caller.code.path, pos) in seen or how not in BY_PROGRAM or is_test_path(caller.code.path):
             continue
         if caller.code in graphs:
             continue

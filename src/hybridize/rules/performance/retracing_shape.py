@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from hybridize.domain.calls import BY_PROGRAM, DIRECT
 from hybridize.domain.objects import Inst, Obj, Tensor
 from hybridize.domain.tensors import Shape
 from hybridize.facts.growing import APPENDED, PART, grown_argument, is_fixed
@@ -22,9 +23,6 @@ from hybridize.tracing.views import FunctionView
 
 #: What is said of tensors that may differ in size, as far as is seen: each one may also be as long as the last.
 OPEN: Final = "may be of another size each time"
-_CALLS: Final = frozenset({"call", "hybrid", "protocol", "operator", "keras"})
-#: Calls of one object: what Keras calls are many layers of one class.
-_DIRECT: Final = frozenset({"call", "hybrid"})
 #: So many shapes are a few traces.
 _FEW: Final = 3
 #: Arguments of `tf.function` under which one graph serves tensors of all sizes.
@@ -41,7 +39,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     shapes: dict[object, set[Shape]] = {}
     for caller, pos, frame, how in function.callers():
         place = (caller.code.path, pos)
-        if place in seen or how not in _CALLS or is_test_path(caller.code.path) or caller.code in hybrids:
+        if place in seen or how not in BY_PROGRAM or is_test_path(caller.code.path) or caller.code in hybrids:
             continue  # a graph calls it while it is traced, and no more
         for index, param in enumerate(frame.code.params):
             found = _many(function, caller, pos, frame, index, shapes) or _resized(function, caller, pos, frame, index)
@@ -51,7 +49,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
                     message = f"`{param.name}` receives a longer list at each call: every length is traced anew"
                 seen.add(place)
                 known = lifetimes(function.project)
-                witnessed = found.message not in (OPEN, PART) and how in _DIRECT and known.is_looped(caller, pos)
+                witnessed = found.message not in (OPEN, PART) and how in DIRECT and known.is_looped(caller, pos)
                 level = Level.WARNING if witnessed else None
                 yield Hit(pos, message, path=caller.code.path, evidence=(found,), level=level)
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hybridize.domain.calls import How
 from hybridize.domain.objects import Bound, Container, Func, Heap, Inst, LibInst, Unknown, Value
 from hybridize.facts.arguments import argument_name
 from hybridize.facts.guards import guarded, holds_plain_tensor, is_cached, stored
@@ -80,7 +81,7 @@ def cached(view: FrameView, call: ir.Call) -> Iterator[Hit]:
     """A call of a function whose results a decorator keeps, and which makes a tensor."""
     symbolic = view.project.symbolic
     for callee, how in view.callees(call.position):
-        kept = how == "call" and is_cached(callee.code) and holds_plain_tensor(callee.ret)
+        kept = how is How.CALL and is_cached(callee.code) and holds_plain_tensor(callee.ret)
         if not kept or not symbolic.returned(callee) & OPERATION:
             continue
         returns = [i for i in index_of(callee.code).of(ir.Return) if symbolic.mask(callee, i.value) & OPERATION]

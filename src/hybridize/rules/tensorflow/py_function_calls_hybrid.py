@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from hybridize.facts.traced import NOT_TRACED
+from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
 from hybridize.tracing.hybridized import places
 from hybridize.tracing.views import FunctionView
@@ -24,7 +24,7 @@ def scan(function: FunctionView) -> Iterator[Hit]:
     while todo:
         frame = todo.pop()
         for (pos, callee), how in frame.calls.items():
-            if how == "host" or (how == "hybrid" and frame.ops.get(pos) in _HOST_CALLS):
+            if how is How.HOST or (how is How.HYBRID and frame.ops.get(pos) in _HOST_CALLS):
                 inner = next((f.code.name for f in extents.frames(extents.of(callee)) if f.code in hybrid), None)
                 if inner is not None:
                     message = f"`tf.py_function` runs the hybrid `{inner}` inside a graph: this may deadlock"
