@@ -77,7 +77,7 @@ def test_a_step_that_is_a_graph_takes_less_of_the_run(tmp_path: Path) -> None:
         from games import new_game
         w, history = tf.Variable(tf.ones([8, 8])), []
         def act(x):
-            for _ in range(40):
+            for _ in range(60):
                 x = tf.nn.relu(tf.matmul(x, w))
             return x
         def train(x):
@@ -141,3 +141,17 @@ def test_of_what_nobody_calls_only_the_loops_are_runs(tmp_path: Path, body: str,
 """
     left = f"    def left_over():\n        {body}\n"
     assert chosen(tmp_path, _NETWORK.format(imports="") + left + step) == made
+
+
+@pytest.mark.parametrize(
+    ("imports", "inputs", "made"),
+    [
+        ("", "tf.ones([1, 8])", ["act"]),
+        ("import games", "games.look()", []),
+    ],
+)
+def test_half_a_millisecond_a_call_counts_where_all_is_known(
+    tmp_path: Path, imports: str, inputs: str, made: list[str]
+) -> None:
+    network = _NETWORK.format(imports=imports).replace("range(20)", "range(16)")
+    assert chosen(tmp_path, network + f"    while True:\n        act(tf.cast({inputs}, tf.float32))\n") == made

@@ -31,7 +31,8 @@ WHOLLY: Final = 0.999
 MARGIN: Final = 1.5
 #: What a graph must save of the eager time of somebody who calls it: less is not noticed, whatever it is called for.
 _SHARE: Final = 0.1
-#: Microseconds that a call must save of what others call, nobody knows how often.
+#: Microseconds that a call must save where not all is known that is done beside it: in 42 projects readers found 2 of 19
+#: conversions worth it that save less, and 25 of 44 that save more and derive nothing.
 _EACH: Final = 1_000.0
 #: What is computed may be so many times more than is guessed of it.
 _UNKNOWN: Final = 10.0
@@ -226,10 +227,11 @@ class Gains:
         works = {**made, **others}
         for code in asked:
             share, saved = shares.get(code), works[code].eager - works[code].graph
-            if share is None:
-                if saved < _EACH and not works[code].derives:
-                    result[code] = f"others call it, nobody knows how often: a graph saves {saved / 1000:.1f} ms a call"
-            elif share.of < _SHARE:
+            if share is not None and share.of < _SHARE:
                 whole = "its file" if share.start.kind == "module" else f"`{share.start.qualname}`"
                 result[code] = f"a graph of it would save {share.of:.1%} of the time of what {whole} does"
+            elif saved < _EACH and not works[code].derives and not (share is not None and share.known):
+                result[code] = (
+                    f"a graph of it saves {saved / 1000:.1f} ms a call, beside work of which not all is known"
+                )
         return result

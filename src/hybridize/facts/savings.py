@@ -22,14 +22,20 @@ from hybridize.records import dataclass
 _LEAST: Final = 1e5
 #: Microseconds of a call of which it is not known what it does, beside what is known: it reads, simulates, draws.
 _OUTSIDE: Final = 1_000.0
+#: A run is known where less of it rests on sizes that are not.
+_GUESSED: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What is saved of the time of a run, at most 1, and the function or module that begins it."""
+    """What is saved of the time of a run, at most 1, and the function or module that begins it.
+
+    `known` says that the program is seen to make the run, and all that it does is known.
+    """
 
     of: float
     start: Code
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ class Savings:
         before = made.where(made.hybrid - {code}, calls) if is_made else made
         after = made if is_made else made.where(made.hybrid | {code}, calls)
         starts = self._starts(calls)
+        begun = any(frame.code.kind == "module" for frame in starts)
         best = Share(0.0, next((frame.code for frame in starts), code))
         for frame, within in starts.items():
             for loop in self._outermost(frame, calls[frame], within):
@@ -83,7 +90,8 @@ class Savings:
                     saved = 0.0
                 share = saved / whole if whole > 0 else 0.0
                 if share > best.of:
-                    best = Share(share, frame.code)
+                    known = begun and not now.unknown and now.guessed < _GUESSED * now.eager
+                    best = Share(share, frame.code, known)
         return best
 
     def _calls(self, code: Code) -> dict[Frame, list[_Call]]:
