@@ -310,3 +310,24 @@ def test_the_first_release_lets_in_no_other_sizes(
     (tmp_path / "program.py").write_text(HEAD + source)
     report = analyze([tmp_path], Config(all_safe=True, tensorflow_version=release))
     assert report.functions[0].decision.arguments == expected
+
+
+@pytest.mark.parametrize(("second", "relaxed"), [("[1, 1, 6, 6]", True), ("[1, 1, 6, 16]", False)])
+def test_sizes_of_variables_are_never_let_in(tmp_path: Path, second: str, relaxed: bool) -> None:
+    """TensorFlow lets in theirs as well: the gradients of two layers with one graph get each other's shapes."""
+    (tmp_path / "main.py").write_text(
+        f"""import sys
+import tensorflow as tf
+first, second = tf.Variable(tf.ones([1, 1, 6, 6])), tf.Variable(tf.ones({second}))
+def layer(x, w):
+    for _ in range(40):
+        x = tf.nn.relu(tf.sin(x) + tf.cos(x))
+    return tf.nn.conv2d(x, w, 1, "SAME")
+for size in range(4, int(sys.argv[1])):
+    for image in range(1000):
+        print(layer(tf.ones([1, size, size, 6]), first), layer(tf.ones([1, size, size, 6]), second))
+""",
+        "utf-8",
+    )
+    (decision,) = [f.decision for f in analyze([tmp_path], Config(tensorflow_version="2.15")).functions]
+    assert ("reduce_retracing" in decision.arguments) is relaxed

@@ -31,8 +31,8 @@ WHOLLY: Final = 0.999
 MARGIN: Final = 1.5
 #: What a graph must save of the eager time of somebody who calls it: less is not noticed, whatever it is called for.
 _SHARE: Final = 0.1
-#: Microseconds that a call must save where not all is known that is done beside it: in 42 projects readers found 2 of 19
-#: conversions worth it that save less, and 25 of 44 that save more and derive nothing.
+#: Microseconds that a call must save where not all is known that is done beside it: in 42 projects readers found 2 of
+#: 19 conversions worth it that save less, and 25 of 44 that save more and derive nothing.
 _EACH: Final = 1_000.0
 #: What is computed may be so many times more than is guessed of it.
 _UNKNOWN: Final = 10.0

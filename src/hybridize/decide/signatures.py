@@ -10,7 +10,8 @@ from typing import Final
 from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
 from hybridize.domain.calls import NOT_TRACED, How
-from hybridize.domain.objects import Container, Lit, Prim, Tup, Value
+from hybridize.domain.objects import Container, Lit, Prim, Tensor, Tup, Value
+from hybridize.domain.tensors import UNRESOLVED, VARIABLE
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.computation import opaque_call
@@ -203,12 +204,24 @@ class Signatures:
         """The argument that lets in other sizes of a function, under a name that every release in question takes.
 
         TensorFlow 2.0 ignores it for methods, and its first previews have none. All releases raise an `IndexError`
-        where another call passed fewer `*args` or `**kwargs` (measured with 2.15 and 2.21).
+        where another call passed fewer `*args` or `**kwargs`, and where variables of several shapes arrive, theirs are
+        let in as well: gradients then get the shape of another variable (measured with 2.15 and 2.21).
         """
         versions = self.project.versions
         if versions.newest < _RELAXES_METHODS or any(param.kind in _OPEN_PARAMETERS for param in code.params):
             return None
+        if self._takes_several_variables(code):
+            return None
         return "reduce_retracing" if versions.oldest >= _RELAXES else "experimental_relax_shapes"
+
+    def _takes_several_variables(self, code: Code) -> bool:
+        """Whether a parameter receives variables whose shapes differ, or may."""
+        frames = self.project.solution.frames.get(code, [])
+        for values in zip(*(frame.args for frame in frames), strict=True):
+            shapes = {o.shape for value in values for o in value if isinstance(o, Tensor) and o.kind == VARIABLE}
+            if len(shapes) > 1 or any(shape is None or UNRESOLVED in shape for shape in shapes):
+                return True
+        return False
 
     def _resized(self, code: Code, sites: list[Site], *, surely: bool = False) -> Evidence | None:
         """A call that passes tensors of another size each time."""

@@ -31,7 +31,7 @@ from hybridize.library.operands import (
 )
 from hybridize.library.shapes import broadcast_all, concatenated, like, reduced, scalar
 from hybridize.library.spec import Spec
-from hybridize.library.tensorflow.shaping import listed
+from hybridize.library.tensorflow.shaping import each_of, listed
 
 
 def _sparse(dtype_from: str = "", shape_from: str = "") -> ValueRule:
@@ -214,12 +214,13 @@ def _quantized(a: Args) -> Value:
 
 def _shapes(a: Args) -> Value:
     dtype = a.dtype("out_type", default="int32")
-    made = [a.result(dtype, (UNRESOLVED,) if o.shape is None else (len(o.shape),), o.shape) for o in a.tensors("input")]
-    return listed(a, made)
+    return each_of(
+        a, "input", lambda o: a.result(dtype, (UNRESOLVED,) if o.shape is None else (len(o.shape),), o.shape)
+    )
 
 
 def _kept_structure(a: Args) -> Value:
-    return listed(a, [a.result(o.dtype, o.shape) for o in a.tensors("tensors")])
+    return each_of(a, "tensors", lambda o: a.result(o.dtype, o.shape))
 
 
 def _row_ids(a: Args) -> Shape:

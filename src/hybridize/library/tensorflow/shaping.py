@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from hybridize.domain.objects import NONE, Value, tensor
@@ -145,6 +146,14 @@ def listed(a: Args, values: list[Value], tag: str = "") -> Value:
     for i, value in enumerate(values):
         a.call.engine.write(a.call.frame, made.cell(i), value, a.call.pos)
     return made.value
+
+
+def each_of(a: Args, name: str, made: Callable[[Operand], Value]) -> Value:
+    """A fresh list of what is made of each tensor of a sequence; of a sequence that is not known a list of as many."""
+    try:
+        return listed(a, [made(operand) for operand in a.tensors(name)])
+    except Unsure:
+        return a.call.list_of(made(a.every(name)))
 
 
 def _split(a: Args) -> Value:
@@ -375,7 +384,7 @@ def _parallel(a: Args) -> Shape:
 
 
 def _identity_n(a: Args) -> Value:
-    return listed(a, [a.result(o.dtype, o.shape) for o in a.tensors("input")])
+    return each_of(a, "input", lambda o: a.result(o.dtype, o.shape))
 
 
 def _clip_global(a: Args) -> Value:
