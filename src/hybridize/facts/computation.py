@@ -144,7 +144,7 @@ def _own_op(frame: Frame) -> Evidence | None:
 def _unknown_operand(frame: Frame) -> Evidence | None:
     """The first arithmetic of a frame on something unknown: a tensor's, where that is one."""
     index = index_of(frame.code)
-    for instr in sorted((i for op in _ARITHMETIC for i in index.of(op)), key=lambda i: i.position):
+    for instr in sorted(index.of(*_ARITHMETIC), key=lambda i: i.position):
         values = [frame.vals[slot] or () for slot in operands(instr) if slot >= 0]
         if all(values) and any(isinstance(o, Unknown) for value in values for o in value):
             return Evidence("computes with something unknown", frame.code.path, instr.position >> 16)

@@ -210,18 +210,16 @@ def _walk(code: Code, block: Block, stack: tuple[Region, ...], found: dict[int, 
             if ends:
                 stack = (*stack, Region(tested, block[i + 1 :], instr.condition, tuple(ends)))
         elif isinstance(instr, ir.Loop):
-            loop: ir.Loop = instr
-            tested = frozenset() if loop.is_for else frozenset(_counted(code, loop.condition))
-            inside = (*stack, Region(tested, loop.body, loop.condition)) if tested else stack
-            for part, around in ((loop.test, stack), (loop.body, inside), (loop.orelse, stack)):
+            tested = frozenset() if instr.is_for else frozenset(_counted(code, instr.condition))
+            inside = (*stack, Region(tested, instr.body, instr.condition)) if tested else stack
+            for part, around in ((instr.test, stack), (instr.body, inside), (instr.orelse, stack)):
                 _walk(code, part, around, found)
         elif isinstance(instr, ir.Try):
-            statement: ir.Try = instr
-            tried = frozenset(i.name for i in instructions(statement.body) if isinstance(i, ir.Attr))
-            tried |= frozenset(name for i in instructions(statement.body) for name in _item_owner(code, i))
-            for part in (statement.body, statement.orelse, statement.final):
+            tried = frozenset(i.name for i in instructions(instr.body) if isinstance(i, ir.Attr))
+            tried |= frozenset(name for i in instructions(instr.body) for name in _item_owner(code, i))
+            for part in (instr.body, instr.orelse, instr.final):
                 _walk(code, part, stack, found)
-            for handler in statement.handlers:
+            for handler in instr.handlers:
                 _walk(code, handler.body, (*stack, Region(tried, handler.body)), found)
 
 

@@ -88,9 +88,8 @@ def _collect(block: Block, found: set[int]) -> None:
     returns = False
     for instr in block:
         if isinstance(instr, ir.Try):
-            statement: ir.Try = instr
-            found.update(map(id, statement.final))
-            _collect(statement.body, found)
+            found.update(map(id, instr.final))
+            _collect(instr.body, found)
         elif not returns:
             found.add(id(instr))
         returns = returns or (

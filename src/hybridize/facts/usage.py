@@ -132,9 +132,8 @@ def _is_derived(frame: Frame, position: int) -> bool:
         if isinstance(made, ir.Call):
             if made.position == position:
                 return True
-            todo += [each for each, _ in made.arguments] + [
-                each for _, each in made.keywords
-            ]  # not what it is a method of
+            todo += [each for each, _ in made.arguments]  # not what it is a method of
+            todo += [each for _, each in made.keywords]
         elif type(made) in _COMPUTED:
             todo += [each for each in operands(made) if each >= 0]
     return False

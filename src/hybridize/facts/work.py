@@ -69,11 +69,10 @@ class Places:
                 self._block(instr.then, loops, inner if nth is None else share * nth)
                 self._block(instr.orelse, loops, inner if nth is None else share * (1 - nth))
             elif isinstance(instr, ir.Loop):
-                loop: ir.Loop = instr
-                inside = (*loops, loop)
-                self._block(loop.test, inside, share)
-                self._block(loop.body, inside, share)
-                self._block(loop.orelse, loops, share)
+                inside = (*loops, instr)
+                self._block(instr.test, inside, share)
+                self._block(instr.body, inside, share)
+                self._block(instr.orelse, loops, share)
             elif isinstance(instr, ir.Try):
                 self._try(instr, loops, share)
             elif loops or share != 1.0:

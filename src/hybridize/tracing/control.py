@@ -355,9 +355,8 @@ class Control:
             may, may_not = (True, True) if not value or self.tensor(instr.condition) else self.truth(value)
             return (may and self.falls(instr.then)) or (may_not and self.falls(instr.orelse))
         if isinstance(instr, ir.Try):
-            statement: ir.Try = instr
-            inside = self.falls(statement.body) and self.falls(statement.orelse)
-            return (inside or any(self.falls(h.body) for h in statement.handlers)) and self.falls(statement.final)
+            inside = self.falls(instr.body) and self.falls(instr.orelse)
+            return (inside or any(self.falls(h.body) for h in instr.handlers)) and self.falls(instr.final)
         return True
 
     def reached(self, site: Site) -> bool:

@@ -197,9 +197,8 @@ def _is_hybrid_method(obj: object) -> bool:
     return isinstance(obj, Bound) and isinstance(obj.func, Wrapper)
 
 
-def _is_long(frame: Frame, instr: ir.Loop) -> bool:
+def _is_long(frame: Frame, loop: ir.Loop) -> bool:
     """Whether a loop is not known to take but a few turns."""
-    loop: ir.Loop = instr
     return not loop.is_for or not _are_few(frame.vals[loop.iterable] or ())
 
 

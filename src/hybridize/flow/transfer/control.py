@@ -131,32 +131,30 @@ def _undecided(engine: Engine, frame: Frame, instr: ir.If) -> bool | None:
     return None if falls else False
 
 
-def _loop(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Loop) -> bool | None:
+def _loop(engine: Engine, frame: Frame, vals: list[Any], loop: ir.Loop) -> bool | None:
     if not frame.code.appends:
-        return _turns(engine, frame, vals, instr)
-    loop: ir.Loop = instr
+        return _turns(engine, frame, vals, loop)
     outer = frame.around
     value = vals[loop.iterable] if loop.is_for and not loop.breaks and loop.iterable != NO_SLOT else BOTTOM
     frame.around = (*outer, length_of(engine, frame, value or BOTTOM))
-    falls = _turns(engine, frame, vals, instr)
+    falls = _turns(engine, frame, vals, loop)
     frame.around = outer
     return falls
 
 
-def _turns(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Loop) -> bool | None:
-    loop: ir.Loop = instr
+def _turns(engine: Engine, frame: Frame, vals: list[Any], loop: ir.Loop) -> bool | None:
     edges = frame.edges
     items = items_in_turn(engine, frame, loop)
     if items is not None:
         return follow(engine, frame, loop, items)
     if is_decided(engine, loop):
-        ended, after = follow_while(engine, frame, loop, instr.position)
+        ended, after = follow_while(engine, frame, loop, loop.position)
         if ended:
             return after
     edges[loop.entry] = 1
     outer = frame.looping
     frame.looping = outer or bool(loop.phis)
-    leaves = _iterate(engine, frame, vals, loop, instr.position)
+    leaves = _iterate(engine, frame, vals, loop, loop.position)
     frame.looping = outer
     if leaves is None:
         return False
@@ -201,8 +199,7 @@ def _iterate(engine: Engine, frame: Frame, vals: list[Any], loop: ir.Loop, pos: 
     return leaves
 
 
-def _try(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Try) -> bool | None:
-    statement: ir.Try = instr
+def _try(engine: Engine, frame: Frame, vals: list[Any], statement: ir.Try) -> bool | None:
     edges = frame.edges
     falls = False
     frame.doubts += 1

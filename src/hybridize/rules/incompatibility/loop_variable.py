@@ -47,7 +47,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
                 continue
             if dataset and (_is_unbound(view, entry) or view.value(entry) == NONE_V):
                 name = view.code.slot_names.get(phi.target, "a variable")
-                yield Hit(site.instr.position, f"`{name}` has no value before a loop over a dataset", mask)
+                yield Hit(loop.position, f"`{name}` has no value before a loop over a dataset", mask)
                 continue
             backs = [slot for edge, slot in phi.incoming if edge != loop.entry and view.frame.edges[edge]]
             # The shapes of a signature are not those of the calls.
@@ -55,7 +55,7 @@ def scan(view: FrameView) -> Iterator[Hit]:
             why = _why(flow, site, phi, entry, backs, free)
             if why is not None:
                 assigned = list(_assigned(view, backs))
-                position = assigned[0] if assigned else site.instr.position
+                position = assigned[0] if assigned else loop.position
                 name = view.code.slot_names.get(phi.target, "a variable")
                 # What replaces None may be as good as zeros.
                 level = Level.WARNING if view.value(entry) == NONE_V else Level.ERROR
