@@ -330,4 +330,4 @@ for size in range(4, int(sys.argv[1])):
         "utf-8",
     )
     (decision,) = [f.decision for f in analyze([tmp_path], Config(tensorflow_version="2.15")).functions]
-    assert ("reduce_retracing" in decision.arguments) is relaxed
+    assert ("reduce_retracing" in dict(decision.arguments)) is relaxed

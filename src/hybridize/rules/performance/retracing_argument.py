@@ -22,6 +22,8 @@ from hybridize.tracing.moving import moving
 from hybridize.tracing.views import FunctionView
 from hybridize.tracing.writes import writes_of
 
+#: So deeply a container is looked into: one may hold itself.
+_DEPTH: Final = 4
 #: So many constants are seen one by one.
 _KNOWN: Final = 8
 #: Python values of which each is a trace of its own; two truth values are few.
@@ -97,11 +99,14 @@ def _are_constants(value: Value) -> bool:
     return len(value) <= _KNOWN and all(isinstance(o, Lit) and not o.varies for o in value)
 
 
-def _is_python(value: Value) -> bool:
+def _is_python(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value is a Python number or text, or holds one, and never a tensor, as merged calls make it seem."""
     some = [o for o in value if o is not NONE]
     return bool(some) and all(
-        o.kind in _PLAIN if isinstance(o, (Lit, Prim)) else any(map(_is_python, parts(o))) for o in some
+        o.kind in _PLAIN
+        if isinstance(o, (Lit, Prim))
+        else depth > 0 and any(_is_python(part, depth - 1) for part in parts(o))
+        for o in some
     )
 
 
