@@ -38,7 +38,7 @@ def _parts(report: Report) -> Iterator[tuple[str, Any]]:
     yield "functions", (function_to_dict(function, root) for function in report.functions)
     yield "findings", (_finding(finding, root) for finding in report.findings)
     yield "assumptions", _assumptions(report)
-    yield "errors", _errors(report)
+    yield "errors", errors_of(report)
     yield "repairs", (_bundle(bundle, root) for bundle in report.repairs)
 
 
@@ -234,7 +234,8 @@ def _assumptions(report: Report) -> Iterator[Json]:
         }
 
 
-def _errors(report: Report) -> Iterator[Json]:
+def errors_of(report: Report) -> Iterator[Json]:
+    """The entries of `errors`, missing paths included."""
     root = report.project.root
     for error in all_errors(report):
         yield {"path": relative_to_root(error.path, root), "line": error.line, "message": error.message}
