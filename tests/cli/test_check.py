@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hybridize.cli import main
+from hybridize.decide.documentation import Doc
 
 from ..report.samples import CLEAN, SAMPLE
 from .fake_api import install
@@ -64,6 +65,11 @@ def test_json_is_a_document(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert len(data["errors"]) == 2
 
 
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--json-schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["properties"]["version"] == {"const": 1}
+
+
 def test_an_output_file_that_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,7 +82,8 @@ def test_an_output_file_that_cannot_be_written(
 
 def test_select_decides_what_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     install(monkeypatch, replace(SAMPLE, errors=()))
-    monkeypatch.setattr("hybridize.decide.STATUS_DOCS", {"TF301": "the rule of the sample's finding"})
+    docs = {"TF301": Doc("sample", "the rule of the sample's finding")}
+    monkeypatch.setattr("hybridize.report.documentation.STATUS_DOCS", docs)
     assert main(["check", "--ignore", "P1,P2", "--ignore", "TF301", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
 

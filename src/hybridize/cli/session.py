@@ -72,18 +72,11 @@ def paths_of(args: argparse.Namespace) -> list[str]:
 
 
 def _check_selectors(config: Config) -> None:
-    selectors = [*config.select, *config.ignore, *(code for _, codes in config.per_file_ignores for code in codes)]
-    if not selectors:
+    if not (config.select or config.ignore or config.per_file_ignores):
         return
-    from hybridize.cli.codes import load_docs
-    from hybridize.report.select import unknown_selectors
+    from hybridize.report.documentation import unknown_codes
 
-    docs = load_docs().values()
-    if all(doc.kind == "precondition" for doc in docs):
-        return  # nobody says which statuses and rules there are
-    known = [(doc.code, doc.name) for doc in docs]
-    for selector, close in unknown_selectors(selectors, known):
-        message = f"no code starts with `{selector}`{f'; did you mean `{close}`?' if close else ''}"
+    for message in unknown_codes(config):
         if FROM_COMMAND_LINE in (config.origins["select"], config.origins["ignore"]):
             raise UsageError(f"{message}\nrun `hybridize rules` to see what there is")
         complain(message, label="warning")

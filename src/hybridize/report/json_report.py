@@ -52,6 +52,13 @@ def dumps(report: Report) -> str:
     return "{\n" + ",\n".join(members) + "\n}\n"
 
 
+def schema_text() -> str:
+    """The JSON schema of the document, as it is installed with the package."""
+    from importlib import resources
+
+    return resources.files("hybridize.report").joinpath("schema.json").read_text("utf-8")
+
+
 def dump_lines(report: Report) -> str:
     """The same entries as JSON lines, each with a `type`: project, function, finding, assumption, error or repair."""
     names = {"functions": "function", "findings": "finding", "assumptions": "assumption", "errors": "error"}
