@@ -13,10 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hybridize.repairs.page import repair_page
 from hybridize.repairs.registry import all_repairs
+from hybridize.report.pages import repair_page, rule_page
 from hybridize.rules.model import Category, Rule
-from hybridize.rules.page import rule_page
 from hybridize.rules.registry import all_rules
 
 #: What people have read of findings on other people's code.

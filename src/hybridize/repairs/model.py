@@ -131,7 +131,11 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A change of a repair, as reports show it and as `fix` applies it."""
+    """A change of a repair, as reports show it and as `fix` applies it.
+
+    `causes` are what it takes away: code, path, line and column (from 1) of each. `makes` is the qualified name of the
+    new function that becomes a graph.
+    """
 
     code: str
     name: str
@@ -142,8 +146,13 @@ class Proposed:
     doubt: str | None
     edits: tuple[TextEdit, ...]
     imports: tuple[NewImport, ...] = ()
-    answers: tuple[str, ...] = ()  # the codes of the causes
-    makes: str = ""  # the qualified name of the new function that becomes a graph
+    causes: tuple[tuple[str, str, int, int], ...] = ()
+    makes: str = ""
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The codes of the causes."""
+        return tuple(dict.fromkeys(code for code, *_ in self.causes))
 
     @property
     def safe(self) -> bool:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from hybridize.config import Config
 from hybridize.decide import PRECONDITION_DOCS, STATUS_DOCS
 from hybridize.decide.documentation import Doc
-from hybridize.repairs.page import repair_page
 from hybridize.repairs.registry import all_repairs
 from hybridize.report.codes import CodeDoc
+from hybridize.report.pages import repair_page, rule_page
 from hybridize.report.select import unknown_selectors
-from hybridize.rules.page import rule_page
 from hybridize.rules.registry import all_rules
 
 

@@ -139,7 +139,6 @@ class Rule:
     details: str
     level: Level | None = Level.ERROR
     blocks: frozenset[Blocks] = frozenset((Blocks.TO_HYBRID,))
-    fix: str | None = None
     triggers: Mapping[type[Instr], Trigger | Where] = field(default_factory=dict)
     frame: FrameScan | None = None
     codes: Callable[[Code], bool] | None = None

@@ -134,7 +134,6 @@ the size of the call. Give the size in the signature, or read it by `tf.shape`. 
 argument is counted to or computed with, and information where it is handed on or read of another tensor.""",
     level=Level.WARNING,
     blocks=frozenset(),
-    fix="safe",
     root=scan,
     bad=(
         Example(

@@ -59,7 +59,6 @@ may run on a release which knows the old name alone nothing is said. An argument
 raises when the module is imported.""",
     level=Level.INFO,
     blocks=frozenset(),
-    fix="safe",
     root=scan,
     bad=(
         Example(

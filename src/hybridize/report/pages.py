@@ -1,7 +1,9 @@
-"""The page of a rule: what `explain CODE` prints and `docs/rules/` holds, from the same source."""
+"""The pages of rules and repairs: what `explain CODE` prints and `docs/rules/` holds, from the same source."""
 
 from __future__ import annotations
 
+from hybridize.repairs.model import Repair, RepairExample
+from hybridize.repairs.registry import repairs_for
 from hybridize.rules.model import Blocks, Example, Rule
 
 _BLOCKED = {
@@ -17,7 +19,8 @@ def rule_page(rule: Rule) -> str:
     blocked = ", ".join(_BLOCKED[b] for b in Blocks if b in rule.blocks)
     lines = [rule.details.strip(), "", f"Traced, the program {_OUTCOMES[rule.outcome.value]}."]
     lines += [f"Blocks: {blocked}."] if blocked else []
-    lines += [f"Fix: {rule.fix}."] if rule.fix else []
+    answers = ", ".join(f"{repair.code} {repair.name}" for repair in repairs_for(rule.code))
+    lines += [f"Repaired by: {answers}."] if answers else []
     lines += [f"Source: {rule.reference}."] if rule.reference else []
     for title, examples in (("Misbehaves as a graph", rule.bad), ("Behaves the same", rule.good)):
         for example in examples:
@@ -35,3 +38,18 @@ _OUTCOMES = {
 
 def _restriction(example: Example) -> str:
     return f" ({example.needs})" if example.needs else ""
+
+
+def repair_page(repair: Repair) -> str:
+    """A repair in Markdown, without its title and summary."""
+    codes = ", ".join(sorted(repair.removes))
+    parts = [
+        repair.details,
+        f"It answers {codes}. `hybridize fix --unsafe-fixes --select {repair.code}` applies it alone.",
+    ]
+    parts += [_program(example) for example in repair.examples]
+    return "\n\n".join(parts)
+
+
+def _program(example: RepairExample) -> str:
+    return f"Before:\n\n```python\n{example.before}```\n\nAfter `fix --unsafe-fixes`:\n\n```python\n{example.after}```"
