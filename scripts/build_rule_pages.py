@@ -6,6 +6,7 @@ python scripts/build_rule_pages.py --check   # exit with 1 if a page is out of d
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ from hybridize.rules.registry import all_rules
 
 #: What people have read of findings on other people's code.
 PRECISION = Path(__file__).parent.parent / "benchmarks" / "findings.toml"
+#: `Source: docs/semantics.md R18, Issue threads; ...`, and the sections in it.
+SOURCE = re.compile(r"^(Source: (?:.*; )?)docs/semantics\.md,? ([^;\n]*[^;.\n])", re.MULTILINE)
 FOLDER = Path(__file__).parent.parent / "docs" / "rules"
 TITLES = {
     Category.PERFORMANCE: "Performance",
@@ -36,7 +39,16 @@ def page(rule: Rule) -> str:
     """A rule's page."""
     level = f"reported as {rule.level.value} in hybrid functions" if rule.level else "not reported in hybrid functions"
     head = f"# {rule.code} {rule.name}\n\n{rule.summary}\n\n*{TITLES[rule.category]}; {level}.*\n\n"
-    return "\n".join([head + rule_page(rule), *precision(rule.code, samples()), ""])
+    return "\n".join([head + linked(rule_page(rule)), *precision(rule.code, samples()), ""])
+
+
+def linked(text: str) -> str:
+    """A page with links to the sections of docs/semantics.md that its source names."""
+    return SOURCE.sub(lambda found: found[1] + ", ".join(map(_link, found[2].split(", "))), text)
+
+
+def _link(section: str) -> str:
+    return f"[{section}](../semantics.md#{section.lower().replace(' ', '-')})"
 
 
 @cache

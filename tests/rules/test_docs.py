@@ -20,6 +20,18 @@ def test_the_pages_are_up_to_date() -> None:
     assert result.returncode == 0, result.stdout + result.stderr + "\nrun python scripts/build_rule_pages.py"
 
 
+def test_what_rules_cite_is_there() -> None:
+    """A section of docs/semantics.md is cited by its heading."""
+    headings = set(re.findall(r"^#+ (.+)$", (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8"), re.MULTILINE))
+    for rule in all_rules():
+        for source in rule.reference.split("; "):
+            if source.startswith("semantics.md"):
+                sections = source.removeprefix("semantics.md").strip(", ").split(", ")
+                assert set(sections) <= headings, (rule.code, sections)
+            else:
+                assert ".md" not in source, rule.code
+
+
 def test_every_code_has_its_place_in_the_taxonomy() -> None:
     named = set(re.findall(r"HY\d{3}", (ROOT / "docs" / "taxonomy.md").read_text()))
     assert named == {rule.code for rule in all_rules()} | {r.code for r in all_repairs()} | set(STATUS_DOCS)

@@ -1,4 +1,4 @@
-"""The JSON of design.md §7: one versioned object, described by `schema.json` beside this file."""
+"""The JSON of a report: one versioned object, described by `schema.json` beside this file."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def rule_page(rule: Rule) -> str:
     lines += [f"Blocks: {blocked}."] if blocked else []
     answers = ", ".join(f"{repair.code} {repair.name}" for repair in repairs_for(rule.code))
     lines += [f"Repaired by: {answers}."] if answers else []
-    lines += [f"Source: {rule.reference}."] if rule.reference else []
+    lines += [f"Source: {rule.reference.replace('semantics.md', 'docs/semantics.md')}."] if rule.reference else []
     for title, examples in (("Misbehaves as a graph", rule.bad), ("Behaves the same", rule.good)):
         for example in examples:
             lines += ["", f"{title}{_restriction(example)}:", "", "```python", example.source.rstrip(), "```"]

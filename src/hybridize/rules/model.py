@@ -129,6 +129,8 @@ class Rule:
     `act` says of a function that is hybrid already what to do: a part of a sentence, which findings add to the message.
     `once` says that its hits in one function that is called have one cause: of a hybrid function the first is told.
     `bare` says that functions without a tensor parameter are asked too, which have no other cause to be told.
+    `reference` says where the facts come from: sections of docs/semantics.md (`semantics.md R18, Harmless`) and others,
+    with semicolons between.
     """
 
     code: str

@@ -81,5 +81,5 @@ tf.config.run_functions_eagerly(False)
 """
         ),
     ),
-    reference="rules.md 21; the study: debuggability",
+    reference="semantics.md, Issue threads; the study: debuggability",
 )

@@ -205,5 +205,5 @@ r1 = target(tf.ones((3, 2)))
 """
         ),
     ),
-    reference="semantics.md R18, R19; rules.md 10",
+    reference="semantics.md R18, R19, Issue threads",
 )

@@ -106,5 +106,5 @@ r1 = target(tf.constant(1))
 """
         ),
     ),
-    reference="rules.md 26",
+    reference="semantics.md, Issue threads",
 )

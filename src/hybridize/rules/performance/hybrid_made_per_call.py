@@ -293,5 +293,5 @@ for i in range(3):
             target="Trainer.__init__.target",
         ),
     ),
-    reference="semantics.md R18; rules.md 2 and 16",
+    reference="semantics.md R18, Issue threads",
 )
