@@ -244,7 +244,10 @@ def debug(paths: Sequence[Path], config: Config, what: str) -> str:
 def _given(paths: Paths, config: Config | None) -> tuple[list[Path], Config]:
     """The paths as a list, and the options in force; raises ConfigError."""
     places = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(path) for path in paths]
-    config = load_config(places) if config is None else config
+    if config is None:
+        config = load_config(places)
+        for note in config.notes:
+            warnings.warn(note, stacklevel=3)
     if config.select or config.ignore or config.per_file_ignores:
         from hybridize.report.documentation import unknown_codes
 

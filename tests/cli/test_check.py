@@ -90,15 +90,15 @@ def test_select_decides_what_counts(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 def test_options_reach_the_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = install(monkeypatch, CLEAN)
-    Path("pyproject.toml").write_text("[tool.hybridize]\nall-safe = true\nstrict-literals = true\njobs = 3\n")
+    Path("pyproject.toml").write_text("[tool.hybridize]\nall-safe = true\nstrict-literals = true\nworld = 'open'\n")
     options = [
         "--no-strict-literals",
         "--boolean-literals",
         "--no-speculate",
         "--tensorflow-version",
         "2.16",
-        "-j",
-        "1",
+        "--world",
+        "closed",
     ]
     assert main(["check", *options, "--exclude", "a", "--exclude", "b*", "."]) == 0
     ((paths, config),) = fake.calls
@@ -107,7 +107,16 @@ def test_options_reach_the_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not config.strict_literals  # the command line wins
     assert config.boolean_literals
     assert not config.speculate
-    assert (config.tensorflow_version, config.jobs, config.exclude) == ("2.16", 1, ("a", "b*"))
+    assert (config.tensorflow_version, config.world, config.exclude) == ("2.16", "closed", ("a", "b*"))
+
+
+def test_an_option_of_an_earlier_version_is_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch, CLEAN)
+    Path("pyproject.toml").write_text("[tool.hybridize]\njobs = 3\n")
+    assert main(["check"]) == 0
+    assert capsys.readouterr().err.endswith("tool.hybridize.jobs: has no effect; delete it\n")
 
 
 def test_isolated_reads_no_file(monkeypatch: pytest.MonkeyPatch) -> None:

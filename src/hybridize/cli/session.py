@@ -27,6 +27,8 @@ def configure(args: argparse.Namespace, paths: Sequence[str]) -> Config:
         config = load_config(start, overrides(args), config_file=Path(args.config) if args.config else None)
     except ConfigError as error:
         raise UsageError(str(error)) from None
+    for note in config.notes:
+        complain(note, label="warning")
     _check_selectors(config)
     return config
 
