@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hybridize.decide.documentation import STATUS_DOCS
 from hybridize.repairs.registry import all_repairs
 from hybridize.rules.registry import all_rules
@@ -14,10 +16,11 @@ from hybridize.rules.registry import all_rules
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_pages_are_up_to_date() -> None:
-    command = [sys.executable, str(ROOT / "scripts" / "build_rule_pages.py"), "--check"]
+@pytest.mark.parametrize("script", ["build_rule_pages.py", "build_taxonomy.py"])
+def test_the_pages_are_up_to_date(script: str) -> None:
+    command = [sys.executable, str(ROOT / "scripts" / script), "--check"]
     result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert result.returncode == 0, result.stdout + result.stderr + "\nrun python scripts/build_rule_pages.py"
+    assert result.returncode == 0, result.stdout + result.stderr + f"\nrun python scripts/{script}"
 
 
 def test_what_rules_cite_is_there() -> None:
