@@ -23,6 +23,8 @@ from hybridize.rules.registry import all_rules
 PRECISION = Path(__file__).parent.parent / "benchmarks" / "findings.toml"
 #: `Source: docs/semantics.md R18, Issue threads; ...`, and the sections in it.
 SOURCE = re.compile(r"^(Source: (?:.*; )?)docs/semantics\.md,? ([^;\n]*[^;.\n])", re.MULTILINE)
+#: A repair in a list.
+LISTED = re.compile(r"^- (HY\d{3})\b", re.MULTILINE)
 FOLDER = Path(__file__).parent.parent / "docs" / "rules"
 TITLES = {
     Category.PERFORMANCE: "Performance",
@@ -43,8 +45,9 @@ def page(rule: Rule) -> str:
 
 
 def linked(text: str) -> str:
-    """A page with links to the sections of docs/semantics.md that its source names."""
-    return SOURCE.sub(lambda found: found[1] + ", ".join(map(_link, found[2].split(", "))), text)
+    """A page with links to the sections of docs/semantics.md that its source names, and to repairs that it lists."""
+    text = SOURCE.sub(lambda found: found[1] + ", ".join(map(_link, found[2].split(", "))), text)
+    return LISTED.sub(r"- [\1](\1.md)", text)
 
 
 def _link(section: str) -> str:
@@ -63,6 +66,8 @@ def precision(code: str, read: Sequence[dict[str, Any]]) -> list[str]:
     if not rows:
         return []
     lines = [
+        "",
+        "## Findings that were read",
         "",
         "Findings of severity error or warning on other people's code ([how they are read](../findings.md)):",
         "",

@@ -11,6 +11,7 @@ import pytest
 
 from hybridize.decide.documentation import STATUS_DOCS
 from hybridize.repairs.registry import all_repairs
+from hybridize.report.pages import rule_page
 from hybridize.rules.registry import all_rules
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +34,18 @@ def test_what_rules_cite_is_there() -> None:
                 assert set(sections) <= headings, (rule.code, sections)
             else:
                 assert ".md" not in source, rule.code
+
+
+def test_pages_say_what_is_known_and_how_safe_a_fix_is() -> None:
+    """In whole sentences, and not where there is nothing to say."""
+    for rule in all_rules():
+        page = rule_page(rule)
+        assert ("## Known problems" in page) == bool(rule.known_problems), rule.code
+        assert not rule.known_problems or rule.known_problems.endswith("."), rule.code
+        assert ("## Fix safety" in page) == any(rule.code in repair.removes for repair in all_repairs()), rule.code
+    for repair in all_repairs():
+        assert repair.safety.startswith(("Safe", "Always safe", "Never safe")), repair.code
+        assert repair.safety.endswith("."), repair.code
 
 
 def test_every_code_has_its_place_in_the_taxonomy() -> None:

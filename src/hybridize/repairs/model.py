@@ -114,8 +114,9 @@ class RepairExample:
 class Repair:
     """One repair. `code` is stable, `name` reads as in "allow ..."; `summary` is a sentence, `details` Markdown.
 
-    `removes` are the codes of rules and statuses that it answers. `order` decides between repairs of one cause: the
-    lower first. `whole` is for those that answer all causes of a function at once.
+    `safety` says when it is safe, and if it is not, what may differ. `removes` are the codes of rules and statuses that
+    it answers. `order` decides between repairs of one cause: the lower first. `whole` is for those that answer all
+    causes of a function at once.
     """
 
     code: str
@@ -123,6 +124,7 @@ class Repair:
     removes: frozenset[str]
     summary: str
     details: str
+    safety: str
     propose: Propose
     examples: tuple[RepairExample, ...] = ()
     order: int = 50

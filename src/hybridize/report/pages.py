@@ -19,9 +19,11 @@ def rule_page(rule: Rule) -> str:
     blocked = ", ".join(_BLOCKED[b] for b in Blocks if b in rule.blocks)
     lines = [rule.details.strip(), "", f"Traced, the program {_OUTCOMES[rule.outcome.value]}."]
     lines += [f"Blocks: {blocked}."] if blocked else []
-    answers = ", ".join(f"{repair.code} {repair.name}" for repair in repairs_for(rule.code))
-    lines += [f"Repaired by: {answers}."] if answers else []
     lines += [f"Source: {rule.reference.replace('semantics.md', 'docs/semantics.md')}."] if rule.reference else []
+    lines += ["", "## Known problems", "", rule.known_problems] if rule.known_problems else []
+    fixes = [f"- {repair.code} {repair.name}: {_inline(repair.safety)}" for repair in repairs_for(rule.code)]
+    lines += ["", "## Fix safety", "", *fixes] if fixes else []
+    lines += ["", "## Examples"]
     for title, examples in (("Misbehaves as a graph", rule.bad), ("Behaves the same", rule.good)):
         for example in examples:
             lines += ["", f"{title}{_restriction(example)}:", "", "```python", example.source.rstrip(), "```"]
@@ -40,12 +42,19 @@ def _restriction(example: Example) -> str:
     return f" ({example.needs})" if example.needs else ""
 
 
+def _inline(text: str) -> str:
+    """A text that goes on in a line: its first word in small letters, on one line."""
+    return " ".join((text[0].lower() + text[1:]).split())
+
+
 def repair_page(repair: Repair) -> str:
     """A repair in Markdown, without its title and summary."""
     codes = ", ".join(sorted(repair.removes))
     parts = [
         repair.details,
         f"It answers {codes}. `hybridize fix --unsafe-fixes --select {repair.code}` applies it alone.",
+        f"## Fix safety\n\n{repair.safety}",
+        "## Examples",
     ]
     parts += [_program(example) for example in repair.examples]
     return "\n\n".join(parts)

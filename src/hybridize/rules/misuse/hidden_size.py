@@ -205,5 +205,7 @@ r1 = target(tf.ones((3, 2)))
 """
         ),
     ),
+    known_problems="""Which size an axis of the signature leaves open is not always known: where it is not certain
+to be the one that is read, it is information.""",
     reference="semantics.md R18, R19, Issue threads",
 )
