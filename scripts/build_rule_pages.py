@@ -6,6 +6,7 @@ python scripts/build_rule_pages.py --check   # exit with 1 if a page is out of d
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -13,14 +14,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hybridize.repairs.page import repair_page
 from hybridize.repairs.registry import all_repairs
+from hybridize.report.pages import repair_page, rule_page
 from hybridize.rules.model import Category, Rule
-from hybridize.rules.page import rule_page
 from hybridize.rules.registry import all_rules
 
 #: What people have read of findings on other people's code.
 PRECISION = Path(__file__).parent.parent / "benchmarks" / "findings.toml"
+#: `Source: docs/semantics.md R18, Issue threads; ...`, and the sections in it.
+SOURCE = re.compile(r"^(Source: (?:.*; )?)docs/semantics\.md,? ([^;\n]*[^;.\n])", re.MULTILINE)
+#: A repair in a list.
+LISTED = re.compile(r"^- (HY\d{3})\b", re.MULTILINE)
 FOLDER = Path(__file__).parent.parent / "docs" / "rules"
 TITLES = {
     Category.PERFORMANCE: "Performance",
@@ -37,7 +41,17 @@ def page(rule: Rule) -> str:
     """A rule's page."""
     level = f"reported as {rule.level.value} in hybrid functions" if rule.level else "not reported in hybrid functions"
     head = f"# {rule.code} {rule.name}\n\n{rule.summary}\n\n*{TITLES[rule.category]}; {level}.*\n\n"
-    return "\n".join([head + rule_page(rule), *precision(rule.code, samples()), ""])
+    return "\n".join([head + linked(rule_page(rule)), *precision(rule.code, samples()), ""])
+
+
+def linked(text: str) -> str:
+    """A page with links to the sections of docs/semantics.md that its source names, and to repairs that it lists."""
+    text = SOURCE.sub(lambda found: found[1] + ", ".join(map(_link, found[2].split(", "))), text)
+    return LISTED.sub(r"- [\1](\1.md)", text)
+
+
+def _link(section: str) -> str:
+    return f"[{section}](../semantics.md#{section.lower().replace(' ', '-')})"
 
 
 @cache
@@ -52,6 +66,8 @@ def precision(code: str, read: Sequence[dict[str, Any]]) -> list[str]:
     if not rows:
         return []
     lines = [
+        "",
+        "## Findings that were read",
         "",
         "Findings of severity error or warning on other people's code ([how they are read](../findings.md)):",
         "",

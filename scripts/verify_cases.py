@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from semantics_cases import Case, read_cases
 
 from hybridize.api import analyze
-from hybridize.cli.programs import Conversions, conversions, everything
 from hybridize.config import Config
+from hybridize.fixing.memory import Conversions, conversions, everything
 from hybridize.runtime.launch import GUEST, Ended, Launch, Target, job_of, read_events
 from hybridize.runtime.verify import KINDS, Verdict, judge, shadow_options
 from hybridize.runtime.whole import Comparison, again

@@ -29,7 +29,7 @@ def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
 
 def test_every_option_is_a_field_and_every_field_an_option() -> None:
     names = [option.field for option in OPTIONS]
-    assert names == [item.name for item in fields(Config) if item.name not in ("origins", "directory")]
+    assert names == [item.name for item in fields(Config) if item.name not in ("origins", "directory", "notes")]
     assert list(Config().values()) == [option.name for option in OPTIONS]
 
 
@@ -52,8 +52,6 @@ def test_all_options_from_a_file(tmp_path: Path) -> None:
         "all-safe = true",
         'confidence = "declared"',
         'world = "open"',
-        "jobs = 3",
-        'cache-dir = "../cache"',
     )
     config = load_config([tmp_path])
     assert config == Config(
@@ -73,40 +71,40 @@ def test_all_options_from_a_file(tmp_path: Path) -> None:
         all_safe=True,
         confidence="declared",
         world="open",
-        jobs=3,
-        cache_dir=str(tmp_path.parent / "cache"),
     )
     assert set(config.origins.values()) == {str(file)}
     assert config.directory == tmp_path
 
 
 def test_the_nearest_file_with_a_section_counts(tmp_path: Path) -> None:
-    section(tmp_path, "jobs = 1")
-    section(tmp_path / "a", "jobs = 2")
+    section(tmp_path, 'src = ["one"]')
+    section(tmp_path / "a", 'src = ["two"]')
     write(tmp_path / "a" / "b", "[project]\nname = 'hybridize-me'\n")
     (tmp_path / "a" / "b" / "module.py").touch()
-    assert load_config([tmp_path / "a" / "b" / "module.py"]).jobs == 2
-    assert load_config([tmp_path / "a" / "b", tmp_path]).jobs == 2
-    assert load_config([tmp_path]).jobs == 1
+    assert load_config([tmp_path / "a" / "b" / "module.py"]).src == (str(tmp_path / "a" / "two"),)
+    assert load_config([tmp_path / "a" / "b", tmp_path]).src == (str(tmp_path / "a" / "two"),)
+    assert load_config([tmp_path]).src == (str(tmp_path / "one"),)
 
 
 def test_a_given_file_counts_alone(tmp_path: Path) -> None:
-    section(tmp_path, "jobs = 1")
+    section(tmp_path, "all-safe = true")
     other = section(tmp_path / "other", "speculate = false")
     config = load_config([tmp_path], config_file=other)
-    assert (config.jobs, config.speculate) == (0, False)
+    assert (config.all_safe, config.speculate) == (False, False)
     empty = write(tmp_path / "empty", "")
     with pytest.raises(ConfigError, match=r"has no section \[tool\.hybridize\]"):
         load_config([tmp_path], config_file=empty)
 
 
 def test_the_command_line_wins_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = section(tmp_path, "jobs = 1", "speculate = false")
+    file = section(tmp_path, 'confidence = "declared"', "speculate = false")
     monkeypatch.chdir(tmp_path)
-    config = load_config([tmp_path], {"jobs": 4, "cache_dir": "here", "all-safe": None})
-    assert (config.jobs, config.speculate, config.all_safe) == (4, False, False)
-    assert config.cache_dir == os.path.join(os.getcwd(), "here")
-    assert config.origins["jobs"] == config.origins["cache-dir"] == "command line"
+    config = load_config(
+        [tmp_path], {"confidence": "assumed", "src": ["here"], "strict_literals": True, "all-safe": None}
+    )
+    assert (config.confidence, config.speculate, config.all_safe) == ("assumed", False, False)
+    assert config.src == (os.path.join(os.getcwd(), "here"),)
+    assert config.origins["confidence"] == config.origins["src"] == config.origins["strict-literals"] == "command line"
     assert config.origins["speculate"] == str(file)
     assert config.origins["all-safe"] == "default"
 
@@ -119,18 +117,18 @@ def test_somebody_elses_broken_file_is_none_of_our_business(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("job = 1", 'tool.hybridize.job: unknown option; did you mean "jobs"?'),
+        ("world = 1", 'tool.hybridize.world must be "open" or "closed", not 1'),
+        ('words = "open"', 'tool.hybridize.words: unknown option; did you mean "world"?'),
         ("follow_type_hints = true", 'did you mean "follow-type-hints"?'),
         ("qqqq = 1", "tool.hybridize.qqqq: unknown option; `hybridize config` lists all options"),
-        ('jobs = "four"', 'tool.hybridize.jobs must be a whole number, 0 or more, not "four"'),
-        ("jobs = -1", "tool.hybridize.jobs must be a whole number, 0 or more, not -1"),
-        ("jobs = true", "tool.hybridize.jobs must be a whole number, 0 or more, not true"),
+        ('all-safe = "yes"', 'tool.hybridize.all-safe must be true or false, not "yes"'),
+        ("confidence = true", 'tool.hybridize.confidence must be "seen", "declared" or "assumed", not true'),
         ("speculate = 1", "tool.hybridize.speculate must be true or false, not 1"),
         ('exclude = "a"', 'tool.hybridize.exclude must be a list of strings, not "a"'),
         ("exclude = [1]", "tool.hybridize.exclude must be a list of strings, not [1]"),
         ('select = ["R 1"]', 'tool.hybridize.select must be a list of rule codes or names, not ["R 1"]'),
         ("src = [[]]", "tool.hybridize.src must be a list of paths, not [[]]"),
-        ("cache-dir = {a = 1}", "tool.hybridize.cache-dir must be a path, not a table"),
+        ("exclude = {a = 1}", "tool.hybridize.exclude must be a list of strings, not a table"),
         ("tensorflow-version = 2.16", 'tool.hybridize.tensorflow-version must be a version such as "2.16", not 2.16'),
         ('tensorflow-version = "two\\nlines"', 'not "two\\nlines"'),
     ],
@@ -146,8 +144,18 @@ def test_a_mistake_is_one_line_that_names_file_and_key(tmp_path: Path, line: str
 
 
 def test_mistakes_on_the_command_line_name_the_option() -> None:
-    with pytest.raises(ConfigError, match="--jobs must be a whole number, 0 or more, not -2"):
-        load_config([], {"jobs": -2})
+    with pytest.raises(ConfigError, match='--world must be "open" or "closed", not "ajar"'):
+        load_config([], {"world": "ajar"})
+
+
+def test_options_of_earlier_versions_are_told_and_left_out(tmp_path: Path) -> None:
+    file = section(tmp_path, "jobs = 4", 'cache-dir = "cache"', "all-safe = true")
+    config = load_config([tmp_path])
+    assert config == Config(all_safe=True)
+    assert config.notes == (
+        f"{file}: tool.hybridize.jobs: has no effect; delete it",
+        f"{file}: tool.hybridize.cache-dir: has no effect; delete it",
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,5 +176,5 @@ def test_a_file_that_is_no_toml(tmp_path: Path, content: bytes, message: str) ->
 
 
 def test_a_path_that_does_not_exist_still_finds_the_file_above(tmp_path: Path) -> None:
-    section(tmp_path, "jobs = 2")
-    assert load_config([tmp_path / "no" / "such.py"]).jobs == 2
+    section(tmp_path, "all-safe = true")
+    assert load_config([tmp_path / "no" / "such.py"]).all_safe

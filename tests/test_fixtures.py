@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+import jsonschema
 import pytest
+
+import hybridize
 
 from .support import (
     FIXTURES,
@@ -21,6 +24,7 @@ from .support import (
 )
 from .tools.record_types import functions_of
 
+SCHEMA = jsonschema.Draft202012Validator(hybridize.schema())
 EXPECTATIONS = {expectation.name: expectation for expectation in load_expectations()}
 CASES = [
     pytest.param(name, key, id=f"{name}-{key}")
@@ -68,6 +72,12 @@ def test_project(name: str) -> None:
     if expected is not None:
         ids = {entry["id"]: key for key, entry in functions_by_key(report).items()}
         assert {ids.get(entry["function"], entry["function"]) for entry in report["assumptions"]} == set(expected)
+
+
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_the_report_follows_the_schema(name: str) -> None:
+    """Whatever is found, the JSON has the form that `hybridize check --json-schema` prints."""
+    assert [f"{error.json_path}: {error.message}" for error in SCHEMA.iter_errors(report_of(name))] == []
 
 
 FIELDS = set(

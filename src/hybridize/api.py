@@ -1,21 +1,23 @@
-"""The library interface: from paths to a report.
+"""The library: from paths to what is decided about their functions, and to the changes that follow (docs/api.md).
 
-from pathlib import Path
-from hybridize.api import analyze
-from hybridize.config import Config
+import hybridize
 
-report = analyze([Path("my_project")], Config())
+report = hybridize.check("my_project")
+fixes = hybridize.fix("my_project", write=False)
+print(fixes.diff())
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hybridize.config import Config
+from hybridize.config import FROM_COMMAND_LINE, FROM_DEFAULT, Config, ConfigError, load_config
 from hybridize.decide.model import (
     Assumption,
     FileError,
@@ -35,7 +37,138 @@ from hybridize.source import (
 
 if TYPE_CHECKING:
     from hybridize.deciding import Deciding, Progress
+    from hybridize.fixing.fixes import Fixes
     from hybridize.program.build import Program
+    from hybridize.report.codes import CodeDoc
+    from hybridize.report.explain import Explanation
+
+#: A file, a folder, or several.
+Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+
+
+class FixError(Exception):
+    """Nothing can be changed here now; the text says why."""
+
+
+def check(
+    paths: Paths = ".",
+    config: Config | None = None,
+    *,
+    contents: Mapping[str, bytes] | None = None,
+    repairs: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """What `hybridize check` finds: decisions, findings and what they rest on; nothing is written, imported or run.
+
+    Args:
+        paths: files and folders.
+        config: the options in force; None: those of `[tool.hybridize]` in the project's `pyproject.toml`, if any.
+        contents: bytes of files, by their path from the project's root, in place of those on disk.
+        repairs: whether to look for repairs, which takes a twentieth of the time.
+        progress: called with a phase, how much of it is done, and how much there is (0: not known).
+
+    Returns:
+        The report, without what the configuration does not select. Files that cannot be read or parsed are in its
+        `errors`, paths that do not exist in `missing`.
+
+    Raises:
+        ConfigError: the configuration cannot be used.
+    """
+    from hybridize.report.select import selected
+
+    places, config = _given(paths, config)
+    report = analyze(places, config, progress=progress, contents=contents, repairs=repairs)
+    return selected(report, config)
+
+
+def fix(
+    paths: Paths = ".",
+    config: Config | None = None,
+    *,
+    only: Sequence[str] | None = None,
+    unsafe: bool = False,
+    write: bool = True,
+    progress: Progress | None = None,
+) -> Fixes:
+    """Makes the changes that `check` proposes, with the repairs that unlock them, as `hybridize fix` does.
+
+    Args:
+        paths: files and folders.
+        config: as for `check`.
+        only: the functions to change, each by name, FILE or FILE:LINE; None for all.
+        unsafe: also with repairs that are not provably the same.
+        write: whether to write the files; `Fixes.write` can do it later.
+        progress: as for `check`, told of the first analysis.
+
+    Returns:
+        What was done and what was not, each with the reason. A file that could not be written is as it was.
+
+    Raises:
+        ConfigError: the configuration cannot be used.
+        TargetError: an entry of `only` means no function, or several.
+        FixError: a run with `--verify-with` is at work here, or was cut off and has left files changed.
+    """
+    from hybridize.fixing.planner import Planner
+    from hybridize.report.lookup import named
+    from hybridize.report.select import selected
+
+    places, config = _given(paths, config)
+    _refuse_unfinished(places)
+    report = analyze(places, config, progress=progress)
+    chosen = named(selected(report, config), only)
+    planner = Planner(report, config, lambda contents: analyze(places, config, contents=contents), unsafe)
+    fixes = planner.plan(chosen)
+    return fixes.write() if write else fixes
+
+
+def explain(report: Report, target: str) -> tuple[Explanation, ...]:
+    """Everything that a report knows of a function (by name or FILE:LINE), or of all functions of a FILE.
+
+    Raises:
+        TargetError: it means no function, or it is a name that means several.
+    """
+    from hybridize.report.explain import Explanation
+    from hybridize.report.explain import explain as in_words
+    from hybridize.report.lookup import functions_of, parse_target
+
+    found = functions_of(report, parse_target(target))
+    return tuple(Explanation(function, in_words(report, function, str)) for function in found)
+
+
+def describe(code: str) -> CodeDoc:
+    """What a precondition, status, rule or repair means, by its code or name.
+
+    Raises:
+        LookupError: there is none.
+    """
+    from hybridize.report.codes import find_code
+    from hybridize.report.documentation import load_docs
+
+    found = find_code(load_docs(), code)
+    if found is None:
+        raise LookupError(f"no code or name `{code}`")
+    return found
+
+
+def to_dict(result: Report | Fixes) -> dict[str, Any]:
+    """A result as the data that `--output-format json` prints (docs/json.md); `schema` describes that of a report."""
+    if isinstance(result, Report):
+        from hybridize.report.json_report import to_dict as of_report
+
+        return of_report(result)
+    from hybridize.fixing.data import to_dict as of_fixes
+
+    return of_fixes(result, result.functions)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of what `hybridize check --output-format json` prints."""
+    import json
+
+    from hybridize.report.json_report import schema_text
+
+    data: dict[str, Any] = json.loads(schema_text())
+    return data
 
 
 def analyze(
@@ -106,6 +239,37 @@ def debug(paths: Sequence[Path], config: Config, what: str) -> str:
 
     program, _, _, _ = _load(paths, config, None)
     return listing(program, config, what)
+
+
+def _given(paths: Paths, config: Config | None) -> tuple[list[Path], Config]:
+    """The paths as a list, and the options in force; raises ConfigError."""
+    places = [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(path) for path in paths]
+    if config is None:
+        config = load_config(places)
+        for note in config.notes:
+            warnings.warn(note, stacklevel=3)
+    if config.select or config.ignore or config.per_file_ignores:
+        from hybridize.report.documentation import unknown_codes
+
+        origins = {config.origins[name] for name in ("select", "ignore", "per-file-ignores")}
+        for message in unknown_codes(config):
+            if origins <= {FROM_DEFAULT, FROM_COMMAND_LINE}:
+                raise ConfigError(message)
+            # As on the command line: the file may be for another version.
+            warnings.warn(message, stacklevel=3)
+    return places, config
+
+
+def _refuse_unfinished(places: Sequence[Path]) -> None:
+    """Raises FixError where files are not as their owner left them."""
+    from hybridize.rewrite.journal import JournalError, find
+
+    try:
+        left = find(Path(os.path.realpath(path)) for path in (Path(), *places))
+    except JournalError as error:
+        raise FixError(str(error)) from None
+    if left:
+        raise FixError(f"{left[0]}: a run that was cut off has left files changed; `hybridize fix` puts them back")
 
 
 def _load(

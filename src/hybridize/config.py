@@ -27,7 +27,7 @@ class Config:
 
     `origins` tells for each option where its value came from: `"default"`, `"command line"` or the path of a file.
     `directory` is the folder of that file, to which its `exclude` patterns are relative; None where there is no such
-    file. `src` and `cache_dir` are absolute unless they are the defaults.
+    file. `src` is absolute. `notes` are lines for the user on what the file says in vain.
     """
 
     select: tuple[str, ...] = ()
@@ -46,10 +46,9 @@ class Config:
     all_safe: bool = False
     confidence: str = "seen"
     world: str | None = None
-    jobs: int = 0
-    cache_dir: str = ".hybridize_cache"
     origins: Mapping[str, str] = field(default_factory=lambda: _DEFAULT_ORIGINS, compare=False, repr=False)
     directory: Path | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def values(self) -> dict[str, Any]:
         """The options by their names in `pyproject.toml`, in the order of `OPTIONS`."""
@@ -89,10 +88,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("all-safe", "boolean", "Convert every function that is safe to convert, not only those that are worth it."),
     Option("confidence", "confidence", "What conversions may rest on: calls that are seen, declared, or assumed."),
     Option("world", "world", "Whether others import the project (open) or all its callers are in it (closed)."),
-    Option("jobs", "count", "Processes to use; 0 means as many as there are processors."),
-    Option("cache-dir", "path", "Where results are kept for the next run."),
 )
 
+#: Options that a file may still have from earlier versions.
+_OBSOLETE = ("jobs", "cache-dir")
 _BY_NAME: Mapping[str, Option] = MappingProxyType({option.name: option for option in OPTIONS})
 _DEFAULT_ORIGINS: Mapping[str, str] = MappingProxyType({option.name: FROM_DEFAULT for option in OPTIONS})
 
@@ -112,11 +111,15 @@ def load_config(
     values: dict[str, Any] = {}
     origins = dict(_DEFAULT_ORIGINS)
     directory: Path | None = None
+    notes: list[str] = []
     found = _given_section(config_file) if config_file else find_section(paths[0] if paths else os.curdir)
     if found is not None:
         file, section = found
         directory = file.parent
         for name, value in section.items():
+            if name in _OBSOLETE:
+                notes.append(f"{file}: {SECTION}.{name}: has no effect; delete it")
+                continue
             option = _known(name, f"{file}: {SECTION}.{name}")
             values[option.field] = _convert(option, value, f"{file}: {SECTION}.{name}", directory)
             origins[option.name] = str(file)
@@ -125,7 +128,7 @@ def load_config(
             option = _known(name.replace("_", "-"), f"--{name}")
             values[option.field] = _convert(option, value, f"--{option.name}", Path(os.getcwd()))
             origins[option.name] = FROM_COMMAND_LINE
-    return Config(**values, origins=MappingProxyType(origins), directory=directory)
+    return Config(**values, origins=MappingProxyType(origins), directory=directory, notes=tuple(notes))
 
 
 def find_section(path: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]] | None:
@@ -207,14 +210,6 @@ def _boolean(value: Any, _: Path) -> bool:
     return value
 
 
-def _count(value: Any, _: Path) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError
-    if value < 0:
-        raise ValueError
-    return value
-
-
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
@@ -244,10 +239,6 @@ def _table(value: Any, base: Path) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((_text(pattern), _codes(codes.split(","), base)) for pattern, _, codes in pairs)
 
 
-def _path(value: Any, base: Path) -> str:
-    return os.path.normpath(base / _text(value))
-
-
 def _paths(value: Any, base: Path) -> tuple[str, ...]:
     return tuple(os.path.normpath(base / item) for item in _strings(value, base))
 
@@ -271,8 +262,6 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "boolean": ("true or false", _boolean),
     "codes": ("a list of rule codes or names", _codes),
     "confidence": ('"seen", "declared" or "assumed"', _one_of("seen", "declared", "assumed")),
-    "count": ("a whole number, 0 or more", _count),
-    "path": ("a path", _path),
     "paths": ("a list of paths", _paths),
     "strings": ("a list of strings", _strings),
     "table": ("a table of patterns with lists of rule codes or names", _table),

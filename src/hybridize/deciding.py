@@ -179,15 +179,14 @@ def _in_tests(found: list[Finding], roles: Roles, function: str = "") -> list[Fi
 
 
 def _with_fixes(found: Sequence[Finding], bundles: Sequence[Bundle]) -> list[Finding]:
-    """The findings with what their repairs are: those of their function, or of their line where they have none."""
-    fixes: dict[tuple[str, str], str] = {}
+    """The findings with what the repairs are that take them away, which may be those of any function they are in."""
+    safe: dict[tuple[str, str, int, int], bool] = {}
     for bundle in bundles:
         for repair in bundle.repairs if bundle.hybrid or bundle.complete else ():
-            for code in repair.answers:
-                for place in (bundle.function, f"{repair.path}:{repair.line}"):
-                    safe = repair.safe and fixes.get((code, place)) != "unsafe"
-                    fixes[code, place] = "safe" if safe else "unsafe"
-    return [replace(f, fix=fixes.get((f.code, f.function or f"{f.path}:{f.line}"))) for f in found]
+            for cause in repair.causes:
+                safe[cause] = repair.safe and safe.get(cause, True)
+    words = {True: "safe", False: "unsafe", None: None}
+    return [replace(f, fix=words[safe.get((f.code, f.path, f.line, f.column))]) for f in found]
 
 
 def _bundles(

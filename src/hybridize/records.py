@@ -1,10 +1,10 @@
 """`dataclass`, `field` and `replace` as in the standard library's `dataclasses`, for what every run of `check` imports.
 
 There, making a class writes and compiles the source of up to nine methods, and importing the module imports `inspect`:
-0.6 ms a class, which for the hundred classes of an analysis was a third of its start-up. Here a method is compiled when
-it is first called (most never are), from the same source; only that the `__init__` of frozen classes fills the slots
-directly. Type checkers see the original, whose functions (`fields`, `asdict`, `replace`, `is_dataclass`) take these
-classes for their own.
+0.6 ms a class, together a third of a check of 200 lines (docs/decisions/0005-records.md). Here a method is compiled
+when it is first called (most never are), from the same source; only that the `__init__` of frozen classes fills the
+slots directly. Type checkers see the original, whose functions (`fields`, `asdict`, `replace`, `is_dataclass`) take
+these classes for their own.
 
 Supported is what this package uses: no `InitVar`, `ClassVar`, `kw_only`, `__post_init__`, no dataclass of the original
 as a base, and no method in the class that the decorator would make.

@@ -37,7 +37,7 @@ class Wanted:
     functions: frozenset[str] | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Repaired:
     """What became of the repairs: the new contents by path, the report on them, and both lists with reasons.
 
@@ -47,10 +47,10 @@ class Repaired:
     """
 
     report: Report
-    contents: dict[str, bytes] = field(default_factory=dict)
-    done: list[tuple[Proposed, tuple[str, ...]]] = field(default_factory=list)
-    left: list[tuple[Bundle, str]] = field(default_factory=list)
-    made: dict[str, str] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    done: tuple[tuple[Proposed, tuple[str, ...]], ...] = ()
+    left: tuple[tuple[Bundle, str], ...] = ()
+    made: Mapping[str, str] = field(default_factory=dict)
     unlocked: frozenset[str] = frozenset()
 
 
@@ -80,12 +80,12 @@ def repair(analyze: Analyze, report: Report, read: Read, wanted: Wanted) -> Repa
             left += [*attempt.refused.values(), *rejected.values()]
             made = _made(attempt)
             unlocked = frozenset(made) | {function for function, _ in attempt.applied}
-            return Repaired(attempt.report, attempt.contents, _done(attempt), left, made, unlocked)
+            return Repaired(attempt.report, attempt.contents, _done(attempt), tuple(left), made, unlocked)
         rejected.update(failed)
         if number == _ATTEMPTS - 2:  # what is left may fail in turn for ever: none, then
             reason = "not kept: other repairs in the same run did not unlock anything"
             rejected.update({goal: (found[0], reason) for goal, found in attempt.applied.items() if goal not in failed})
-    return Repaired(report, left=[*left, *rejected.values()])
+    return Repaired(report, left=(*left, *rejected.values()))
 
 
 def goals(report: Report) -> list[tuple[Goal, Bundle]]:
@@ -243,7 +243,7 @@ def _regressions(
     return found
 
 
-def _done(attempt: _Attempt) -> list[tuple[Proposed, tuple[str, ...]]]:
+def _done(attempt: _Attempt) -> tuple[tuple[Proposed, tuple[str, ...]], ...]:
     done: dict[tuple[object, ...], tuple[Proposed, list[str]]] = {}
     for bundles in attempt.applied.values():
         for bundle in bundles:
@@ -252,4 +252,4 @@ def _done(attempt: _Attempt) -> list[tuple[Proposed, tuple[str, ...]]]:
                 if bundle.qualname not in names:
                     names.append(bundle.qualname)
     found = [(each, tuple(names)) for each, names in done.values()]
-    return sorted(found, key=lambda item: (item[0].path, item[0].line, item[0].code))
+    return tuple(sorted(found, key=lambda item: (item[0].path, item[0].line, item[0].code)))

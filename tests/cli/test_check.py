@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hybridize.cli import main
+from hybridize.decide.documentation import Doc
 
 from ..report.samples import CLEAN, SAMPLE
 from .fake_api import install
@@ -64,6 +65,11 @@ def test_json_is_a_document(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert len(data["errors"]) == 2
 
 
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--json-schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["properties"]["version"] == {"const": 1}
+
+
 def test_an_output_file_that_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,22 +82,23 @@ def test_an_output_file_that_cannot_be_written(
 
 def test_select_decides_what_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     install(monkeypatch, replace(SAMPLE, errors=()))
-    monkeypatch.setattr("hybridize.decide.STATUS_DOCS", {"TF301": "the rule of the sample's finding"})
+    docs = {"TF301": Doc("sample", "the rule of the sample's finding")}
+    monkeypatch.setattr("hybridize.report.documentation.STATUS_DOCS", docs)
     assert main(["check", "--ignore", "P1,P2", "--ignore", "TF301", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
 
 
 def test_options_reach_the_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = install(monkeypatch, CLEAN)
-    Path("pyproject.toml").write_text("[tool.hybridize]\nall-safe = true\nstrict-literals = true\njobs = 3\n")
+    Path("pyproject.toml").write_text("[tool.hybridize]\nall-safe = true\nstrict-literals = true\nworld = 'open'\n")
     options = [
         "--no-strict-literals",
         "--boolean-literals",
         "--no-speculate",
         "--tensorflow-version",
         "2.16",
-        "-j",
-        "1",
+        "--world",
+        "closed",
     ]
     assert main(["check", *options, "--exclude", "a", "--exclude", "b*", "."]) == 0
     ((paths, config),) = fake.calls
@@ -100,7 +107,16 @@ def test_options_reach_the_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not config.strict_literals  # the command line wins
     assert config.boolean_literals
     assert not config.speculate
-    assert (config.tensorflow_version, config.jobs, config.exclude) == ("2.16", 1, ("a", "b*"))
+    assert (config.tensorflow_version, config.world, config.exclude) == ("2.16", "closed", ("a", "b*"))
+
+
+def test_an_option_of_an_earlier_version_is_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch, CLEAN)
+    Path("pyproject.toml").write_text("[tool.hybridize]\njobs = 3\n")
+    assert main(["check"]) == 0
+    assert capsys.readouterr().err.endswith("tool.hybridize.jobs: has no effect; delete it\n")
 
 
 def test_isolated_reads_no_file(monkeypatch: pytest.MonkeyPatch) -> None:

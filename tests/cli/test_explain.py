@@ -1,4 +1,4 @@
-"""`hybridize explain`, `rules`, `config` and `clean`."""
+"""`hybridize explain`, `rules` and `config`."""
 
 from __future__ import annotations
 
@@ -98,27 +98,12 @@ def test_config_says_where_each_option_comes_from(
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "pyproject.toml"
     file.write_text('[tool.hybridize]\nall-safe = true\nexclude = ["a"]\n')
-    assert main(["config", "--jobs", "2"]) == 0
+    assert main(["config", "--world", "open"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "[tool.hybridize]"
     assert f"all-safe               = true  # {file}" in lines
     assert f'exclude                = ["a"]  # {file}' in lines
-    assert "jobs                   = 2  # command line" in lines
+    assert 'world                  = "open"  # command line' in lines
     assert "speculate              = true  # default" in lines
     assert main(["config", "--output-format", "json", "--isolated"]) == 0
     assert json.loads(capsys.readouterr().out)["all-safe"] == {"value": False, "origin": "default"}
-
-
-def test_clean_removes_only_caches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".hybridize_cache").mkdir()
-    (tmp_path / "precious").mkdir()
-    assert main(["clean", "--cache-dir", "precious"]) == 2
-    assert "it has no CACHEDIR.TAG" in capsys.readouterr().err
-    assert main(["clean"]) == 0
-    assert capsys.readouterr().out == "removed .hybridize_cache\n"
-    assert main(["clean"]) == 0
-    assert capsys.readouterr().out == "no cache here\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["precious"]

@@ -1,4 +1,4 @@
-"""The result of an analysis does not depend on the order of modules (design.md, section 4)."""
+"""The result of an analysis does not depend on the order of modules."""
 
 from __future__ import annotations
 

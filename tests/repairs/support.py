@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybridize.api import analyze
-from hybridize.cli.changes import file_plan
 from hybridize.config import Config
 from hybridize.decide.model import Action, Report
+from hybridize.fixing.changes import file_plan
 from hybridize.repairing import Repaired, Wanted, repair
 from hybridize.rewrite import plan_file
 

@@ -46,3 +46,44 @@ def test_no_repair_is_hinted_at_where_a_graph_would_not_pay(tmp_path: Path) -> N
 def test_a_finding_says_what_its_repair_is(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     assert [(f.code, f.fix) for f in analyze([tmp_path], Config()).findings] == [("HY201", "unsafe")]
+
+
+TWO = """\
+import tensorflow as tf
+
+class Model:
+    def __init__(self):
+        self.steps = 0
+
+    @tf.function(experimental_relax_shapes=True)
+    def step(self, x, n):
+        print("first", x)
+        self.steps += 1
+        return x * n
+
+model = Model()
+for i in range(9):
+    model.step(tf.ones([2]), i), print(model.steps)
+"""
+
+
+def test_a_finding_has_the_repairs_of_its_own_place(tmp_path: Path) -> None:
+    """Safe or not as the repair that takes it away; what another repair answers elsewhere is none of its business."""
+    (tmp_path / "program.py").write_text(TWO)
+    (tmp_path / "requirements.txt").write_text("tensorflow>=2.9\n")
+    report = analyze([tmp_path], Config())
+    made = {cause: repair.safe for b in report.repairs for repair in b.repairs for cause in repair.causes}
+    words = {True: "safe", False: "unsafe", None: None}
+    found = [(f.code, f.line, f.fix) for f in report.findings]
+    assert found == [(f.code, f.line, words[made.get((f.code, f.path, f.line, f.column))]) for f in report.findings]
+    assert {(code, fix) for code, _, fix in found} == {
+        ("HY271", "safe"),
+        ("HY201", "unsafe"),
+        ("HY206", "unsafe"),
+        ("HY101", None),
+    }
+
+
+def test_nothing_is_said_of_repairs_that_nobody_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(TWO)
+    assert {f.fix for f in analyze([tmp_path], Config(), repairs=False).findings} == {None}

@@ -1,4 +1,4 @@
-"""The JSON is the object of design.md §7, whatever goes into it."""
+"""The JSON is the object that docs/json.md describes, whatever goes into it."""
 
 from __future__ import annotations
 

@@ -10,14 +10,16 @@ from pathlib import Path
 
 from hybridize.cli.errors import ERROR, INTERRUPTED, NOTHING, SOMETHING, UsageError
 from hybridize.cli.options import add_config_options, add_interpreter, add_output_options, add_program
-from hybridize.records import dataclass, replace
+from hybridize.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hybridize.cli.running import Texts
     from hybridize.config import Config
-    from hybridize.decide.model import FunctionReport, Report
+    from hybridize.decide.model import FunctionReport
     from hybridize.evaluate.bench import Result, Variant
+    from hybridize.fixing.fixes import Fixes
+    from hybridize.fixing.memory import Texts
+    from hybridize.runtime.launch import Target
 
 _EPILOG = (
     "Exit code 0: the same metrics and not significantly slower, 1: different, slower, failed or nothing to convert, "
@@ -60,20 +62,20 @@ def run(args: argparse.Namespace) -> int:
     """Analyze, plan, measure, report."""
     from hybridize.cli.output import complain, deliver
     from hybridize.cli.programs import paths_of
-    from hybridize.cli.running import target_of, unwatched
-    from hybridize.cli.session import configure
+    from hybridize.cli.session import configure, planner_of, run_analysis
     from hybridize.evaluate.bench import ORIGINAL, REFACTORED, Settings, Variant, measure
+    from hybridize.fixing.memory import unwatched
     from hybridize.runtime.launch import LaunchError
 
     _check(args)
-    target = target_of(args)
+    target = _target(args)
     paths = paths_of(args, target)
     config = configure(args, paths)
-    planned = _plan(args, paths, config)
-    if planned is None:
+    report = run_analysis(paths, config)
+    if report.missing:
         return ERROR
-    report = planned.report
-    made = planned.texts()
+    fixes = planner_of(args, paths, config, report).plan()
+    made = _texts(fixes)
     for function, reason in made.refused:
         complain(f"{function.facts.qualname} is not changed: {reason}", label="note")
     if not made.functions:
@@ -81,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         return SOMETHING
     variants = [Variant(ORIGINAL, (), made.before), Variant(REFACTORED, unwatched(made.after), made.after)]
     if args.variants:
-        variants += _more(paths, planned, made.functions)
+        variants += _more(paths, config, fixes, made.functions)
     python = args.python or sys.executable
     own, functions = (report.project.root,), made.described()
     settings = Settings(target, python, args.runs, args.timeout, functions, own, tolerance=args.tolerance)
@@ -95,6 +97,16 @@ def run(args: argparse.Namespace) -> int:
     if args.plot and result.original.runs:
         _plot(result, args.plot)
     return _code(result)
+
+
+def _target(args: argparse.Namespace) -> Target:
+    """The program that is meant; raises UsageError if none is, or it isn't there."""
+    from hybridize.cli.programs import script_in
+    from hybridize.runtime.launch import Target
+
+    if args.module:
+        return Target.module(args.module[0], args.module[1:])
+    return script_in(args.program or [], "SCRIPT [ARGUMENT...] or -m MODULE [ARGUMENT...]")
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -112,56 +124,36 @@ def _check(args: argparse.Namespace) -> None:
             raise UsageError("--plot needs matplotlib, which is not installed")
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """What `fix` would do: the report after repairs, the files that these change, lines of functions on disk."""
+def _texts(fixes: Fixes, functions: Sequence[FunctionReport] | None = None) -> Texts:
+    """The files in memory for all decisions, or those on some functions."""
+    from hybridize.fixing.memory import texts
 
-    config: Config
-    report: Report
-    contents: Mapping[str, bytes]
-    lines: Mapping[str, int]
-
-    def texts(self, functions: Sequence[FunctionReport] | None = None) -> Texts:
-        """The files in memory for all decisions, or those on some functions."""
-        from hybridize.cli.running import texts
-
-        return texts(self.report, functions, self.contents, self.lines)
-
-    def variant(self, name: str, functions: Sequence[FunctionReport]) -> Variant:
-        """The program with other decisions on some functions."""
-        from hybridize.cli.running import unwatched
-        from hybridize.evaluate.bench import Variant
-
-        made = self.texts(functions)
-        return Variant(name, unwatched(made.after), made.after)
+    lines = {function.facts.id: function.facts.line for function in fixes.before.functions}
+    return texts(fixes.report, functions, fixes.repaired.contents, lines)
 
 
-def _plan(args: argparse.Namespace, paths: Sequence[str], config: Config) -> _Planned | None:
-    """As `fix` plans; None if a path is missing, which is then said."""
-    from hybridize.cli.mending import mend
-    from hybridize.cli.session import run_analysis, selected
+def _variant(name: str, fixes: Fixes, functions: Sequence[FunctionReport]) -> Variant:
+    """The program with other decisions on some functions."""
+    from hybridize.evaluate.bench import Variant
+    from hybridize.fixing.memory import unwatched
 
-    report = run_analysis(paths, config)
-    if report.missing:
-        return None
-    lines = {function.facts.id: function.facts.line for function in report.functions}
-    repaired = mend(args, paths, config, report, None)
-    return _Planned(config, selected(repaired.report, config), repaired.contents, lines)
+    made = _texts(fixes, functions)
+    return Variant(name, unwatched(made.after), made.after)
 
 
-def _more(paths: Sequence[str], planned: _Planned, functions: Sequence[FunctionReport]) -> list[Variant]:
+def _more(paths: Sequence[str], config: Config, fixes: Fixes, functions: Sequence[FunctionReport]) -> list[Variant]:
     """The same functions with other arguments of the decorator; what would change nothing is left out."""
     from hybridize.cli.session import analyze_again
 
     found = [
-        planned.variant(name, [_with(f, arguments) if _hybrid(f) else f for f in functions])
+        _variant(name, fixes, [_with(f, arguments) if _hybrid(f) else f for f in functions])
         for name, arguments in _ARGUMENTS.items()
     ]
-    signed = analyze_again(paths, replace(planned.config, infer_input_signatures=True), planned.contents)
+    signed = analyze_again(paths, replace(config, infer_input_signatures=True), fixes.repaired.contents)
     decisions = {f.facts.id: f.decision for f in signed.functions if _SIGNATURE in dict(f.decision.arguments)}
     changed = [replace(f, decision=decisions.get(f.facts.id, f.decision)) for f in functions]
     if [f.decision for f in changed] != [f.decision for f in functions]:
-        found.append(planned.variant(_SIGNATURE, changed))
+        found.append(_variant(_SIGNATURE, fixes, changed))
     return found
 
 

@@ -32,6 +32,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--write-baseline", action="store_true", help="write everything there is to report into the baseline file"
     )
+    parser.add_argument(
+        "--json-schema", action="store_true", help="print the JSON schema of --output-format json, and nothing else"
+    )
     add_verbosity(parser)
     add_config_options(parser)
     parser.add_argument("--debug", type=one_of(*_DEBUG), help=argparse.SUPPRESS)
@@ -43,6 +46,11 @@ def run(args: argparse.Namespace) -> int:
     from hybridize.cli.session import analyze, configure, paths_of
     from hybridize.report.summary import has_something_to_report
 
+    if args.json_schema:
+        from hybridize.report.json_report import schema_text
+
+        deliver(schema_text(), args.output_file)
+        return NOTHING
     paths = paths_of(args)
     config = configure(args, paths)
     if args.debug:
@@ -94,8 +102,8 @@ def _render(report: Report, args: argparse.Namespace) -> str:
         return json_report.dumps(report) if args.output_format == "json" else json_report.dump_lines(report)
     if args.output_format == "sarif":
         from hybridize import __version__
-        from hybridize.cli.codes import load_docs
         from hybridize.report import sarif
+        from hybridize.report.documentation import load_docs
 
         return sarif.dumps(report, __version__, load_docs())
     from hybridize.report import lines, text

@@ -12,10 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybridize.decide.model import Report
-    from hybridize.report.lookup import Found, Target
-
-_MOST_MATCHES = 20
+    from hybridize.decide.model import FunctionReport, Report
+    from hybridize.report.lookup import Target
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,11 +36,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Explain a code, or analyze the project and explain one function or all of a file."""
-    from hybridize.cli.codes import load_docs
     from hybridize.cli.output import style_for, write
     from hybridize.cli.session import analyze, configure
     from hybridize.report.codes import describe_code, find_code
-    from hybridize.report.lookup import find, parse_target
+    from hybridize.report.documentation import load_docs
+    from hybridize.report.lookup import TargetError, functions_of, parse_target
 
     target = parse_target(args.target)
     doc = find_code(load_docs(), args.target) if target.path is None else None
@@ -54,8 +52,10 @@ def run(args: argparse.Namespace) -> int:
     paths = list(args.paths or [_project_of(target)])
     config = configure(args, paths)
     report = analyze(paths, config, repairs=args.output_format != "json")
-    found = find(report, target)
-    require(found, target, report)
+    try:
+        found = functions_of(report, target)
+    except TargetError as error:
+        raise UsageError(str(error)) from None
     write(_render(found, report, args))
     return ERROR if report.missing else NOTHING
 
@@ -75,48 +75,18 @@ def _project_of(target: Target) -> str:
         raise UsageError(str(error)) from None
 
 
-def require(found: Found, target: Target, report: Report) -> None:
-    """Raise UsageError for a target that means no function, or a name that means several."""
-    if not found.functions:
-        path = os.path.abspath(target.path) if target.path else None
-        for error in report.errors:
-            if os.path.join(report.project.root, error.path) == path:
-                raise UsageError(f"{target.path}:{error.line}: {error.message}")
-        hint = f"; did you mean {' or '.join(f'`{name}`' for name in found.suggestions)}?" if found.suggestions else ""
-        if target.line is not None:
-            raise UsageError(f"no function at {target.text}{hint}")
-        raise UsageError(f"no function in {target.text}" if target.path else f"no function `{target.text}`{hint}")
-    if target.path is None and len(found.functions) > 1:
-        names = [f"  {f.facts.id}  ({f.facts.path}:{f.facts.line})" for f in found.functions[:_MOST_MATCHES]]
-        more = len(found.functions) - len(names)
-        rest = [f"  and {more} more"] if more else []
-        raise UsageError("\n".join([f"`{target.text}` means {len(found.functions)} functions:", *names, *rest]))
-
-
 def named(report: Report, names: Sequence[str] | None) -> frozenset[str] | None:
     """The ids of the functions that `--only` names; raises UsageError for a name that is not clear."""
-    if names is None:
-        return None
-    from hybridize.report.lookup import find, parse_target
+    from hybridize.report.lookup import TargetError
+    from hybridize.report.lookup import named as ids_of
 
-    chosen: set[str] = set()
-    for name in _split(names):
-        target = parse_target(name)
-        found = find(report, target)
-        require(found, target, report)
-        chosen.update(function.facts.id for function in found.functions)
-    return frozenset(chosen)
+    try:
+        return ids_of(report, names)
+    except TargetError as error:
+        raise UsageError(str(error)) from None
 
 
-def _split(names: Sequence[str]) -> list[str]:
-    """Names with commas between are several; a path may have a comma itself."""
-    found: list[str] = []
-    for name in names:
-        found += [name] if "/" in name or ".py" in name else [part for part in name.split(",") if part]
-    return found or list(names)
-
-
-def _render(found: Found, report: Report, args: argparse.Namespace) -> str:
+def _render(found: Sequence[FunctionReport], report: Report, args: argparse.Namespace) -> str:
     from hybridize.cli.output import style_for
 
     if args.output_format == "json":
@@ -124,9 +94,9 @@ def _render(found: Found, report: Report, args: argparse.Namespace) -> str:
 
         from hybridize.report.json_report import function_to_dict
 
-        return json.dumps([function_to_dict(f, report.project.root) for f in found.functions], indent=1) + "\n"
+        return json.dumps([function_to_dict(f, report.project.root) for f in found], indent=1) + "\n"
     from hybridize.report.explain import explain
     from hybridize.report.paths import displayer
 
     display, style = displayer(report.project.root), style_for()
-    return "\n".join(explain(report, function, display, style) for function in found.functions)
+    return "\n".join(explain(report, function, display, style) for function in found)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hybridize.cli.changes import Change, FileChanges
     from hybridize.cli.safeguard import Trial
-    from hybridize.decide.model import FunctionReport, Report, Status
+    from hybridize.decide.model import FunctionReport, Status
+    from hybridize.fixing.changes import Change
+    from hybridize.fixing.fixes import Fixes
     from hybridize.repairing import Repaired
-    from hybridize.repairs.model import Bundle
     from hybridize.report.style import Style
     from hybridize.rewrite.model import FileResult
 
@@ -22,12 +22,7 @@ _REASONS = 6
 
 
 def render(
-    report: Report,
-    files: Sequence[FileChanges],
-    repaired: Repaired,
-    args: argparse.Namespace,
-    chosen: frozenset[str] | None = None,
-    trial: Trial | None = None,
+    fixes: Fixes, args: argparse.Namespace, chosen: frozenset[str] | None = None, trial: Trial | None = None
 ) -> str:
     """The whole output; with --diff the text goes to stderr and the diff alone is returned.
 
@@ -38,9 +33,9 @@ def render(
     from hybridize.report.paths import displayer
 
     if args.output_format == "json":
-        return _json(report, files, repaired, args.diff, chosen, trial)
-    style, display = style_for(args.output_file), displayer(report.project.root)
-    text = _text(report, files, repaired, args, style, display, chosen)
+        return _json(fixes, chosen, trial)
+    style, display = style_for(args.output_file), displayer(fixes.report.project.root)
+    text = _text(fixes, args, style, display, chosen)
     if trial is not None and not args.quiet:
         from hybridize.cli.safeguard import told
 
@@ -49,12 +44,7 @@ def render(
         return text
     # The diff alone on stdout, so that `| git apply` works; the rest is for the person.
     write(text, sys.stderr)
-    return diff(files, style)
-
-
-def diff(files: Sequence[FileChanges], style: Style) -> str:
-    """The unified diff of all files."""
-    return diff_of([file.result for file in files if file.result], style)
+    return diff_of([file.result for file in fixes.files if file.result], style)
 
 
 def diff_of(results: Sequence[FileResult], style: Style) -> str:
@@ -70,27 +60,25 @@ def diff_of(results: Sequence[FileResult], style: Style) -> str:
 
 
 def _text(
-    report: Report,
-    files: Sequence[FileChanges],
-    repaired: Repaired,
+    fixes: Fixes,
     args: argparse.Namespace,
     style: Style,
     display: Callable[[str], str],
     chosen: frozenset[str] | None,
 ) -> str:
     """What was done, what was not and why, then a line of counts."""
-    from hybridize.cli.changes import Outcome
+    from hybridize.fixing.changes import Outcome
     from hybridize.report.paths import read_errors
     from hybridize.report.style import one_line
 
     lines = []
-    for file in files:
+    for file in fixes.files:
         place = one_line(display(file.path))
         if file.error:
             lines.append(f"{style.paint('error', 'red')}: {place}: {file.error}")
             continue
         shown = [change for change in file.changes if not args.quiet or change.outcome is Outcome.REFUSED]
-        mended = [] if args.quiet else [item for item in repaired.done if item[0].path == file.path]
+        mended = [] if args.quiet else [item for item in fixes.repaired.done if item[0].path == file.path]
         entries = [
             (each.line, f"{style.paint('repair     ', 'magenta')}  {_repair(each, names)}") for each, names in mended
         ]
@@ -101,34 +89,35 @@ def _text(
         elif entries:
             lines.append(style.paint(place, "bold"))
             lines += [f"{line:>6}  {said}" for line, said in entries]
-    for error in read_errors(report):
+    for error in read_errors(fixes.report):
         line = f":{error.line}" if error.line else ""
         lines.append(f"{style.paint('error', 'red')}: {one_line(display(error.path))}{line}: {one_line(error.message)}")
     if not args.quiet:
-        lines += _left(repaired, args, display)
-        kept = _kept(report, files, repaired, chosen)
+        lines += _left(fixes.repaired, args, display)
+        kept = fixes.kept(chosen)
         lines += _kept_lines(kept, display) if chosen is not None else []
-        lines.append(_counts(report, files, repaired, args.diff))
+        lines.append(_counts(fixes, args.diff))
         lines += _kept_counts(kept) if chosen is None else []
     return "".join(f"{line}\n" for line in lines)
 
 
-def _counts(report: Report, files: Sequence[FileChanges], repaired: Repaired, diff: bool) -> str:
-    from hybridize.cli.changes import Outcome
+def _counts(fixes: Fixes, diff: bool) -> str:
+    from hybridize.fixing.changes import Outcome
     from hybridize.report.paths import read_errors
     from hybridize.report.words import counted
 
-    done = [change for file in files for change in file.changes if change.outcome is Outcome.DONE]
-    refused = sum(change.outcome is Outcome.REFUSED for file in files for change in file.changes)
+    files, repairs, errors = fixes.files, fixes.repaired.done, read_errors(fixes.report)
+    done = [change for change in fixes.changes if change.outcome is Outcome.DONE]
+    refused = sum(change.outcome is Outcome.REFUSED for change in fixes.changes)
     written = len({file.path for file in files if file.result and file.result.changed and not file.error})
     verb = "would change" if diff else "changed"
-    where = f" in {counted(written, 'file')}" if done or repaired.done else ""
+    where = f" in {counted(written, 'file')}" if done or repairs else ""
     counts = [f"{counted(len(done), 'function')} {verb}"]
-    counts += [counted(len(repaired.done), "repair")] if repaired.done else []
+    counts += [counted(len(repairs), "repair")] if repairs else []
     counts[-1] += where
     counts += [f"{refused:,} not changed"] if refused else []
-    counts += [counted(len(read_errors(report)), "error")] if read_errors(report) else []
-    return ", ".join(counts) if files or read_errors(report) else "nothing to change"
+    counts += [counted(len(errors), "error")] if errors else []
+    return ", ".join(counts) if files or errors else "nothing to change"
 
 
 def _repair(each: object, names: Sequence[str]) -> str:
@@ -156,23 +145,6 @@ def _left(repaired: Repaired, args: argparse.Namespace, display: Callable[[str],
     return lines
 
 
-def _kept(
-    report: Report, files: Sequence[FileChanges], repaired: Repaired, chosen: frozenset[str] | None
-) -> list[tuple[FunctionReport, Status]]:
-    """The candidates (or functions asked for) that stay as they are, each with the first reason; none told already."""
-    told = {change.function.facts.id for file in files for change in file.changes}
-    told |= {bundle.function for bundle, _ in repaired.left if bundle.complete or bundle.hybrid}
-    mended = {(each.path, name) for each, names in repaired.done for name in names}
-    return [
-        (function, function.statuses[0])
-        for function in report.functions
-        if function.statuses
-        and function.facts.id not in told
-        and (function.facts.path, function.facts.qualname) not in mended
-        and (function.facts.candidate if chosen is None else function.facts.id in chosen)
-    ]
-
-
 def _kept_lines(kept: Sequence[tuple[FunctionReport, Status]], display: Callable[[str], str]) -> list[str]:
     from hybridize.report.style import one_line
 
@@ -198,7 +170,7 @@ def _kept_counts(kept: Sequence[tuple[FunctionReport, Status]]) -> list[str]:
 
 
 def _sentence(change: Change, diff: bool, style: Style) -> str:
-    from hybridize.cli.changes import Outcome
+    from hybridize.fixing.changes import Outcome
     from hybridize.report.style import one_line
     from hybridize.report.words import verdict
 
@@ -211,68 +183,12 @@ def _sentence(change: Change, diff: bool, style: Style) -> str:
     return f"{style.paint(what, 'yellow')} {one_line(function.facts.qualname)}{reason}"
 
 
-def _json(
-    report: Report,
-    files: Sequence[FileChanges],
-    repaired: Repaired,
-    diff: bool,
-    chosen: frozenset[str] | None,
-    trial: Trial | None,
-) -> str:
-    from hybridize.report.json_report import to_dict
-    from hybridize.report.paths import relative_to_root
+def _json(fixes: Fixes, chosen: frozenset[str] | None, trial: Trial | None) -> str:
+    from hybridize.fixing.data import to_dict
 
-    root = report.project.root
-    data: dict[str, object] = {
-        "version": 1,
-        "root": root,
-        "written": not diff,
-        "files": [
-            {
-                "path": relative_to_root(file.path, root),
-                "changed": bool(file.result and file.result.changed and not file.error),
-                "error": file.error,
-                "changes": [
-                    {
-                        "function": change.function.facts.id,
-                        "line": change.line,
-                        "action": change.function.decision.action.value,
-                        "precondition": change.function.decision.precondition,
-                        "outcome": change.outcome.value,
-                        "reason": change.reason,
-                    }
-                    for change in file.changes
-                ],
-            }
-            for file in files
-        ],
-        "repairs": [
-            {
-                "code": each.code,
-                "name": each.name,
-                "path": relative_to_root(each.path, root),
-                "line": each.line,
-                "message": each.says,
-                "safe": each.safe,
-                "doubt": each.doubt,
-                "functions": list(names),
-            }
-            for each, names in repaired.done
-        ],
-        "not_repaired": [_left_entry(bundle, reason) for bundle, reason in repaired.left],
-        "left": [
-            {"function": function.facts.id, "line": function.facts.line, "code": why.code, "reason": why.message}
-            for function, why in _kept(report, files, repaired, chosen)
-        ],
-        "errors": to_dict(report)["errors"],
-    }
+    data = to_dict(fixes, chosen)
     if trial is not None:
         from hybridize.cli.safeguard import as_data
 
         data["tests"] = as_data(trial)
     return json.dumps(data, indent=1) + "\n"
-
-
-def _left_entry(bundle: Bundle, reason: str) -> dict[str, object]:
-    codes = [each.code for each in bundle.repairs]
-    return {"function": bundle.function, "line": bundle.line, "repairs": codes, "reason": reason}

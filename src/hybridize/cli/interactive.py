@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
 
 from hybridize.cli.output import write
-from hybridize.config import Config
 from hybridize.records import dataclass, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hybridize.decide.model import FunctionReport, Report
+    from hybridize.decide.model import FunctionReport
+    from hybridize.fixing.planner import Planner
     from hybridize.repairing import Repaired
     from hybridize.repairs.model import Bundle
     from hybridize.rewrite.model import FileResult
@@ -20,20 +18,18 @@ if TYPE_CHECKING:
 _HELP = "y: make it, n: leave it, a: make it and all that follow, q: leave it and all that follow\n"
 
 
-def choose(
-    args: argparse.Namespace, paths: Sequence[str], config: Config, report: Report, chosen: frozenset[str] | None
-) -> set[str] | None:
+def choose(planner: Planner, chosen: frozenset[str] | None) -> set[str] | None:
     """The ids of the functions whose changes were accepted; None where all that there are were."""
-    from hybridize.cli.fix import planned
-    from hybridize.cli.session import selected
+    from hybridize.fixing.planner import to_change
+    from hybridize.report.select import selected
 
     accepted: set[str] = set()
     everything = False
-    plain = planned(selected(report, config), chosen)
+    plain = to_change(selected(planner.report, planner.config), chosen)
     asked = {function.facts.id for function in plain}
     items: list[FunctionReport | Bundle] = [*plain]
-    items += [b for b in report.repairs if b.function not in asked and (chosen is None or b.function in chosen)]
-    states = _States(args, paths, config, report)
+    items += [b for b in planner.report.repairs if b.function not in asked and (chosen is None or b.function in chosen)]
+    states = _States(planner)
     for item in items:
         name, text = _shown(states, item, frozenset(accepted))
         if not text:
@@ -54,26 +50,15 @@ def choose(
 class _States:
     """What becomes of the files where the changes of some functions (ids) are made, and of no others."""
 
-    args: argparse.Namespace
-    paths: Sequence[str]
-    config: Config
-    report: Report
+    planner: Planner
     known: dict[frozenset[str], tuple[Repaired, dict[str, FileResult]]] = field(default_factory=dict)
 
     def of(self, names: frozenset[str]) -> tuple[Repaired, dict[str, FileResult]]:
         """The repairs, and the files that change by their paths."""
-        from hybridize.cli.changes import plan_fixes
-        from hybridize.cli.fix import with_parts
-        from hybridize.cli.mending import mend
-        from hybridize.cli.session import selected
-
         if names not in self.known:
-            repaired = mend(self.args, self.paths, self.config, self.report, names)
-            final = selected(repaired.report, self.config, repaired.unlocked)
-            chosen = with_parts(repaired, names) or names
-            functions = [f for f in final.functions if f.facts.id in chosen]
-            files = plan_fixes(final, functions, repaired.contents)
-            self.known[names] = (repaired, {f.path: f.result for f in files if f.result is not None})
+            fixes = self.planner.plan(names)
+            files = {file.path: file.result for file in fixes.files if file.result is not None}
+            self.known[names] = (fixes.repaired, files)
         return self.known[names]
 
 
@@ -82,10 +67,9 @@ def _shown(states: _States, item: FunctionReport | Bundle, accepted: frozenset[s
 
     The diff of a repair is from what the changes that were accepted make of the files.
     """
-    from hybridize.cli.changes import plan_fixes
-    from hybridize.cli.fix_report import diff, diff_of
+    from hybridize.cli.fix_report import diff_of
     from hybridize.cli.output import style_for
-    from hybridize.cli.session import selected
+    from hybridize.fixing.changes import plan_fixes
     from hybridize.repairs.model import Bundle
     from hybridize.report.words import rests_on, verdict
 
@@ -93,7 +77,8 @@ def _shown(states: _States, item: FunctionReport | Bundle, accepted: frozenset[s
     if not isinstance(item, Bundle):
         name = item.facts.id
         head = f"{item.facts.path}:{item.facts.line} {verdict(item)} {item.facts.qualname}: {rests_on(item)}"
-        text = diff(plan_fixes(selected(states.report, states.config), [item]), style)
+        planned = plan_fixes(states.planner.report, [item])
+        text = diff_of([file.result for file in planned if file.result], style)
         return name, f"\n{style.paint(head, 'bold')}\n{text}" if text else ""
     name = item.function
     alone, _ = states.of(frozenset((name,)))

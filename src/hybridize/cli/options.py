@@ -16,8 +16,6 @@ _METAVARS = {
     "paths": "FOLDER",
     "table": "PATTERN:CODES",
     "version": "VERSION",
-    "count": "N",
-    "path": "FOLDER",
     "confidence": "LEVEL",
     "world": "WORLD",
 }
@@ -32,17 +30,16 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     """Every option of `[tool.hybridize]`, by the same name, and where the configuration comes from."""
     group = parser.add_argument_group("options of [tool.hybridize]")
     for option in OPTIONS:
-        flags = [f"--{option.name}"] + (["-j"] if option.name == "jobs" else [])
+        flag = f"--{option.name}"
         settings: dict[str, Any] = {"dest": option.field, "default": None, "help": option.help}
         if option.kind == "boolean":
-            group.add_argument(*flags, action=argparse.BooleanOptionalAction, **settings)
+            group.add_argument(flag, action=argparse.BooleanOptionalAction, **settings)
         elif option.kind == "codes":
-            group.add_argument(*flags, action="append", metavar="CODES", **settings)
+            group.add_argument(flag, action="append", metavar="CODES", **settings)
         elif option.kind in ("strings", "paths", "table"):
-            group.add_argument(*flags, action="append", metavar=_METAVARS[option.kind], **settings)
+            group.add_argument(flag, action="append", metavar=_METAVARS[option.kind], **settings)
         else:
-            kind = int if option.kind == "count" else str
-            group.add_argument(*flags, type=kind, metavar=_METAVARS[option.kind], **settings)
+            group.add_argument(flag, metavar=_METAVARS[option.kind], **settings)
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--config", metavar="FILE", help="the pyproject.toml to read")
     source.add_argument("--isolated", action="store_true", help="read no configuration file")

@@ -21,9 +21,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """List them."""
-    from hybridize.cli.codes import load_docs
     from hybridize.cli.output import style_for, write
     from hybridize.report.codes import list_codes
+    from hybridize.report.documentation import load_docs
     from hybridize.report.select import unknown_selectors
 
     docs = load_docs()

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from hybridize.cli.errors import UsageError
 from hybridize.cli.output import complain
-from hybridize.records import dataclass
+from hybridize.records import dataclass, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hybridize.cli.fix import Plan
     from hybridize.decide.model import FunctionReport
+    from hybridize.fixing.fixes import Fixes
     from hybridize.rewrite.journal import Journal, Left
     from hybridize.rewrite.model import FileResult
     from hybridize.runtime.safeguard import Outcome, Suspect, TakenBack
@@ -78,7 +78,7 @@ def put_back(args: argparse.Namespace, paths: Sequence[str]) -> None:
         _tell(left)
 
 
-def safeguard(args: argparse.Namespace, plan: Plan, plan_of: Callable[[frozenset[str]], Plan]) -> tuple[Plan, Trial]:
+def safeguard(args: argparse.Namespace, plan: Fixes, plan_of: Callable[[frozenset[str]], Fixes]) -> tuple[Fixes, Trial]:
     """Makes the changes of a plan that break no test: what is left of the plan, written, and what the tests said.
 
     Args:
@@ -91,7 +91,7 @@ def safeguard(args: argparse.Namespace, plan: Plan, plan_of: Callable[[frozenset
     root = Path(plan.report.project.root).resolve()
     plan, withheld = _writable(plan, plan_of, root)
     if not any(file.result and file.result.changed for file in plan.files):
-        return plan, Trial(args.verify_with, None, withheld)
+        return replace(plan, written=True), Trial(args.verify_with, None, withheld)
     try:
         journal = Journal.open(_home(root))
     except JournalError as error:
@@ -105,7 +105,7 @@ def safeguard(args: argparse.Namespace, plan: Plan, plan_of: Callable[[frozenset
         for place in journal.edited():
             complain(f"{place}: edited while the tests ran, which may not have seen that", label="warning")
     taken = [(tree.changes[each.change], _reason(each)) for each in outcome.taken]
-    return tree.plan, Trial(args.verify_with, outcome, [*withheld, *taken])
+    return replace(tree.plan, written=True), Trial(args.verify_with, outcome, [*withheld, *taken])
 
 
 def _home(root: Path) -> Path:
@@ -118,8 +118,8 @@ def _home(root: Path) -> Path:
 
 
 def _writable(
-    plan: Plan, plan_of: Callable[[frozenset[str]], Plan], root: Path
-) -> tuple[Plan, list[tuple[FunctionReport, str]]]:
+    plan: Fixes, plan_of: Callable[[frozenset[str]], Fixes], root: Path
+) -> tuple[Fixes, list[tuple[FunctionReport, str]]]:
     """The plan without what needs files that cannot be written, and the functions left for that, with the reasons."""
     from hybridize.rewrite.files import obstacle
 
@@ -143,7 +143,7 @@ def _writable(
 class _Tree:
     """The files of the project as the plans for some changes make them."""
 
-    def __init__(self, journal: Journal, root: Path, plan: Plan, plan_of: Callable[[frozenset[str]], Plan]) -> None:
+    def __init__(self, journal: Journal, root: Path, plan: Fixes, plan_of: Callable[[frozenset[str]], Fixes]) -> None:
         self.plan = plan
         self.changes = _changes(plan)
         self._journal, self._root, self._plan_of = journal, root, plan_of
@@ -187,9 +187,9 @@ def _suite(args: argparse.Namespace) -> Suite:
         raise UsageError(f"--verify-with: {args.verify_with!r}: {str(error).lower()}") from None
 
 
-def _changes(plan: Plan) -> dict[str, FunctionReport]:
+def _changes(plan: Fixes) -> dict[str, FunctionReport]:
     """The functions (by id) that can be changed or not, each by itself; what repairs make of one belongs to it."""
-    from hybridize.cli.changes import Outcome
+    from hybridize.fixing.changes import Outcome
 
     made = plan.repaired.made
     names = [c.function.facts.id for file in plan.files for c in file.changes if c.outcome is Outcome.DONE]

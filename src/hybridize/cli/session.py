@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hybridize.cli.errors import UsageError
@@ -12,11 +12,11 @@ from hybridize.cli.options import overrides
 from hybridize.cli.output import complain
 from hybridize.cli.progress import Progress
 from hybridize.config import FROM_COMMAND_LINE, Config, ConfigError, load_config
-from hybridize.records import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hybridize.decide.model import Report
+    from hybridize.fixing.planner import Planner
 
 
 def configure(args: argparse.Namespace, paths: Sequence[str]) -> Config:
@@ -27,35 +27,17 @@ def configure(args: argparse.Namespace, paths: Sequence[str]) -> Config:
         config = load_config(start, overrides(args), config_file=Path(args.config) if args.config else None)
     except ConfigError as error:
         raise UsageError(str(error)) from None
+    for note in config.notes:
+        complain(note, label="warning")
     _check_selectors(config)
     return config
 
 
 def analyze(paths: Sequence[str], config: Config, *, repairs: bool = True) -> Report:
     """Run the analysis, say on stderr which paths do not exist, and drop what is not selected."""
+    from hybridize.report.select import selected
+
     return selected(run_analysis(paths, config, repairs=repairs), config)
-
-
-def selected(report: Report, config: Config, unlocked: Collection[str] = ()) -> Report:
-    """The report without what is not selected.
-
-    `unlocked` are functions (ids) that a selected repair made fit for a graph: their conversion is selected with it,
-    unless it is ignored.
-    """
-    from hybridize.decide.model import Action
-    from hybridize.report.select import filter_files, filter_report
-
-    found = filter_report(report, config.select, config.ignore)
-    if unlocked and config.select:
-        spared = filter_report(report, (), config.ignore)
-        kept = tuple(
-            replace(one, decision=other.decision)
-            if one.facts.id in unlocked and other.decision.action is Action.CONVERT_TO_HYBRID
-            else one
-            for one, other in zip(found.functions, spared.functions, strict=True)
-        )
-        found = replace(found, functions=kept)
-    return filter_files(found, config.per_file_ignores)
 
 
 def run_analysis(paths: Sequence[str], config: Config, *, repairs: bool = True) -> Report:
@@ -79,24 +61,24 @@ def analyze_again(paths: Sequence[str], config: Config, contents: Mapping[str, b
         return analyze_paths([Path(path) for path in paths], config, progress=progress, contents=contents)
 
 
+def planner_of(args: argparse.Namespace, paths: Sequence[str], config: Config, report: Report) -> Planner:
+    """What plans the changes of a project that was analyzed, as the options want them."""
+    from hybridize.fixing.planner import Planner
+
+    return Planner(report, config, lambda contents: analyze_again(paths, config, contents), args.unsafe_fixes)
+
+
 def paths_of(args: argparse.Namespace) -> list[str]:
     """The paths given, or the current folder."""
     return list(args.paths or ["."])
 
 
 def _check_selectors(config: Config) -> None:
-    selectors = [*config.select, *config.ignore, *(code for _, codes in config.per_file_ignores for code in codes)]
-    if not selectors:
+    if not (config.select or config.ignore or config.per_file_ignores):
         return
-    from hybridize.cli.codes import load_docs
-    from hybridize.report.select import unknown_selectors
+    from hybridize.report.documentation import unknown_codes
 
-    docs = load_docs().values()
-    if all(doc.kind == "precondition" for doc in docs):
-        return  # nobody says which statuses and rules there are
-    known = [(doc.code, doc.name) for doc in docs]
-    for selector, close in unknown_selectors(selectors, known):
-        message = f"no code starts with `{selector}`{f'; did you mean `{close}`?' if close else ''}"
+    for message in unknown_codes(config):
         if FROM_COMMAND_LINE in (config.origins["select"], config.origins["ignore"]):
             raise UsageError(f"{message}\nrun `hybridize rules` to see what there is")
         complain(message, label="warning")

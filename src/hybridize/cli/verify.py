@@ -11,9 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hybridize.cli.programs import Conversions
     from hybridize.config import Config
     from hybridize.decide.model import Report
+    from hybridize.fixing.memory import Conversions
     from hybridize.runtime.launch import Ended, Target
     from hybridize.runtime.verify import Verdict
     from hybridize.runtime.whole import Whole
@@ -53,17 +53,19 @@ def run(args: argparse.Namespace) -> int:
     from hybridize.cli.explain import named
     from hybridize.cli.output import deliver, style_for
     from hybridize.cli.session import configure
+    from hybridize.fixing.memory import conversions, everything
+    from hybridize.fixing.planner import to_change
     from hybridize.report.paths import displayer
 
     target = programs.target_of(args)
     paths = programs.paths_of(args, target)
     config = configure(args, paths)
     report, contents = _analyzed(args, paths, config)
-    functions = programs.everything(report) if args.everything else programs.chosen(report)
+    functions = everything(report) if args.everything else to_change(report)
     only = named(report, args.only)
     if only is not None:
         functions = [function for function in functions if function.facts.id in only]
-    made = programs.conversions(report, functions, contents)
+    made = conversions(report, functions, contents)
     ended, verdicts, whole = verify_program(args, report, made, target)
     if args.output_format == "json":
         text = verify_report.as_json(verdicts, made, ended, whole, target)
@@ -80,14 +82,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _analyzed(args: argparse.Namespace, paths: list[str], config: Config) -> tuple[Report, Mapping[str, bytes]]:
     """The report after the repairs that `fix` would make, and the files that they change."""
-    from hybridize.cli.mending import mend
-    from hybridize.cli.session import run_analysis, selected
+    from hybridize.cli.session import planner_of, run_analysis
 
     report = run_analysis(paths, config)
     if args.everything:
         return report, {}
-    repaired = mend(args, paths, config, report, None)
-    return selected(repaired.report, config), repaired.contents
+    fixes = planner_of(args, paths, config, report).plan()
+    return fixes.report, fixes.repaired.contents
 
 
 def verify_program(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from hybridize.cli.programs import Conversions
+from hybridize.fixing.memory import Conversions
 from hybridize.report.style import Style, one_line
 from hybridize.report.words import counted
 from hybridize.runtime.launch import Ended, Target

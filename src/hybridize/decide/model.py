@@ -1,4 +1,4 @@
-"""What was decided: the plain data that every report shows and that `fix` acts on (design.md §7)."""
+"""What was decided: the plain data that every report shows and that `fix` acts on."""
 
 from __future__ import annotations
 

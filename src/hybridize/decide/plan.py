@@ -1,4 +1,4 @@
-"""The plan: which of the functions that are safe to convert are worth it, over the whole project (design.md §5).
+"""The plan: which of the functions that are safe to convert are worth it, over the whole project.
 
 From callers to callees: a function that runs as part of graphs gains nothing of its own; one with too little work per
 call loses; the rest is chosen, so that the outermost safe functions cover the work. What is left out says why.

@@ -173,7 +173,6 @@ def finding(hit: RuleHit, function: str | None) -> Finding:
         end_line=end >> 16,
         end_column=(end & 0xFFFF) + 1,
         function=function,
-        fix=hit.rule.fix,
         evidence=hit.evidence,
     )
 

@@ -2,9 +2,9 @@
 
 A dim is an int: zero or more is its size; `DYNAMIC` means that TensorFlow itself would say None (a batch of a dataset);
 `UNRESOLVED` means that it is fixed and we could not compute it. Only the first may become None in an input signature
-without thought (reference-tool.md, "What its makers learned"). `BATCH` is dynamic, too, and a symbol: the number of
-examples in a batch, which is the same for all tensors of one batch. It lasts while a dim is only moved about; what is
-computed from it is just dynamic (`blurred`). A shape is a tuple of dims, or None for unknown rank.
+without thought. `BATCH` is dynamic, too, and a symbol: the number of examples in a batch, which is the same for all
+tensors of one batch. It lasts while a dim is only moved about; what is computed from it is just dynamic (`blurred`). A
+shape is a tuple of dims, or None for unknown rank.
 
 A dim of `at_run_time(n)` is both: TensorFlow says None of it, and every tensor that arrives has n there (the batches of
 a dataset whose size is known and divides evenly). It is a symbol as well.

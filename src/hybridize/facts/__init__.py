@@ -1,1 +1,1 @@
-"""Solution -> facts per function: mode, tensors, literals, effects, recursion, computation, coverage (design.md §4)."""
+"""Solution -> facts per function: mode, tensors, literals, effects, recursion, computation, coverage."""

@@ -1,4 +1,4 @@
-"""The facts about one function: three-valued answers, each with its evidence (design.md §2)."""
+"""The facts about one function: three-valued answers, each with its evidence."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Program -> solution: the whole-program abstract interpreter (design.md §4)."""
+"""Program -> solution: the whole-program abstract interpreter."""

@@ -94,8 +94,9 @@ REPAIR = Repair(
     removes=frozenset({"HY301", "HY312", "HY313", "HY341", "HY344"}),
     summary="`assert` and `raise` under a condition on a tensor become `tf.debugging.Assert`.",
     details="""Python decides an `assert` and runs a `raise` while the function is traced, where tensors have no values.
-`tf.debugging.Assert` is part of the graph and checks at every call. Not safe, because the exception is
-`tf.errors.InvalidArgumentError` then, and because a graph may have run other operations before it stops.""",
+`tf.debugging.Assert` is part of the graph and checks at every call.""",
+    safety="""Never safe: the exception is `tf.errors.InvalidArgumentError` then, and a graph may have run other
+operations before it stops.""",
     propose=propose,
     examples=(
         RepairExample(

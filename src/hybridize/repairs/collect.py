@@ -227,7 +227,7 @@ def _answers(repair: Repair, change: Change, cause: Cause) -> bool:
 def _proposed(repair: Repair, change: Change, causes: list[Cause]) -> Proposed:
     first = causes[0]
     line, column = first.place
-    codes = tuple(dict.fromkeys(cause.code for cause in causes))
+    places = dict.fromkeys((cause.code, cause.path, cause.line, cause.place[1] + 1) for cause in causes)
     return Proposed(
         repair.code,
         repair.name,
@@ -238,6 +238,6 @@ def _proposed(repair: Repair, change: Change, causes: list[Cause]) -> Proposed:
         change.doubt,
         change.edits,
         change.imports,
-        codes,
+        tuple(places),
         change.makes,
     )

@@ -80,8 +80,9 @@ REPAIR = Repair(
 graph it does so once per trace, and what stays in the field is a symbol without a value. Where every read of the field
 in the project comes behind the write in the same call, nobody sees a difference. Tests and notebooks count, and so do
 `getattr`, `vars`, `copy`, `pickle` and unknown objects. The write stays as it is, for who runs the code eagerly; the
-comment `# hybridize: ignore[HY206]` lets it pass. Not safe, because code outside of the project may look at the field,
-perhaps through a method that hands it out and that nobody in the project calls.""",
+comment `# hybridize: ignore[HY206]` lets it pass.""",
+    safety="""Never safe: code outside of the project may look at the field, perhaps through a method that hands it out
+and that nobody in the project calls. It would find a symbol of the graph.""",
     propose=propose,
     examples=(
         RepairExample(

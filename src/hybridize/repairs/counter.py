@@ -291,8 +291,9 @@ code write and a graph only reads: `if self.training:` stays as it is, `x * (1.0
 `x * tf.cast(1.0 - self.rate, tf.float32)`, and a variable that begins as None and gets its value from the function that
 first asks for it begins with that value. With Keras 2 the `training` of a dropout layer may be such a flag. Offered
 where every use in the project is known, and nowhere where Python itself decides by the value: not for sizes, indices,
-keys, `is`, or the `training` of Keras 3.
-Not safe, because code elsewhere may read the attribute, and a Keras model that owns a variable saves it.""",
+keys, `is`, or the `training` of Keras 3.""",
+    safety="""Never safe: code outside of the project may want the attribute as a Python value, and a Keras model that
+owns a variable saves it with its weights.""",
     propose=propose,
     examples=(
         RepairExample(

@@ -38,8 +38,8 @@ REPAIR = Repair(
     removes=frozenset({"HY263"}),
     summary="`tf.function` moves to the side of the other decorators where it works.",
     details="""Above `@staticmethod`, `@classmethod` or `@property` the decorator gets what is no function and raises,
-and so it does below `@tf.custom_gradient`. The decorators change places; each keeps its arguments. Safe, because the
-program raises as it stands.""",
+and so it does below `@tf.custom_gradient`. The decorators change places; each keeps its arguments.""",
+    safety="Always safe: the program raises as it stands.",
     propose=propose,
     examples=(
         RepairExample(

@@ -281,6 +281,8 @@ REPAIR = Repair(
 same. Offered where every use of the number can do with a tensor: in the shapes and sizes that TensorFlow's functions
 are given, in arithmetic with whole numbers, in `range` of a loop that AutoGraph converts, and with tensors of
 floats, to whose dtype it is cast.""",
+    safety="""Safe, with two exceptions: a library's callers may pass a list, whose length is no size of a tensor; and
+a condition on the size is traced both ways afterwards, where Python had taken one.""",
     propose=propose,
     examples=(
         RepairExample(

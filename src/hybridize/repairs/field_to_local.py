@@ -160,9 +160,11 @@ REPAIR = Repair(
     summary="A field that is written and read within one call only becomes a local variable.",
     details="""A method that keeps what it needs for the rest of the same call in `self.size` changes Python state, and
 a tensor that is kept there outlives its graph. Where no other function of the project reads the field, a local variable
-does the same; a helper of the object that only this method calls, and that reads the field, is given it as an argument.
-Safe where the method always sets the field before it reads it and its name begins with `_`; otherwise
-somebody else might read it.""",
+does the same; a helper of the object that only this method calls, and that reads the field, is given it as an
+argument.""",
+    safety="""Safe where the method always sets the field before it reads it, its name begins with `_`, and no object
+of unknown kind is asked for such a field. Otherwise somebody else might read it; and a call that does not set it would
+no longer see what an earlier one has set.""",
     propose=propose,
     examples=(
         RepairExample(

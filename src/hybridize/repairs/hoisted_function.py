@@ -102,8 +102,9 @@ REPAIR = Repair(
     details="""The graphs of a hybrid function belong to the object that `tf.function` makes. One that is defined
 within another function starts without any at each call of that, and is traced again. Where it uses nothing of the
 function around it, it can as well stand in front of it. Offered where it has no Python side effect, which each trace
-would repeat. Not safe where it reads a variable of the module that is no function, class or import: what changes there
-is seen only by a new graph.""",
+would repeat.""",
+    safety="""Safe where it reads no variable of the module but functions, classes and imports. What changes in another
+is seen by a new graph only.""",
     propose=propose,
     examples=(
         RepairExample(

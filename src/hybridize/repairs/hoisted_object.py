@@ -257,8 +257,9 @@ REPAIR = Repair(
     details="""A graph may make variables only while it is traced for the first time. What owns some is made in the
 constructor of the class, or right before the function. A variable, a metric and a seeded generator are set back where
 they were made, so that each call begins as before; an optimizer or a layer goes on with what it has: its slots, its
-weights, which is mostly what was meant. Offered where the arguments are there outside, too, and one call makes one. Not
-safe for these reasons, and because a model that owns a layer or variable trains and saves it.""",
+weights, which is mostly what was meant. Offered where the arguments are there outside, too, and one call makes one.""",
+    safety="""Never safe: one object serves all calls, and a layer or an optimizer keeps what it has learnt or counted;
+a model that owns a layer or variable trains and saves it.""",
     propose=propose,
     examples=(
         RepairExample(

@@ -67,7 +67,8 @@ REPAIR = Repair(
     details="""Each new Python number among the arguments is traced anew; a tensor of the same value is not.
 `train_step(x, step)` becomes `train_step(x, tf.constant(step, dtype=tf.int32))` at every call, where the function asks
 nothing of the number that a tensor cannot answer. Integers become int32 and floats float32, as TensorFlow makes them,
-or what the tensors are that they are combined with. Not safe, because the arithmetic is that of the dtype.""",
+or what the tensors are that they are combined with.""",
+    safety="Never safe: inside of the function the arithmetic is that of the tensor's dtype, and not Python's.",
     propose=propose,
     examples=(
         RepairExample(

@@ -173,8 +173,9 @@ REPAIR = Repair(
     details="""Logging runs while a function is traced, once; `tf.print` at every call. The message goes to the stream
 that the project gives its handlers (`basicConfig`, `StreamHandler`), else to `sys.stderr`, in their format as far as
 that shows the level, the name of the logger and the message only. Where the project does not say that messages of this
-level come out, the logger is asked: `if logger.isEnabledFor(logging.INFO):`. Not safe, because handlers and filters do
-not see the message, and a level that is set after the first call is not seen.""",
+level come out, the logger is asked: `if logger.isEnabledFor(logging.INFO):`.""",
+    safety="""Never safe: handlers and filters do not see the message, and a level that is set after the first call is
+not seen.""",
     propose=propose,
     examples=(
         RepairExample(

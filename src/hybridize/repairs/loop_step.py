@@ -157,6 +157,8 @@ outermost loop. It takes what the loops bind (the batch) and returns what is use
 optimizer and whatever else is bound once before stay variables from outside. Python numbers that come of loop counters
 (`0.99 ** epoch`, `i < 10`) are computed in front of the step and passed; what stands last inside of the tape and only
 shows or collects results comes behind the step. Offered in scripts, and in functions that are called once.""",
+    safety="""Never safe, but only in that it changes the shape of the code: the step moves out of its loop, and what
+only it needs is no longer a variable around it.""",
     propose=propose,
     examples=(
         RepairExample(

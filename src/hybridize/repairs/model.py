@@ -114,8 +114,9 @@ class RepairExample:
 class Repair:
     """One repair. `code` is stable, `name` reads as in "allow ..."; `summary` is a sentence, `details` Markdown.
 
-    `removes` are the codes of rules and statuses that it answers. `order` decides between repairs of one cause: the
-    lower first. `whole` is for those that answer all causes of a function at once.
+    `safety` says when it is safe, and if it is not, what may differ. `removes` are the codes of rules and statuses that
+    it answers. `order` decides between repairs of one cause: the lower first. `whole` is for those that answer all
+    causes of a function at once.
     """
 
     code: str
@@ -123,6 +124,7 @@ class Repair:
     removes: frozenset[str]
     summary: str
     details: str
+    safety: str
     propose: Propose
     examples: tuple[RepairExample, ...] = ()
     order: int = 50
@@ -131,7 +133,11 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A change of a repair, as reports show it and as `fix` applies it."""
+    """A change of a repair, as reports show it and as `fix` applies it.
+
+    `causes` are what it takes away: code, path, line and column (from 1) of each. `makes` is the qualified name of the
+    new function that becomes a graph.
+    """
 
     code: str
     name: str
@@ -142,8 +148,13 @@ class Proposed:
     doubt: str | None
     edits: tuple[TextEdit, ...]
     imports: tuple[NewImport, ...] = ()
-    answers: tuple[str, ...] = ()  # the codes of the causes
-    makes: str = ""  # the qualified name of the new function that becomes a graph
+    causes: tuple[tuple[str, str, int, int], ...] = ()
+    makes: str = ""
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The codes of the causes."""
+        return tuple(dict.fromkeys(code for code, *_ in self.causes))
 
     @property
     def safe(self) -> bool:

@@ -349,8 +349,9 @@ REPAIR = Repair(
 traced. Some hundred functions have a counterpart that does the same with the same dtype: `np.mean(x, axis=1)` becomes
 `tf.reduce_mean(x, axis=1)`; so do those of `math`, Python's `max`, `min`, `any` and `all`, and what is computed with
 `x.numpy()` and goes no further than tensors do. Sums and means of integers, which NumPy widens, are not offered. What
-the function returns stays an array (`.numpy()`, which HY804 hands to the callers). Not safe: arrays and numbers become
-tensors inside of the function, and sums may be rounded otherwise.""",
+the function returns stays an array (`.numpy()`, which HY804 hands to the callers).""",
+    safety="""Safe for Python's `max` and `min`. Everything else is not: arrays and numbers become tensors inside of
+the function and where they go from there, and the last digit of sums may be another.""",
     propose=propose,
     examples=(
         RepairExample(

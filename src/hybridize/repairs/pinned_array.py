@@ -329,6 +329,7 @@ makes zero of what is smaller than 1e-38). Offered where every call is seen and 
 the function, and those that it hands the array to, do with it is to meet tensors of one dtype at places that
 convert it eagerly, to take items of it, and to ask for its shape. So the program is the same. An `input_signature`
 would convert alike, but wants to know the shapes of all arguments.""",
+    safety="Always safe: it is the very conversion that eager code makes at each of these places.",
     propose=propose,
     examples=(
         RepairExample(

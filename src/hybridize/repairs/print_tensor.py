@@ -74,8 +74,9 @@ REPAIR = Repair(
     details="""`print` runs while a function is traced, once; `tf.print` at every call. Formats such as `{loss:.4f}`
 become `tf.strings.as_string(loss, precision=4)`, which writes the same digits; `.numpy()`, `float(...)` and `.item()`,
 which a graph does not have, go. A tensor without a format is written as its value only, not as `tf.Tensor(...)`, and
-floats may have another number of digits. Not safe, because `tf.print` writes past Python's own buffer: where output
-goes to a file, lines may change places.""",
+floats may have another number of digits.""",
+    safety="""Never safe: `tf.print` writes past Python's own buffer, so that lines may change places where output goes
+to a file, and floats may be written with other digits.""",
     propose=propose,
     examples=(
         RepairExample(

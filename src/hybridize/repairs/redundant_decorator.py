@@ -62,9 +62,9 @@ REPAIR = Repair(
     removes=frozenset({"HY105"}),
     summary="The decorator of a function that only graphs call is removed.",
     details="""Inside a graph a hybrid function is traced apart, into a function call that TensorFlow inlines before the
-graph runs. Where every call comes from graphs, the decorator adds nothing, and costs next to nothing: to remove it is a
-matter of taste, never safe to do unasked. Somebody else may call the function eagerly, and without the decorator its
-operations are traced at each place that calls it.""",
+graph runs. Where every call comes from graphs, the decorator adds nothing, and costs next to nothing.""",
+    safety="""Never safe, for nothing is won, and it is a matter of taste: somebody else may call the function eagerly,
+and without the decorator its operations are traced at each place that calls it.""",
     propose=propose,
     examples=(
         RepairExample(

@@ -35,7 +35,9 @@ REPAIR = Repair(
     summary="A deprecated argument of `tf.function` gets its present name.",
     details="""`experimental_relax_shapes` is `reduce_retracing` since TensorFlow 2.9, and `experimental_compile` is
 `jit_compile` since 2.5: the same argument with the same values. Offered where every release that the project allows
-has the new name; safe where a file says which releases these are.""",
+has the new name.""",
+    safety="""Safe where a file of the project says which releases it runs on. Otherwise the one that runs it may not
+know the new name.""",
     propose=propose,
     examples=(
         RepairExample(

@@ -133,8 +133,9 @@ REPAIR = Repair(
     summary="A result that the function makes a Python or NumPy value at its `return` is made one by its callers.",
     details="""`return loss.numpy()` and `return float(loss)` read a value that a graph does not have while it is
 traced. The function returns the tensor, and each caller does with it what the function did, so that it goes on with the
-same value. Offered where every call of the function is known, and each unpacks the result if that is a tuple. Safe
-where nobody else can call the function: in a script, or where its name begins with `_`.""",
+same value. Offered where every call of the function is known, and each unpacks the result if that is a tuple.""",
+    safety="""Safe where nobody else can call the function: in a script, or where its name begins with `_`. Who else
+calls it gets tensors.""",
     propose=propose,
     examples=(
         RepairExample(

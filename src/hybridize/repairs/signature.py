@@ -110,7 +110,8 @@ REPAIR = Repair(
     details="""A call whose dtype, rank or sizes an `input_signature` does not allow raises. The new signature is
 inferred from all calls of the program as P4 does it: equal sizes stay, others become None, and what was None stays so.
 Offered where the decorator spells the signature out, every call's tensors are known, and no size that it leaves open is
-read while the function is traced. Not safe: code elsewhere may rely on the old one.""",
+read while the function is traced.""",
+    safety="Never safe: code elsewhere may rely on the old signature, and on what it converts.",
     propose=propose,
     examples=(
         RepairExample(

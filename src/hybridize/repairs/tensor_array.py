@@ -212,7 +212,8 @@ REPAIR = Repair(
     details="""A loop over a tensor is one loop of the graph, whose body is traced once: a list that it appends to gets
 one symbol, and nothing after. A `tf.TensorArray` grows while the graph runs. Offered where the list is new and local,
 only appended to, measured with `len`, and joined by `tf.stack` or `tf.concat`, and where the dtype of the tensors is
-known. Not safe, because an empty list cannot be stacked and an empty array can.""",
+known.""",
+    safety="Never safe: where nothing is appended the result is an empty tensor, where stacking an empty list raises.",
     propose=propose,
     examples=(
         RepairExample(

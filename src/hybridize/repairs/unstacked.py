@@ -128,8 +128,9 @@ REPAIR = Repair(
 a star go through what they are given in Python, which a symbolic tensor refuses. `tf.unstack(x)` is the list of what
 eager code goes through, and works as a graph wherever the first dim is known when the function is traced. A `for`
 statement that does what only one of Python can (it fills a list that HY809 does not take, or a variable grows in it)
-goes through it as well, and is written out in the graph. Safe where the dim is known here; not offered where a graph
-does not know it, or where it is larger than 64.""",
+goes through it as well, and is written out in the graph. Not offered where a graph does
+not know the dim, or where it is larger than 64.""",
+    safety="Safe where the dim is known here. Where it is not, a graph may not know it either, and would raise.",
     propose=propose,
     order=60,
     examples=(

@@ -29,6 +29,14 @@ _SOURCES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A function, and in words everything that is known of it, as `hybridize explain` prints it."""
+
+    function: FunctionReport
+    text: str
+
+
 def explain(report: Report, function: FunctionReport, display: Callable[[str], str], style: Style = PLAIN) -> str:
     """The verdict, the change, every fact with its evidence, parameters, statuses, assumptions and findings."""
     writer = _Explainer(display, style)

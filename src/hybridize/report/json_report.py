@@ -1,4 +1,4 @@
-"""The JSON of design.md §7: one versioned object, described by `schema.json` beside this file."""
+"""The JSON of a report: one versioned object, described by `schema.json` beside this file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _parts(report: Report) -> Iterator[tuple[str, Any]]:
     yield "functions", (function_to_dict(function, root) for function in report.functions)
     yield "findings", (_finding(finding, root) for finding in report.findings)
     yield "assumptions", _assumptions(report)
-    yield "errors", _errors(report)
+    yield "errors", errors_of(report)
     yield "repairs", (_bundle(bundle, root) for bundle in report.repairs)
 
 
@@ -50,6 +50,13 @@ def dumps(report: Report) -> str:
         text = f"[\n{body}\n ]" if body and isinstance(part, Iterator) else body or "[]"
         members.append(f' "{key}": {text}')
     return "{\n" + ",\n".join(members) + "\n}\n"
+
+
+def schema_text() -> str:
+    """The JSON schema of the document, as it is installed with the package."""
+    from importlib import resources
+
+    return resources.files("hybridize.report").joinpath("schema.json").read_text("utf-8")
 
 
 def dump_lines(report: Report) -> str:
@@ -234,7 +241,8 @@ def _assumptions(report: Report) -> Iterator[Json]:
         }
 
 
-def _errors(report: Report) -> Iterator[Json]:
+def errors_of(report: Report) -> Iterator[Json]:
+    """The entries of `errors`, missing paths included."""
     root = report.project.root
     for error in all_errors(report):
         yield {"path": relative_to_root(error.path, root), "line": error.line, "message": error.message}

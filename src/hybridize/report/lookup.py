@@ -14,6 +14,14 @@ from hybridize.report.paths import relative_to_root
 _PLACE = regex(r"(?P<path>.+?)(?::(?P<line>\d+)(?::\d+)?)?$", re.DOTALL)
 
 
+#: So many functions of one name are listed.
+_MOST_MATCHES = 20
+
+
+class TargetError(LookupError):
+    """A target means no function, or a name several; the text says which, or what was perhaps meant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """What an argument of `explain` means: a name, or a file and maybe a line in it (from 1)."""
@@ -39,6 +47,41 @@ def parse_target(text: str, is_file: Callable[[str], bool] = os.path.isfile) -> 
         if is_file(path) or path.endswith((".py", ".ipynb")):
             return Target(text, path, int(line) if line else None)
     return Target(text)
+
+
+def functions_of(report: Report, target: Target) -> tuple[FunctionReport, ...]:
+    """The functions that a target means, at least one; raises TargetError, also for a name that means several."""
+    found = find(report, target)
+    if not found.functions:
+        path = os.path.abspath(target.path) if target.path else None
+        for error in report.errors:
+            if os.path.join(report.project.root, error.path) == path:
+                raise TargetError(f"{target.path}:{error.line}: {error.message}")
+        hint = f"; did you mean {' or '.join(f'`{name}`' for name in found.suggestions)}?" if found.suggestions else ""
+        if target.line is not None:
+            raise TargetError(f"no function at {target.text}{hint}")
+        raise TargetError(f"no function in {target.text}" if target.path else f"no function `{target.text}`{hint}")
+    if target.path is None and len(found.functions) > 1:
+        names = [f"  {f.facts.id}  ({f.facts.path}:{f.facts.line})" for f in found.functions[:_MOST_MATCHES]]
+        more = len(found.functions) - len(names)
+        rest = [f"  and {more} more"] if more else []
+        raise TargetError("\n".join([f"`{target.text}` means {len(found.functions)} functions:", *names, *rest]))
+    return found.functions
+
+
+def named(report: Report, names: Sequence[str] | None) -> frozenset[str] | None:
+    """The ids of the functions that some targets mean, None for None; raises TargetError for one that is not clear."""
+    if names is None:
+        return None
+    return frozenset(f.facts.id for name in _split(names) for f in functions_of(report, parse_target(name)))
+
+
+def _split(names: Sequence[str]) -> list[str]:
+    """Names with commas between are several; a path may have a comma itself."""
+    found: list[str] = []
+    for name in names:
+        found += [name] if "/" in name or ".py" in name else [part for part in name.split(",") if part]
+    return found or list(names)
 
 
 def find(report: Report, target: Target) -> Found:

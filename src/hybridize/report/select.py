@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
+from hybridize.config import Config
 from hybridize.decide.model import Action, FunctionReport, Report
 from hybridize.records import replace
 
@@ -26,6 +27,25 @@ def _strength(selectors: Sequence[str], code: str, name: str) -> int:
     """How specific the best matching selector is: -1 none, 0 ALL, else its length."""
     lengths = [0 if s.upper() == EVERYTHING else len(s) for s in selectors if matches(s, code, name)]
     return max(lengths, default=-1)
+
+
+def selected(report: Report, config: Config, unlocked: Collection[str] = ()) -> Report:
+    """The report without what the configuration does not select.
+
+    `unlocked` are functions (ids) that a selected repair made fit for a graph: their conversion is selected with it,
+    unless it is ignored.
+    """
+    found = filter_report(report, config.select, config.ignore)
+    if unlocked and config.select:
+        spared = filter_report(report, (), config.ignore)
+        kept = tuple(
+            replace(one, decision=other.decision)
+            if one.facts.id in unlocked and other.decision.action is Action.CONVERT_TO_HYBRID
+            else one
+            for one, other in zip(found.functions, spared.functions, strict=True)
+        )
+        found = replace(found, functions=kept)
+    return filter_files(found, config.per_file_ignores)
 
 
 def filter_report(report: Report, select: Sequence[str], ignore: Sequence[str]) -> Report:

@@ -1,4 +1,4 @@
-"""Decisions become edits, edits become files: minimal, verified, atomic, idempotent (design.md §6)."""
+"""Decisions become edits, edits become files: minimal, verified, atomic, idempotent."""
 
 from hybridize.rewrite.diff import unified_diff
 from hybridize.rewrite.files import apply

@@ -30,7 +30,7 @@ class DecoratorDialect:
     `module` and `attribute` name the object (`tensorflow`, `function`), `alias` is what people call the module.
     `modules` are the public modules that offer the same object, `internals` full names under which it also exists:
     recognized, never written. `parameters` are the decorator's own, in order. Above a decorator in `outermost_of` the
-    new one must stand, where all others must stay above it (semantics.md R16).
+    new one must stand, where all others must stay above it (docs/semantics.md R16).
     """
 
     module: str

@@ -129,6 +129,9 @@ class Rule:
     `act` says of a function that is hybrid already what to do: a part of a sentence, which findings add to the message.
     `once` says that its hits in one function that is called have one cause: of a hybrid function the first is told.
     `bare` says that functions without a tensor parameter are asked too, which have no other cause to be told.
+    `known_problems` says in Markdown what it is known to miss or to get wrong; empty where nothing is known.
+    `reference` says where the facts come from: sections of docs/semantics.md (`semantics.md R18, Harmless`) and others,
+    with semicolons between.
     """
 
     code: str
@@ -139,7 +142,6 @@ class Rule:
     details: str
     level: Level | None = Level.ERROR
     blocks: frozenset[Blocks] = frozenset((Blocks.TO_HYBRID,))
-    fix: str | None = None
     triggers: Mapping[type[Instr], Trigger | Where] = field(default_factory=dict)
     frame: FrameScan | None = None
     codes: Callable[[Code], bool] | None = None
@@ -151,6 +153,7 @@ class Rule:
     opens: bool = False
     bad: tuple[Example, ...] = ()
     good: tuple[Example, ...] = ()
+    known_problems: str = ""
     reference: str = ""
     act: str = ""
     once: bool = False

@@ -82,5 +82,5 @@ r1 = target(tf.constant(1))
 """
         ),
     ),
-    reference="rules.md 21",
+    reference="semantics.md, Issue threads",
 )

@@ -283,5 +283,7 @@ r1 = target(tf.constant(2.0))
 """
         ),
     ),
+    known_problems="""It is an error only where a program of the project calls the function and nothing but arrays
+can come. Elsewhere it is mistaken too often, and is information.""",
     reference="semantics.md R9",
 )

@@ -191,5 +191,6 @@ r1 = target(tf.ones((1, 3)), np.zeros((1, 3), np.float32))
 """
         ),
     ),
+    known_problems="It is information: none of the nine findings that were read was right.",
     reference="semantics.md R9",
 )

@@ -132,5 +132,7 @@ r1 = target(tf.constant([1, 2]))
 """
         ),
     ),
+    known_problems="""Whether graphs are switched off (`tf.config.run_functions_eagerly`) is asked of the project's
+own programs. A switch outside of it is not seen.""",
     reference="semantics.md R8",
 )

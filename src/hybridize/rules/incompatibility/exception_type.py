@@ -412,5 +412,5 @@ r2 = target(tf.constant(1), 2)
 """
         ),
     ),
-    reference="semantics.md, believed unsafe but fine",
+    reference="semantics.md, Harmless",
 )

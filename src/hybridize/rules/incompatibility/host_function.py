@@ -78,7 +78,6 @@ like raise on them. The same goes for NumPy arrays that arrive as arguments: `tf
 for numbers made with `int(t)` or `float(t)`, which AutoGraph turns into operations. Use TensorFlow's counterpart
 (`tf.math`, `tf.experimental.numpy`), or `tf.numpy_function`. Host functions on Python numbers, on static shapes and
 on arrays that existed before are computed once, while tracing, and are fine.""",
-    fix=None,
     triggers={ir.Call: Where(call, names=on_host)},
     bad=(
         Example(

@@ -487,5 +487,5 @@ r1 = [target(b) for b in tf.data.Dataset.from_tensor_slices(tf.ones([3, 2])).bat
 """
         ),
     ),
-    reference="semantics.md, measured",
+    reference="semantics.md R18, R19",
 )

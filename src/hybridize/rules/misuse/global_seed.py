@@ -226,5 +226,5 @@ ok = float(tf.reduce_max(target(tf.zeros([3])))) <= 1.0
 """
         ),
     ),
-    reference="semantics.md R5, surprising fact 7",
+    reference="semantics.md R5",
 )

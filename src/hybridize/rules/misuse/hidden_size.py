@@ -134,7 +134,6 @@ the size of the call. Give the size in the signature, or read it by `tf.shape`. 
 argument is counted to or computed with, and information where it is handed on or read of another tensor.""",
     level=Level.WARNING,
     blocks=frozenset(),
-    fix="safe",
     root=scan,
     bad=(
         Example(
@@ -206,5 +205,7 @@ r1 = target(tf.ones((3, 2)))
 """
         ),
     ),
-    reference="semantics.md R18, R19; rules.md 10",
+    known_problems="""Which size an axis of the signature leaves open is not always known: where it is not certain
+to be the one that is read, it is information.""",
+    reference="semantics.md R18, R19, Issue threads",
 )

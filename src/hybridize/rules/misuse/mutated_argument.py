@@ -127,5 +127,6 @@ r = target({"x": tf.constant(1.0)})
 """
         ),
     ),
+    known_problems="It is information because none of the findings that were read was right.",
     reference="semantics.md R2",
 )

@@ -155,5 +155,6 @@ r2 = target(tf.constant(3))
 """
         ),
     ),
+    known_problems="Nothing is said of an iterator that may be that of a dataset.",
     reference="semantics.md R6",
 )

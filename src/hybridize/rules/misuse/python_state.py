@@ -212,5 +212,7 @@ r3 = Mode.depth
 """
         ),
     ),
+    known_problems="""Who reads what the call leaves behind is asked of the code that is analyzed. A field that only
+notebooks and scripts outside of the project look at is information.""",
     reference="semantics.md R1",
 )

@@ -59,7 +59,6 @@ may run on a release which knows the old name alone nothing is said. An argument
 raises when the module is imported.""",
     level=Level.INFO,
     blocks=frozenset(),
-    fix="safe",
     root=scan,
     bad=(
         Example(
@@ -107,5 +106,5 @@ r1 = target(tf.constant(1))
 """
         ),
     ),
-    reference="rules.md 26",
+    reference="semantics.md, Issue threads",
 )

@@ -387,5 +387,5 @@ r1 = model.target(tf.constant([1.0]))
             target="Model.target",
         ),
     ),
-    reference="semantics.md R19; rules.md 11",
+    reference="semantics.md R19, Issue threads",
 )

@@ -171,5 +171,7 @@ print(target(tf.constant(2.0)))
 """
         ),
     ),
+    known_problems="""Whether a message is meant for the moment of tracing is taken from its words: one that is
+meant so and does not say so is reported.""",
     reference="semantics.md R1",
 )

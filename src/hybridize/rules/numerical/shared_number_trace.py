@@ -111,5 +111,5 @@ r2 = target(tf.constant(1.0), False)
 """
         ),
     ),
-    reference="semantics.md, surprising fact 4",
+    reference="semantics.md R21",
 )

@@ -229,5 +229,7 @@ for i in range(3):
 """
         ),
     ),
+    known_problems="""Lists whose length nobody has counted are information: 19 findings of that kind were read or
+judged alike, and none was right.""",
     reference="semantics.md R18",
 )

@@ -128,5 +128,5 @@ r = target(tf.constant(1))
 """
         ),
     ),
-    reference="rules.md 7",
+    reference="semantics.md, Issue threads",
 )

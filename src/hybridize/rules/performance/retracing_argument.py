@@ -355,5 +355,8 @@ for i in range(5):
 """
         ),
     ),
+    known_problems="""Values that callers outside of the project look up in a list or table are not seen to differ.
+Where nothing in the project makes the call in a loop it is information, however often a user of the library may do
+so.""",
     reference="semantics.md R18; the study's Listing on Python arguments",
 )

@@ -223,5 +223,7 @@ r2 = target(tf.constant([[1.0], [2.0]]))
 """
         ),
     ),
+    known_problems="""A run by which somebody comes to the tensor must be seen. One that only a setting, a backend
+or `isinstance` allows is taken for none: it is information.""",
     reference="semantics.md R3",
 )

@@ -502,5 +502,8 @@ r2 = target(tf.constant(1.0))
 """
         ),
     ),
+    known_problems="""A run by which a later call finds the first one's graph must be seen. One that only a setting,
+a backend or `isinstance` allows is taken for none: it is information. One bug is told of each attribute that is
+stale.""",
     reference="semantics.md R4",
 )

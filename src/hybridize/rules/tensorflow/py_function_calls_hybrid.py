@@ -101,5 +101,5 @@ r1 = target(tf.constant(1)) + inner(tf.constant(1))
 """
         ),
     ),
-    reference="rules.md 24; the study: deadlocks",
+    reference="semantics.md, Issue threads; the study: deadlocks",
 )

@@ -1,4 +1,4 @@
-"""Decisions -> changes of the rewrite room -> what became of each: the plan behind `hybridize fix`."""
+"""Decisions -> changes of the rewrite room -> what became of each."""
 
 from __future__ import annotations
 
