@@ -34,7 +34,9 @@ class History:
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None) -> str:
         date = f"{1_600_000_000 + 86_400 * self.day} +0000"
-        environment = {**os.environ, **ENVIRONMENT, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+        # Tests that a hook of git runs, or `rebase --exec`, must not write to the repository that is at work.
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environment = {**kept, **ENVIRONMENT, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
         done = subprocess.run(
             ["git", "-C", str(self.path), *arguments], input=stdin, capture_output=True, env=environment, check=False
         )
