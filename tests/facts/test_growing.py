@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from hybridize.api import analyze
 from hybridize.config import Config
 from hybridize.decide.model import Action, FunctionReport
@@ -127,3 +129,37 @@ def test_what_no_graph_takes_stays_eager(tmp_path: Path) -> None:
         assert report.decision.action is Action.KEEP, name
         told = {s.name: s.message for s in report.statuses}
         assert "traced anew" in told.get("not-worth-it", "") or "many-arguments" in told, name
+
+
+@pytest.mark.parametrize(
+    ("begin", "turn", "grows"),
+    [
+        ("frames = []", "", True),
+        ("frames = deque([], 4)", "", False),
+        ("frames = deque([tf.ones(3)] * 4, maxlen=4)", "", False),
+        ("frames = []", "if len(frames) == 4: frames.clear()", False),
+        ("frames = []", "if len(frames) == 4: frames = []", False),
+    ],
+)
+def test_what_never_holds_more_does_not_grow(tmp_path: Path, begin: str, turn: str, grows: bool) -> None:
+    """Of lists that each turn makes longer HY106 is told as a warning; of sizes that nobody knows as information."""
+    source = f"""
+import tensorflow as tf
+import numpy as np
+from collections import deque
+@tf.function
+def step(x):
+    for _ in range(20):
+        x = tf.tanh(x)
+    return x
+def main():
+    {begin}
+    while True:
+        frames.append(np.ones(3))
+        print(step(np.stack(frames)))
+        {turn}
+main()
+"""
+    (tmp_path / "main.py").write_text(source, "utf-8")
+    told = [found for found in analyze([tmp_path], Config()).findings if found.code == "HY106"]
+    assert any(found.severity.value == "warning" for found in told) is grows

@@ -32,6 +32,7 @@ _BOUNDS: Final = frozenset({"builtins.min", "builtins.max"})
 _FAR: Final = 12
 #: Through so many calls an argument is followed to where it comes from.
 _CALLS: Final = 3
+_DEQUE: Final = "collections.deque"
 #: What is said of a part of which one end is seen to move, and of a list that grows.
 PART: Final = "a loop makes this part longer in each turn"
 APPENDED: Final = "a loop appends to this list"
@@ -159,14 +160,44 @@ def _extended(frame: Frame, slot: int, around: list[ir.Loop]) -> Evidence | None
     if not around or not any(isinstance(o, Container) for o in frame.vals[slot] or ()):
         return None
     index = index_of(frame.code)
-    made = index.definitions.get(slot)
-    # A list that each turn makes anew begins empty again.
-    lasting = [places for places in map(_positions, around) if made is None or made.position not in places]
+    # A list that each turn makes anew begins empty again, and so does one that some turns empty.
+    begun = [*_beginnings(frame, slot)]
+    if any(_is_bounded(frame, each) for each in begun) or _is_emptied(frame, slot):
+        return None
+    lasting = [places for places in map(_positions, around) if not any(each.position in places for each in begun)]
     for name in _LISTS & index.attributes.keys():
         for instr in index.attributes[name]:
             if index.original(instr.owner) == slot and any(instr.position in places for places in lasting):
                 return Evidence(APPENDED, frame.code.path, instr.position >> 16)
     return None
+
+
+def _beginnings(frame: Frame, slot: int) -> Iterator[Instr]:
+    """What makes the list in a slot, over joins."""
+    index = index_of(frame.code)
+    todo, seen = [slot], set[int]()
+    while todo and len(seen) < _FAR:
+        slot = index.original(todo.pop())
+        made = index.definitions.get(slot)
+        if slot in seen or made is None:
+            continue
+        seen.add(slot)
+        if isinstance(made, ir.Phi):
+            todo += [source for _, source in made.incoming]
+        else:
+            yield made
+
+
+def _is_bounded(frame: Frame, made: Instr) -> bool:
+    """Whether something is a `deque` that never holds more than so many elements."""
+    bounded = isinstance(made, ir.Call) and (len(made.arguments) > 1 or "maxlen" in dict(made.keywords))
+    return isinstance(made, ir.Call) and bounded and _DEQUE in _names(frame, made.function)
+
+
+def _is_emptied(frame: Frame, slot: int) -> bool:
+    """Whether the same function takes all out of a list again."""
+    index = index_of(frame.code)
+    return any(index.original(instr.owner) == slot for instr in index.attributes.get("clear", ()))
 
 
 def _same_length(frame: Frame, made: Instr) -> list[int]:
