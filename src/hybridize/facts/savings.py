@@ -16,7 +16,7 @@ from hybridize.facts.origins import starts_program
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.ir import Code
-from hybridize.records import dataclass
+from hybridize.records import dataclass, replace
 
 #: Microseconds that a run must save, where it is known how long it is: less is not noticed, whatever its share.
 _LEAST: Final = 1e5
@@ -30,7 +30,7 @@ _GUESSED: Final = 0.05
 class Share:
     """What is saved of the time of a run, at most 1, and the function or module that begins it.
 
-    `known` says that the program is seen to make the run, and all that it does is known.
+    `known` says that a program is seen to begin, and that all is known which its runs do that save anything.
     """
 
     of: float
@@ -79,7 +79,7 @@ class Savings:
         before = made.where(made.hybrid - {code}, calls) if is_made else made
         after = made if is_made else made.where(made.hybrid | {code}, calls)
         starts = self._starts(calls)
-        begun = any(frame.code.kind == "module" for frame in starts)
+        known = any(frame.code.kind == "module" for frame in starts)
         best = Share(0.0, next((frame.code for frame in starts), code))
         for frame, within in starts.items():
             for loop in self._outermost(frame, calls[frame], within):
@@ -89,10 +89,11 @@ class Savings:
                 if saved < _LEAST and (within or frame.code.kind == "module") and not self._is_endless(frame, loop):
                     saved = 0.0
                 share = saved / whole if whole > 0 else 0.0
+                if share > 0:
+                    known = known and not now.unknown and now.guessed < _GUESSED * now.eager
                 if share > best.of:
-                    known = begun and not now.unknown and now.guessed < _GUESSED * now.eager
-                    best = Share(share, frame.code, known)
-        return best
+                    best = Share(share, frame.code)
+        return replace(best, known=known)
 
     def _calls(self, code: Code) -> dict[Frame, list[_Call]]:
         """The calls that lead to a function, by the caller's contexts."""

@@ -66,7 +66,7 @@ _RETURNABLE: Final = (
     "tf.experimental.",
     "tf.distribute.",
     "tf.types.",
-    "tensorflow_probability.",  # `rules/returned.py` tells which
+    "tensorflow_probability.",  # `tracing/returned.py` tells which
 )
 #: But these raise (each was tried under 2.15 and 2.21).
 _REFUSED: Final = ("tf.data.Options", "tf.distribute.Strategy", "tf.distribute.MirroredStrategy")
