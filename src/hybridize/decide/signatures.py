@@ -11,7 +11,7 @@ from hybridize.decide.documentation import status_of
 from hybridize.decide.model import Action, Decision, FunctionReport
 from hybridize.domain.calls import NOT_TRACED, How
 from hybridize.domain.objects import Container, Lit, Prim, Tensor, Tup, Value
-from hybridize.domain.tensors import UNRESOLVED, VARIABLE
+from hybridize.domain.tensors import VARIABLE
 from hybridize.facts.callgraph import extent
 from hybridize.facts.causes import argument_slot
 from hybridize.facts.computation import opaque_call
@@ -219,7 +219,7 @@ class Signatures:
         frames = self.project.solution.frames.get(code, [])
         for values in zip(*(frame.args for frame in frames), strict=True):
             shapes = {o.shape for value in values for o in value if isinstance(o, Tensor) and o.kind == VARIABLE}
-            if len(shapes) > 1 or any(shape is None or UNRESOLVED in shape for shape in shapes):
+            if len(shapes) > 1 or None in shapes:
                 return True
         return False
 
