@@ -1,7 +1,7 @@
 """`dataclass`, `field` and `replace` as in the standard library's `dataclasses`, for what every run of `check` imports.
 
 There, making a class writes and compiles the source of up to nine methods, and importing the module imports `inspect`:
-0.6 ms a class, together a third of a check of 200 lines (docs/decisions/0005-records.md). Here a method is compiled
+0.6 ms a class, together a third of a check of 200 lines (docs/decisions/0006-records.md). Here a method is compiled
 when it is first called (most never are), from the same source; only that the `__init__` of frozen classes fills the
 slots directly. Type checkers see the original, whose functions (`fields`, `asdict`, `replace`, `is_dataclass`) take
 these classes for their own.
