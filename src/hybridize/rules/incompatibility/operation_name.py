@@ -28,6 +28,8 @@ _SCOPES: Final = frozenset({"tf.name_scope", "tf.compat.v1.name_scope", "keras.b
 #: Layers of Keras 2 whose computation, and whose `call`, names an operation after the object's class.
 _NAMED_BY_CLASS: Final = frozenset({"keras.layers.Conv1D", "keras.layers.Conv2D", "keras.layers.Conv3D"})
 _COMPUTING: Final = ("call", "convolution_op")
+#: Functions that open a scope of that name themselves: a graph wants a text even where eager code takes `None`.
+_NEED_TEXT: Final = frozenset({"tf.boolean_mask", "tf.linalg.matrix_transpose"})
 
 
 def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
@@ -41,7 +43,7 @@ def call(view: FrameView, instr: ir.Call) -> Iterator[Hit]:
         else:
             return
         value = view.value(slot)
-        if value and all(_refused(o) for o in value):
+        if (value and all(_refused(o) for o in value)) or (name in _NEED_TEXT and NONE in value):
             yield Hit(instr.position, "names an operation as no graph allows")
         return
 
@@ -92,6 +94,7 @@ RULE = Rule(
     summary="Gives an operation or a scope a name that a graph does not allow.",
     details="""Eager code ignores the names of operations. A graph wants strings of letters, digits and `_.\\/>-`
 that do not begin with an underscore: `name=3`, `name="my op"` and `tf.name_scope("my scope")` raise while tracing.
+`tf.boolean_mask` and `tf.linalg.matrix_transpose` open a scope of their own, and refuse an explicit `name=None` there.
 
 The convolutions of Keras 2 name an operation after the class of the layer. Where the name begins with an underscore,
 `call` itself cannot be a graph: a caller of the layer can, since Keras opens a scope around `call`.""",
@@ -115,6 +118,16 @@ def target(x):
     with tf.name_scope("first part"):
         return tf.add(x, 1.0)
 r1 = target(tf.constant(3.0))
+""",
+            line=3,
+            outcome=Outcome.RAISES,
+        ),
+        Example(
+            """\
+import tensorflow as tf
+def target(boxes, name=None):
+    return tf.boolean_mask(boxes, boxes > 0.0, name=name)
+r1 = target(tf.constant([3.0, -1.0]))
 """,
             line=3,
             outcome=Outcome.RAISES,
