@@ -116,6 +116,7 @@ class Engine(Definitions):
         frame.running = True
         frame.runs += 1
         frame.stuck = False
+        frame.ended = False
         frame.looping = False
         frame.stale = False
         frame.around, frame.doubts = (), 0

@@ -23,6 +23,7 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow import steps
+from hybridize.flow.ending import ENDED, never_returns, refuses
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
@@ -146,7 +147,23 @@ def _call(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Call) -> None
             engine.spread_mapping(frame, value, named, pos)
         else:
             named[name] = value
-    vals[dst] = engine.call_value(frame, pos, target, values, named, How.CALL, rest)
+    refused = refuses(engine, frame, instr, target)
+    if not refused:
+        vals[dst] = engine.call_value(frame, pos, target, values, named, How.CALL, rest)
+    if refused or never_returns(engine, frame, pos, target):
+        vals[dst] = ENDED
+
+
+_called_once = kept(_call, steps.called)
+
+
+def _call_on(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Call) -> bool | None:
+    """A call, and whether anything comes after it."""
+    _called_once(engine, frame, vals, instr)
+    if vals[instr.target] is not ENDED:
+        return None
+    frame.ended = True
+    return False
 
 
 def _alike(engine: Engine, frame: Frame, value: Value, pos: int) -> list[Value] | None:
@@ -377,7 +394,7 @@ STEPS: Final[dict[type[Instr], Handler]] = dict(
         on(ir.Unary, kept(_unary, steps.operand)),
         on(ir.Compare, kept(_compare, steps.operands)),
         on(ir.BoolOp, _boolop),
-        on(ir.Call, kept(_call, steps.called)),
+        on(ir.Call, _call_on),
         on(ir.Tuple, _tuple),
         on(ir.List, _sequence("list")),
         on(ir.Set, _sequence("set")),

@@ -1,0 +1,153 @@
+"""Calls after which nothing comes: they end the program, or refuse their arguments before any of their code runs.
+
+What comes behind such a call is as dead as what comes behind a `raise`. Only what is certain counts: every object that
+may be called must refuse, the call is surely made where it stands, and no `with` around it may catch what it raises.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from hybridize.domain.objects import Bound, Class, Func, Lib, LibInst, Obj, Value
+from hybridize.flow.frames import Frame
+from hybridize.program import ir
+from hybridize.program.builder import position
+from hybridize.program.code import Code
+from hybridize.program.index import index_of
+from hybridize.source.syntax import walk
+
+if TYPE_CHECKING:
+    from hybridize.flow.engine import Engine
+
+
+class Ended(frozenset[Obj]):
+    """What a call gives that does not come back: no object, told from a value that is not there yet by its identity."""
+
+
+ENDED: Final[Value] = Ended()
+#: Functions and methods of the standard library that end a program.
+_EXITS: Final = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit"})
+_EXIT_METHODS: Final = frozenset({("argparse.ArgumentParser", "error"), ("argparse.ArgumentParser", "exit")})
+#: Classes whose instances are made as the constructor says; those of others have makers of their own.
+_PLAIN_BASES: Final = ("tf.", "keras.", "abc.ABC", "builtins.object")
+#: Where functions are defined that are called by their names.
+_OPEN: Final = ("module", "class")
+#: Decorators that leave the parameters as they are.
+_METHODS: Final = frozenset({"staticmethod", "classmethod"})
+#: Expressions that do not evaluate all of their parts, or some more than once.
+_CONDITIONAL: Final = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.comprehension, ast.Assert, ast.Compare)
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def refuses(engine: Engine, frame: Frame, instr: ir.Call, target: Value) -> bool:
+    """Whether a call surely raises before any code of the project runs: for an argument too many, or one too few.
+
+    What is unpacked is not counted: it may hold what other calls of the same code have given.
+    """
+    if any(starred for _, starred in instr.arguments) or any(name is None for name, _ in instr.keywords):
+        return False
+    named = {name for name, _ in instr.keywords if name is not None}
+    for obj in target:
+        found = _function(engine, frame, obj)
+        if found is None or not _is_refused(found[0], found[1] + len(instr.arguments), named):
+            return False
+    return _is_certain(frame, instr.position)
+
+
+def never_returns(engine: Engine, frame: Frame, pos: int, target: Value) -> bool:
+    """Whether all that a call has just gone to ends the program, or ends in calls that do not come back."""
+    for obj in target:
+        if _ends_program(obj):
+            continue
+        found = _function(engine, frame, obj)
+        callee = frame.sites.get((pos, found[2])) if found is not None else None
+        if (
+            callee is None
+            or not callee.ended
+            or callee.ret
+            or callee.running
+            or callee.stuck
+            or callee.code.is_generator
+        ):
+            return False
+    return _is_certain(frame, pos)
+
+
+def _ends_program(obj: Obj) -> bool:
+    if isinstance(obj, Lib):
+        return obj.name in _EXITS
+    if not isinstance(obj, Bound) or not isinstance(obj.receiver, LibInst):
+        return False
+    return (obj.receiver.cls, obj.func) in _EXIT_METHODS
+
+
+def _function(engine: Engine, frame: Frame, obj: Obj) -> tuple[Code, int, Func] | None:
+    """The code that a call of an object runs first, how many arguments it gets without being given them."""
+    func, given = (obj.func, 1) if isinstance(obj, Bound) else (obj, 0)
+    if isinstance(func, Func):
+        return (func.code, given, func) if _is_plain(func.code) else None
+    if (
+        not isinstance(obj, Class)
+        or obj.code.decorators
+        or obj.metaclass is not None
+        or obj in engine.world.dataclasses
+    ):
+        return None
+    if obj in engine.world.dataclasses or any(not base.startswith(_PLAIN_BASES) for base in obj.library):
+        return None
+    if engine.class_lookup(frame, obj, "__new__"):
+        return None
+    init = engine.class_lookup(frame, obj, "__init__")
+    only = next(iter(init)) if len(init) == 1 else None
+    return (only.code, 1, only) if isinstance(only, Func) and _is_plain(only.code) else None
+
+
+def _is_plain(code: Code) -> bool:
+    """Whether nothing is around a function that may give it other arguments, or stand in its place, when called.
+
+    What is defined in a function or is a lambda may come of a decorator, which chooses it by what it is given.
+    """
+    outer = code.parent.kind if code.parent is not None else ""
+    return outer in _OPEN and all(isinstance(d, ast.Name) and d.id in _METHODS for d in code.decorators)
+
+
+def _is_refused(code: Code, given: int, named: set[str]) -> bool:
+    """Whether Python raises `TypeError` for so many arguments by position, and these by name."""
+    places = [p for p in code.params if p.kind in ("positional", "normal")]
+    by_name = [p for i, p in enumerate(places) if i >= given and p.kind == "normal"]
+    by_name += [p for p in code.params if p.kind == "keyword"]
+    kinds = {p.kind for p in code.params}
+    missing = [p.name for p in (*places[given:], *by_name) if not p.has_default and p.name not in named]
+    unknown = named - {p.name for p in by_name}
+    too_many = given > len(places) and "varargs" not in kinds
+    return too_many or bool(missing) or (bool(unknown) and "kwargs" not in kinds)
+
+
+def _is_certain(frame: Frame, pos: int) -> bool:
+    """Whether a call is surely made where it stands, nothing catches what it raises, and no definition comes behind."""
+    code = frame.code
+    if frame.phase or code.node is None or code.is_async:
+        return False  # what nobody is seen to call may be given other objects, whose methods take other arguments
+    if code.kind in ("module", "class") and any(p > pos for p in _definitions(code)):
+        return False  # they would be no part of the program any more: a file is read whole, and a notebook goes on
+    if any(_may_catch(frame, instr) for instr in index_of(code).of(ir.Exit) if pos >> 16 in instr.lines):
+        return False
+    return pos not in _conditional(code.node)
+
+
+def _definitions(code: Code) -> Iterable[int]:
+    return (child.position for child in code.children)
+
+
+def _may_catch(frame: Frame, instr: ir.Exit) -> bool:
+    """Whether the manager of a `with` may end an exception: those of TensorFlow let it pass."""
+    value = frame.vals[instr.source] or ()
+    return not value or not all(isinstance(o, LibInst) and o.cls.startswith(("tf.", "keras.")) for o in value)
+
+
+def _conditional(node: ast.AST) -> set[int]:
+    """The positions of all calls that may not be made where their statement is executed."""
+    parts: list[ast.AST] = [each for each in walk(node) if isinstance(each, (*_CONDITIONAL, *_COMPREHENSIONS))]
+    return {position(call) for part in parts for call in walk(part) if isinstance(call, ast.Call)}

@@ -1,0 +1,120 @@
+"""What comes behind a call that surely ends the program, or refuses its arguments, does not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hybridize import api
+
+BEHIND = """
+import argparse
+import contextlib
+import functools
+import sys
+
+
+def behind():
+    return 1
+
+
+def two(a, b=0):
+    return a + b
+
+
+class Made:
+    def __init__(self, width):
+        self.width = width
+
+    def method(self, a, *, b):
+        return a
+
+
+class Loose(Made):
+    def __init__(self, *args, **kwargs):
+        super().__init__(3)
+
+
+def leaves(code):
+    if code:
+        sys.exit(1)
+    raise SystemExit(code)
+
+
+def decorate(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(1, 2)
+
+    return wrapper
+
+
+@decorate
+def wrapped(a, b):
+    return a
+
+
+def main(flag, more, names):
+    {}
+    behind()
+
+
+main(len(sys.argv) > 1, sys.argv, dict(a=1))
+"""
+
+ENDS = (
+    "sys.exit(0)",
+    "two()",
+    "two(1, 2, 3)",
+    "two(1, c=3)",
+    "two(1, a=3)",
+    "x = two(b=1) + 1",
+    "Made()",
+    "Made(1).method(2)",
+    "Made(width=3, height=4)",
+    "leaves(3)",
+    "argparse.ArgumentParser().error('no')",
+    "for i in range(3):\n        two()",
+    "if flag:\n        sys.exit()\n    else:\n        two()",
+)
+GOES_ON = (
+    "two(1)",
+    "two(1, b=3)",
+    "two(*more)",
+    "two(**names)",
+    "Made(1).method(2, b=1)",
+    "Loose(1, 2, c=3)",
+    "wrapped()",
+    "flag or sys.exit()",
+    "x = 1 if flag else two()",
+    "[two() for _ in more]",
+    "if flag:\n        sys.exit(1)",
+    "with contextlib.suppress(TypeError):\n        two()",
+    "try:\n        two()\n    except TypeError:\n        pass",
+    "for each in more:\n        if each == 'a':\n            continue\n        two(each)",
+    "(two if flag else Made)(1)",
+)
+
+
+def _is_reached(tmp_path: Path, statement: str) -> bool:
+    (tmp_path / "program.py").write_text(BEHIND.replace("{}", statement), encoding="utf-8")
+    report = api.check([tmp_path])
+    return any(f.facts.reached for f in report.functions if f.facts.qualname == "behind")
+
+
+@pytest.mark.parametrize("statement", ENDS)
+def test_nothing_runs_behind_what_does_not_come_back(tmp_path: Path, statement: str) -> None:
+    assert not _is_reached(tmp_path, statement)
+
+
+@pytest.mark.parametrize("statement", GOES_ON)
+def test_what_may_come_back_is_followed(tmp_path: Path, statement: str) -> None:
+    assert _is_reached(tmp_path, statement)
+
+
+def test_a_file_is_read_whole(tmp_path: Path) -> None:
+    """What a module defines behind an exit is still told of."""
+    (tmp_path / "program.py").write_text("import sys\nsys.exit(0)\ndef late(x):\n    return x\n", encoding="utf-8")
+    report = api.check([tmp_path])
+    assert [f.facts.qualname for f in report.functions] == ["late"]
