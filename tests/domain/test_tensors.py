@@ -13,7 +13,10 @@ from hybridize.domain.tensors import (
     Dim,
     arrived,
     at_run_time,
+    batch_of,
     blurred,
+    expected,
+    is_batch,
     is_dynamic,
     join_dims,
     join_shapes,
@@ -23,7 +26,7 @@ from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import INFER
 from hybridize.library.shapes import concatenated, product_of, reshaped, window
 
-DIMS = [0, 1, 2, 7, DYNAMIC, UNRESOLVED, BATCH, at_run_time(2), at_run_time(7)]
+DIMS = [0, 1, 2, 7, DYNAMIC, UNRESOLVED, BATCH, batch_of(2), batch_of(7), at_run_time(2), at_run_time(7)]
 dims = st.sampled_from(DIMS)
 shapes = st.one_of(st.none(), st.lists(dims, max_size=4).map(tuple))
 
@@ -63,3 +66,19 @@ def test_a_batch_stays_itself_while_it_is_moved() -> None:
 
 def test_what_arrives_has_its_size() -> None:
     assert arrived((at_run_time(4), 3, BATCH)) == (4, 3, BATCH)
+
+
+@given(st.integers(1, 1 << 30), st.integers(1, 1 << 30))
+def test_batches_keep_how_many_examples_most_have(one: int, other: int) -> None:
+    """They are None to TensorFlow and in reports; of two sizes only that they are batches is left."""
+    dim = batch_of(one)
+    assert is_batch(dim)
+    assert is_dynamic(dim)
+    assert expected(dim) == one
+    assert arrived((dim, 3)) == (dim, 3)
+    assert public_shape((dim, 3)) == (None, 3)
+    assert join_dims(dim, batch_of(other)) == (dim if one == other else BATCH)
+    assert join_dims(dim, BATCH) == BATCH
+    assert expected(BATCH) is None
+    assert not is_batch(at_run_time(one))
+    assert expected(at_run_time(one)) == one == expected(one)

@@ -7,7 +7,8 @@ tensors of one batch. It lasts while a dim is only moved about; what is computed
 shape is a tuple of dims, or None for unknown rank.
 
 A dim of `at_run_time(n)` is both: TensorFlow says None of it, and every tensor that arrives has n there (the batches of
-a dataset whose size is known and divides evenly). It is a symbol as well.
+a dataset whose size is known and divides evenly). It is a symbol as well. A dim of `batch_of(n)` is a `BATCH` of which
+it is known how many examples most batches have: the last one may have fewer.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ TENSOR_KINDS: Final = frozenset({DENSE, SPARSE, RAGGED, VARIABLE, NDARRAY, SYMBO
 
 
 _RUN_TIME: Final = -10
+_BATCH_OF: Final = -(1 << 40)
 
 
 def at_run_time(size: int) -> Dim:
@@ -40,11 +42,28 @@ def at_run_time(size: int) -> Dim:
     return _RUN_TIME - size
 
 
+def batch_of(size: int) -> Dim:
+    """The dim of the batches of a dataset that have `size` examples, but for the last one."""
+    return _BATCH_OF - size
+
+
+def is_batch(dim: Dim) -> bool:
+    """Whether a dim is the number of examples in a batch, which differs from batch to batch."""
+    return dim == BATCH or dim <= _BATCH_OF
+
+
+def expected(dim: Dim) -> int | None:
+    """The size that a dim has in most tensors that arrive; None where that is not known."""
+    if dim >= 0:
+        return dim
+    return _BATCH_OF - dim if dim <= _BATCH_OF else _RUN_TIME - dim if dim <= _RUN_TIME else None
+
+
 def arrived(shape: Shape) -> Shape:
     """A shape as that of a tensor that has arrived, outside of any graph."""
     if shape is None or min(shape, default=0) > _RUN_TIME:
         return shape
-    return tuple(_RUN_TIME - dim if dim <= _RUN_TIME else dim for dim in shape)
+    return tuple(_RUN_TIME - dim if _BATCH_OF < dim <= _RUN_TIME else dim for dim in shape)
 
 
 def is_dynamic(dim: Dim) -> bool:
@@ -61,6 +80,8 @@ def join_dims(a: Dim, b: Dim) -> Dim:
     """The dim that covers both: equal dims stay, a dynamic one wins over an unresolved one, else unresolved."""
     if a == b:
         return a
+    if is_batch(a) and is_batch(b):
+        return BATCH
     return DYNAMIC if is_dynamic(a) or is_dynamic(b) else UNRESOLVED
 
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import Final
 
 from hybridize.domain.objects import Bound, Lib, LibInst, Obj, Tensor, Value
-from hybridize.domain.tensors import SYMBOLIC, Shape, arrived
+from hybridize.domain.tensors import SYMBOLIC, Shape, arrived, expected
 from hybridize.facts.work import Calculating
 from hybridize.flow.frames import Frame
 from hybridize.library import costs
@@ -155,7 +155,7 @@ def _sized(costed: Operation, result: Value | None, given: Value | None, argumen
     name = costed.name
     convolves = costs.contraction(name) > 1
     shape = _shape(result)
-    known = shape is not None and all(dim >= 0 for dim in shape)
+    known = shape is not None and all(expected(dim) is not None for dim in shape)
     if convolves and shape is None:
         written = _IMAGES
     elif shape is None:

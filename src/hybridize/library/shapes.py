@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
-from hybridize.domain.tensors import BATCH, DYNAMIC, UNRESOLVED, Dim, Shape, blurred, is_dynamic
+from hybridize.domain.tensors import BATCH, DYNAMIC, UNRESOLVED, Dim, Shape, blurred, is_batch, is_dynamic
 from hybridize.library.arithmetic import broadcast
 from hybridize.library.operands import INFER, Args, Impossible, ShapeRule, Unsure
 
@@ -42,6 +42,8 @@ def either(a: Dim, b: Dim) -> Dim:
     """A dim that must equal both: the known one."""
     if a >= 0 and b >= 0 and a != b:
         raise Impossible
+    if is_batch(a) and is_batch(b):
+        return a if a == b else BATCH
     return a if a == b else max(a, b) if a >= 0 or b >= 0 else unsized(a, b)
 
 
@@ -89,7 +91,7 @@ def _inferred(shape: Shape, rest: list[Dim]) -> Dim:
         return unsized(*rest)
     left = list(shape)
     for d in list(rest):  # equal dims on both sides cancel, unknown ones only if there is just one of each
-        if d in left and (d > 0 or d == BATCH or (d < 0 and left == [d] and rest.count(d) == 1)):
+        if d in left and (d > 0 or is_batch(d) or (d < 0 and left == [d] and rest.count(d) == 1)):
             left.remove(d)
             rest.remove(d)
     if all(d >= 0 for d in (*left, *rest)):

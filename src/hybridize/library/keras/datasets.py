@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Value, tensor, tup
-from hybridize.domain.tensors import NDARRAY
+from hybridize.domain.tensors import NDARRAY, UNRESOLVED, Dim
 from hybridize.library.spec import Call, Rule, Spec
 
 
-def _arrays(*shapes: tuple[int, ...]) -> Rule:
-    """`load_data()`: two pairs of arrays."""
+def _arrays(
+    rows: tuple[Dim, Dim], features: tuple[int, ...], labels: tuple[int, ...], dtypes: str = "uint8 uint8"
+) -> Rule:
+    """`load_data()`: two pairs of arrays, of so many rows, each with features and labels of these shapes."""
+    of_features, of_labels = dtypes.split()
 
     def rule(call: Call) -> Value:
-        x, y = (tensor(NDARRAY, "uint8", shape).value for shape in (shapes[0], shapes[1]))
-        xt, yt = (tensor(NDARRAY, "uint8", shape).value for shape in (shapes[2], shapes[3]))
-        return tup([tup([x, y]).value, tup([xt, yt]).value]).value
+        pairs = [
+            tup([tensor(NDARRAY, of_features, (n, *features)).value, tensor(NDARRAY, of_labels, (n, *labels)).value])
+            for n in rows
+        ]
+        return tup([pair.value for pair in pairs]).value
 
     return rule
 
@@ -25,21 +30,15 @@ def _sequences(call: Call) -> Value:
     return tup([pair, pair]).value
 
 
-def _housing(call: Call) -> Value:
-    pairs = [
-        tup([tensor(NDARRAY, "float64", (n, 13)).value, tensor(NDARRAY, "float64", (n,)).value]).value
-        for n in (404, 102)
-    ]
-    return tup(pairs).value
-
-
 _DATASETS: Final = {
-    "mnist": _arrays((60000, 28, 28), (60000,), (10000, 28, 28), (10000,)),
-    "fashion_mnist": _arrays((60000, 28, 28), (60000,), (10000, 28, 28), (10000,)),
-    "cifar10": _arrays((50000, 32, 32, 3), (50000, 1), (10000, 32, 32, 3), (10000, 1)),
+    "mnist": _arrays((60000, 10000), (28, 28), ()),
+    "fashion_mnist": _arrays((60000, 10000), (28, 28), ()),
+    "cifar10": _arrays((50000, 10000), (32, 32, 3), (1,)),
+    "cifar100": _arrays((50000, 10000), (32, 32, 3), (1,), "uint8 int64"),
     "imdb": _sequences,
     "reuters": _sequences,
-    "boston_housing": _housing,
+    "boston_housing": _arrays((404, 102), (13,), (), "float64 float64"),
+    "california_housing": _arrays((UNRESOLVED, UNRESOLVED), (8,), (), "float32 float32"),
 }
 
 FUNCTIONS: Final[dict[str, Spec]] = {

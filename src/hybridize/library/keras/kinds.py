@@ -6,7 +6,7 @@ from functools import partial
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import BOTTOM, Container, Obj, Tensor, Tup, Value, tensor, tup
-from hybridize.domain.tensors import BATCH, DENSE, SYMBOLIC, Dim, Shape
+from hybridize.domain.tensors import BATCH, DENSE, SYMBOLIC, Dim, Shape, is_batch
 from hybridize.library.spec import Call
 from hybridize.library.structures import once
 
@@ -30,7 +30,7 @@ def _of(call: Call, value: Value, kind: str, batch: Dim, done: dict[Obj, Value])
 
 
 def _sized(shape: Shape, batch: Dim) -> Shape:
-    return shape if shape is None or batch == BATCH else tuple(batch if d == BATCH else d for d in shape)
+    return shape if shape is None or batch == BATCH else tuple(batch if is_batch(d) else d for d in shape)
 
 
 def _structure(call: Call, obj: Tup | Container, kind: str, batch: Dim, done: dict[Obj, Value]) -> Value:

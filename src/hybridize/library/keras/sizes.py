@@ -8,7 +8,7 @@ from math import prod
 from typing import Final
 
 from hybridize.domain.objects import Container, LibInst, Lit, Obj, Tensor, Tup, Value
-from hybridize.domain.tensors import Shape, arrived
+from hybridize.domain.tensors import Shape, arrived, expected
 from hybridize.records import dataclass
 
 #: The field under which an instance keeps what it was called with.
@@ -50,7 +50,7 @@ class _Layer:
         self.obj = obj
         self.name = obj.cls.removeprefix(_PREFIX)
         shape = given if given is not None else _built(obj)
-        self.guessed = shape is None or any(dim < 0 for dim in shape)
+        self.guessed = shape is None or any(expected(dim) is None for dim in shape)
         self.input: Dims = ()
         rank = next((n for end, n in _RANKS.items() if end in self.name), 2)
         self.input = filled(shape, rank, self.number("filters", 0))
@@ -86,6 +86,7 @@ def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:
     """
     if shape is None:
         shape = (-1,) * rank
+    shape = tuple(dim if (size := expected(dim)) is None else size for dim in shape)
     last = len(shape) - 1
     channels = max(shape[-1] if shape and shape[-1] >= 0 else FEATURES, wide)
     side = max(_LEAST_SIDE, min(_MOST_SIDE, _SIDE_TIMES_CHANNELS // max(channels, 1))) if last > 2 else STEPS

@@ -32,6 +32,8 @@ from hybridize.domain.tensors import (
     Shape,
     arrived,
     at_run_time,
+    batch_of,
+    is_batch,
 )
 from hybridize.library.convert import dim_of, shape_of
 from hybridize.library.spec import Call, ClassSpec, Rule, Spec
@@ -53,7 +55,7 @@ from hybridize.library.tensorflow.data_sources import counted_range, from_genera
 
 
 def _batched(size: Dim) -> Leaf:
-    return Leaf(lambda shape: None if shape is None else (size, *(DYNAMIC if d == BATCH else d for d in shape)))
+    return Leaf(lambda shape: None if shape is None else (size, *(DYNAMIC if is_batch(d) else d for d in shape)))
 
 
 def _batch(call: Call) -> Value:
@@ -68,10 +70,10 @@ def batches(call: Call, drop: bool) -> tuple[Dim, int | None]:
         whole = count is not None and size > 0
         return size, (count if count == INFINITE else count // size) if whole and count is not None else None
     if size <= 0 or count is None:
-        return BATCH, None
+        return (batch_of(size) if size > 0 else BATCH), None
     if count == INFINITE or count % size == 0:
         return at_run_time(size), count if count == INFINITE else count // size
-    return (at_run_time(count), 1) if count < size else (BATCH, count // size + 1)
+    return (at_run_time(count), 1) if count < size else (batch_of(size), count // size + 1)
 
 
 def _padded_batch(call: Call) -> Value:

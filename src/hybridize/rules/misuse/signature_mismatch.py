@@ -7,7 +7,7 @@ from typing import Final, TypeGuard
 
 from hybridize.domain.calls import DIRECT
 from hybridize.domain.objects import NONE, Container, Func, LibInst, Lit, Obj, Prim, Tensor, Tup, Value, Wrapper
-from hybridize.domain.tensors import BATCH, DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE, Shape
+from hybridize.domain.tensors import DENSE, NDARRAY, RAGGED, SPARSE, VARIABLE, Shape, is_batch
 from hybridize.facts.origins import calls_at
 from hybridize.flow.frames import Frame
 from hybridize.library.tensorflow.specs import is_spec, signature_items, spec_dtype, spec_shape
@@ -238,7 +238,7 @@ def _object_mismatch(obj: object, shape: Shape, dtype: str | None) -> str:
     for axis, (want, have) in enumerate(zip(shape, obj.shape, strict=True)):
         if want >= 0 and have >= 0 and want != have:
             return f"has {have} along axis {axis}, not {want}"
-        if want >= 0 and have == BATCH and axis == 0:
+        if want >= 0 and is_batch(have) and axis == 0:
             return f"has {want} along axis 0 {_SHORT}"
     return ""
 
