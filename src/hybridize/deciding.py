@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -62,20 +62,39 @@ class Deciding:
 
     def run(self, progress: Progress | None, *, repairs: bool) -> None:
         """Decides about every function; `repairs` are looked for last."""
+        for _ in self.phases(progress, repairs=repairs):
+            pass
+
+    def phases(self, progress: Progress | None, *, repairs: bool) -> Iterator[str]:
+        """The same phase by phase, with the name of each that is done: other analyses may work in between."""
         config = self.config
         solver = Solver(self.program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
+        active = solver.session.active
         if progress is not None:
             progress("solving", 0, 0)
         first = solver.solve_entries()
-        self._judge(first, first.reached, progress, entries=True)
-        collector, scanner = self._judge(solver.solve_rest(first), first.reached, progress, entries=False)
+        yield "entries solved"
+        with active():
+            self._judge(first, first.reached, progress, entries=True)
+        yield "entries judged"
+        second = solver.solve_rest(first)
+        yield "all solved"
+        with active():
+            judged = self._judge(second, first.reached, progress, entries=False)
+        yield "all judged"
+        with active():
+            self._conclude(first.reached, *judged, repairs=repairs)
+        yield "planned"
+
+    def _conclude(self, reached: set[Code], collector: Collector, scanner: Scanner, *, repairs: bool) -> None:
+        """Plans, looks for repairs, and leaves out what they and the plan make idle to tell."""
         rest = [
             h
             for h in scanner.project_hits()
             if not self._suppressions.silences(h.path, h.line, h.rule.code, h.rule.name)
         ]
         self.findings += _in_tests([finding(hit, None) for hit in rest], self._roles)
-        planned = self._plan(Basis.of(scanner, collector.extents.components, self.root), first.reached)
+        planned = self._plan(Basis.of(scanner, collector.extents.components, self.root), reached)
         self.findings += self._suppressions.unused()
         # Where a graph calls, an argument is what it is at each of its traces, and a step is part of it.
         self.findings = [f for f in self.findings if f.code not in _OUTSIDE or not planned.in_graph(f.path, f.line)]

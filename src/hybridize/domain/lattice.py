@@ -45,22 +45,34 @@ SUMMARY: Final = (-9,)
 TOO_MANY: Final = Unknown("too many values")
 _Kinded = TypeVar("_Kinded", Lit, Prim, Stream)
 
-_memo: dict[tuple[Value, Value], Value] = {}
-_many: dict[tuple[Value, ...], Value] = {}
-_values: dict[Value, Value] = {}
-_summaries: dict[Value, Value] = {}
-_holders: dict[Value, tuple[Obj, ...]] = {}
-_each: dict[Value, list[Value]] = {}
+
+class Joins:
+    """What has been computed of values: results of joins, the one object of equal values, and what they hold."""
+
+    __slots__ = ("each", "holders", "many", "summaries", "two", "values")
+
+    def __init__(self) -> None:
+        self.two: dict[tuple[Value, Value], Value] = {}
+        self.many: dict[tuple[Value, ...], Value] = {}
+        self.values: dict[Value, Value] = {}
+        self.summaries: dict[Value, Value] = {}
+        self.holders: dict[Value, tuple[Obj, ...]] = {}
+        self.each: dict[Value, list[Value]] = {}
 
 
-def reset_lattice() -> None:
-    """Forgets memoized joins (between analyses)."""
-    _memo.clear()
-    _many.clear()
-    _values.clear()
-    _summaries.clear()
-    _holders.clear()
-    _each.clear()
+_joins = Joins()
+_memo, _values = _joins.two, _joins.values  # looked up at each step of an analysis
+
+
+def joins_in_force() -> Joins:
+    """Where joins are looked up now."""
+    return _joins
+
+
+def use_joins(joins: Joins) -> None:
+    """Makes joins be looked up in these (`domain.session`)."""
+    global _joins, _memo, _values
+    _joins, _memo, _values = joins, joins.two, joins.values
 
 
 def join(a: Value, b: Value) -> Value:
@@ -92,28 +104,28 @@ def join_all(values: list[Value] | tuple[Value, ...]) -> Value:
             result = join(result, value)
         return result
     key = tuple(values)
-    found = _many.get(key)
+    found = _joins.many.get(key)
     if found is None:
         found = BOTTOM
         for value in key:
             found = join(found, value)
-        _many[key] = found
+        _joins.many[key] = found
     return found
 
 
 def holders(value: Value) -> tuple[Obj, ...]:
     """The objects of a value that hold others: instances, tuples and containers."""
-    found = _holders.get(value)
+    found = _joins.holders.get(value)
     if found is None:
-        found = _holders[value] = tuple([obj for obj in value if isinstance(obj, _HOLDING)])
+        found = _joins.holders[value] = tuple([obj for obj in value if isinstance(obj, _HOLDING)])
     return found
 
 
 def each(value: Value) -> list[Value]:
     """The objects of a value one by one, in an order that is the same in every run."""
-    found = _each.get(value)
+    found = _joins.each.get(value)
     if found is None:
-        found = _each[value] = [obj.value for obj in sorted(value, key=repr)]
+        found = _joins.each[value] = [obj.value for obj in sorted(value, key=repr)]
     return found
 
 
@@ -303,7 +315,7 @@ def widen(old: Value, new: Value) -> Value:
 
 def summarize(value: Value, level: int = 0) -> Value:
     """One tensor for each kind and dtype, one tuple for each length, one stream for each kind, not nested deeply."""
-    found = _summaries.get(value)
+    found = _joins.summaries.get(value)
     if found is not None:
         return found
     groups: dict[object, list[Obj]] = defaultdict(list)
@@ -321,7 +333,7 @@ def summarize(value: Value, level: int = 0) -> Value:
     for members in groups.values():
         out += _summarized(members, level)
     result = _values.setdefault(frozenset(out), frozenset(out)) if groups else value
-    _summaries[value] = result
+    _joins.summaries[value] = result
     return result
 
 

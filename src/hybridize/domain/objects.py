@@ -7,7 +7,7 @@ frame (function and context) that executes it; an immutable one (a literal, a tu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, Final, Self, TypeAlias, TypeVar
 from zlib import crc32
@@ -18,7 +18,7 @@ Value: TypeAlias = "frozenset[Obj]"
 
 
 #: The numbers of objects: halves, so that none equals an integer that is a key beside them.
-_serial = count(0.5)
+_serial: Iterator[float] = count(0.5)
 _taken: set[float] = set()
 _LARGEST: Final = 1 << 51
 
@@ -28,8 +28,8 @@ class Obj(float):
 
     An object is equal to itself alone. It is a number only so that sets of objects hash and iterate in an order that
     is the same in every run, at the speed of C: hashes by address would differ. What has a site is numbered in the
-    order of its making, anew in each analysis; what is named by its content has a number that follows from that, so
-    that it makes no difference which analyses the process has run before.
+    order of its making, in each analysis by itself; what is named by its content has a number that follows from that:
+    it makes no difference which other analyses the process runs.
     """
 
     __slots__ = ("value",)
@@ -568,14 +568,32 @@ def unknown(reason: str) -> Unknown:
     return intern_obj(Unknown, reason) if found is None else found
 
 
-def reset_interning() -> None:
-    """Forgets objects made for one analysis; those named by their content alone stay, for models may hold them."""
-    global _serial  # objects with a site are numbered anew
-    _serial = count(0.5)
-    keep = {key: obj for key, obj in _interned.items() if _is_lasting(obj)}
-    _taken.difference_update(obj for key, obj in _interned.items() if key not in keep)
-    _interned.clear()
-    _interned.update(keep)
+class Names:
+    """The objects that there are by what names them, the numbers that are taken, and the next of those with a site."""
+
+    __slots__ = ("objects", "serial", "taken")
+
+    def __init__(self, objects: dict[Any, Any], taken: set[float], serial: Iterator[float]) -> None:
+        self.objects = objects
+        self.taken = taken
+        self.serial = serial
+
+    def anew(self) -> Names:
+        """Those of an analysis that begins: of the objects, those named by their content, which models may hold."""
+        kept = {key: obj for key, obj in self.objects.items() if _is_lasting(obj)}
+        dropped = [obj for key, obj in self.objects.items() if key not in kept]
+        return Names(kept, self.taken.difference(dropped), count(0.5))
+
+
+def names_in_force() -> Names:
+    """Where objects are looked up now."""
+    return Names(_interned, _taken, _serial)
+
+
+def use_names(names: Names) -> None:
+    """Makes objects be looked up in these (`domain.session`)."""
+    global _interned, _taken, _serial
+    _interned, _taken, _serial = names.objects, names.taken, names.serial
 
 
 def _is_lasting(obj: Obj) -> bool:

@@ -8,16 +8,16 @@ from hybridize.facts.computation import Computation, hazards
 from hybridize.facts.dependants import exported, used_as_tensor
 from hybridize.facts.effects import SideEffects, Vouched, nobody
 from hybridize.facts.extents import Extents
-from hybridize.facts.guards import reset_guards
+from hybridize.facts.guards import CACHED, PLAIN, REGIONS, WRITTEN
 from hybridize.facts.likely import Likely
 from hybridize.facts.looking import Looker
 from hybridize.facts.model import Evidence, Fact, FunctionFacts, FunctionKind, Hazard, Mode, Ternary
 from hybridize.facts.modes import hybridization
-from hybridize.facts.origins import reset_origins
+from hybridize.facts.origins import CALLEES
 from hybridize.facts.parameters import Parameters
-from hybridize.facts.pruned import reset_conditions
+from hybridize.facts.pruned import CONDITIONS
 from hybridize.facts.recursion import recursion
-from hybridize.facts.undone import reset_undone
+from hybridize.facts.undone import UNDONE
 from hybridize.facts.usage import BY_USE
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
@@ -40,10 +40,9 @@ class Collector:
     """Facts of functions over one solution."""
 
     def __init__(self, solution: Solution, options: FactOptions, vouched: Vouched = nobody) -> None:
-        reset_origins()
-        reset_guards(solution.world.cached)
-        reset_conditions()
-        reset_undone()
+        for table in (CALLEES, CONDITIONS, UNDONE, REGIONS, PLAIN, WRITTEN, CACHED):
+            table.forget()
+        CACHED.here().update(solution.world.cached)
         self.solution = solution
         self.options = options
         self.hints = HintReader(solution.engine)

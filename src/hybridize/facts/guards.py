@@ -6,12 +6,13 @@ stores is the same either way, unless that is a symbolic tensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.objects import NONE, Cell, Container, Lit, Obj, Prim, Tensor, Tup, Unknown, Value
+from hybridize.domain.session import Table
 from hybridize.domain.tensors import NDARRAY, VARIABLE
 from hybridize.facts.origins import callees_at, definitions
 from hybridize.flow.frames import Frame
@@ -68,20 +69,11 @@ class Region:
     _written: frozenset[str] | None = None
 
 
-_regions: dict[Code, dict[int, tuple[Region, ...]]] = {}
-_plain: dict[tuple[Value, int], bool] = {}  # of `holds_plain_tensor`, in one solution
-
-
-_cached: set[Code] = set()
-
-
-def reset_guards(cached: Iterable[Code] = ()) -> None:
-    """Forgets the regions of earlier analyses; `cached` are the functions of this one whose results are kept."""
-    _cached.clear()
-    _cached.update(cached)
-    _regions.clear()
-    _written.clear()
-    _plain.clear()
+REGIONS: Final = Table[Code, dict[int, tuple[Region, ...]]]()
+PLAIN: Final = Table[tuple[Value, int], bool]()  # of `holds_plain_tensor`
+WRITTEN: Final = Table[Code, frozenset[str]]()
+#: The functions that `functools` keeps the results of.
+CACHED: Final = Table[Code, None]()
 
 
 def is_cached(code: Code) -> bool:
@@ -91,7 +83,7 @@ def is_cached(code: Code) -> bool:
 
 def is_applied(code: Code) -> bool:
     """Whether the program gives a function to `functools.cache` or `lru_cache`, in whatever way."""
-    return code in _cached
+    return code in CACHED.here()
 
 
 def _last_name(node: Any) -> str:
@@ -158,9 +150,10 @@ def parts(obj: Obj) -> list[Value]:
 def holds_plain_tensor(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value is or holds a tensor that is no variable: storing a variable stores no value."""
     key = (value, depth)
-    found = _plain.get(key)
+    noted = PLAIN.here()
+    found = noted.get(key)
     if found is None:
-        found = _plain[key] = _holds(value, depth)
+        found = noted[key] = _holds(value, depth)
     return found
 
 
@@ -186,9 +179,10 @@ def _holds(value: Value, depth: int) -> bool:
 
 def regions(code: Code) -> dict[int, tuple[Region, ...]]:
     """The conditions under which each position of a code runs, outermost first."""
-    found = _regions.get(code)
+    noted = REGIONS.here()
+    found = noted.get(code)
     if found is None:
-        found = _regions[code] = {}
+        found = noted[code] = {}
         if index_of(code).of(ir.If, ir.Loop) or _has_handlers(code):
             _walk(code, code.body, (), found)
     return found
@@ -314,14 +308,12 @@ def _writes(frame: Frame, region: Region) -> set[str]:
     return found
 
 
-_written: dict[Code, frozenset[str]] = {}
-
-
 def _written_by(code: Code) -> frozenset[str]:
     """What a function's own code writes."""
-    found = _written.get(code)
+    noted = WRITTEN.here()
+    found = noted.get(code)
     if found is None:
-        found = _written[code] = frozenset(_named_by(code, index_of(code).flat))
+        found = noted[code] = frozenset(_named_by(code, index_of(code).flat))
     return found
 
 

@@ -22,14 +22,13 @@ from hybridize.domain.objects import (
     Tup,
     Value,
 )
+from hybridize.domain.session import Table
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.index import instructions as instructions  # for those who ask for both
 from hybridize.program.ir import Code, Instr
-
-_callees: dict[Frame, dict[int, list[tuple[Frame, How]]]] = {}
 
 _FRESH: Final = frozenset({ir.Binary, ir.Unary, ir.Compare, ir.Tuple, ir.List, ir.Set, ir.Dict, ir.Format, ir.Slice})
 #: Methods and functions whose result may share memory with their receiver or argument.
@@ -53,14 +52,12 @@ VIEWS: Final = frozenset(
 )
 
 
+CALLEES: Final = Table[Frame, dict[int, list[tuple[Frame, How]]]]()
+
+
 def definitions(code: Code) -> dict[int, Instr]:
     """The instruction that defines each slot of a code."""
     return index_of(code).definitions
-
-
-def reset_origins() -> None:
-    """Forgets what was called where in an earlier solution."""
-    _callees.clear()
 
 
 _AT_ONCE: Final = ("builtins.", "functools.reduce", "itertools.")
@@ -95,9 +92,10 @@ def starts_program(frame: Frame, position: int) -> bool:
 
 def callees_at(frame: Frame, position: int) -> list[tuple[Frame, How]]:
     """The frames that a solved frame calls at a position, and how."""
-    found = _callees.get(frame)
+    noted = CALLEES.here()
+    found = noted.get(frame)
     if found is None:
-        found = _callees[frame] = {}
+        found = noted[frame] = {}
         for (pos, callee), how in frame.calls.items():
             found.setdefault(pos, []).append((callee, how))
     return found.get(position) or []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from hybridize.domain.objects import Lit, Unknown, Value
+from hybridize.domain.session import Table
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -17,12 +18,7 @@ from hybridize.program.operands import blocks_of
 #: A condition: which parameter, whether it asks for None or for the truth, and the answer under which the code runs.
 Condition: TypeAlias = tuple[int, bool, bool]
 _ENDS: Final = (ir.Return, ir.Raise, ir.Jump)
-_conditions: dict[Code, dict[int, tuple[Condition, ...]]] = {}
-
-
-def reset_conditions() -> None:
-    """Forgets the conditions of earlier analyses."""
-    _conditions.clear()
+CONDITIONS: Final = Table[Code, dict[int, tuple[Condition, ...]]]()
 
 
 class Pruned:
@@ -74,9 +70,10 @@ def _truth(value: Value) -> bool | None:
 
 def conditions(code: Code) -> dict[int, tuple[Condition, ...]]:
     """The conditions on parameters under which each position of a code runs."""
-    found = _conditions.get(code)
+    noted = CONDITIONS.here()
+    found = noted.get(code)
     if found is None:
-        found = _conditions[code] = {}
+        found = noted[code] = {}
         if code.params and index_of(code).of(ir.If):
             _walk(code, code.body, (), found)
     return found

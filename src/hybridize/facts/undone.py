@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
+from hybridize.domain.session import Table
 from hybridize.facts.origins import definitions
 from hybridize.program import ir
 from hybridize.program.index import index_of, instructions
@@ -37,20 +38,16 @@ class _Write:
     by: object
 
 
+UNDONE: Final = Table[Code, frozenset[int]]()
+
+
 def undone(code: Code) -> frozenset[int]:
     """The positions of the changes that a function takes back."""
-    found = _known.get(code)
+    noted = UNDONE.here()
+    found = noted.get(code)
     if found is None:
-        found = _known[code] = _undone(code)
+        found = noted[code] = _undone(code)
     return found
-
-
-_known: dict[Code, frozenset[int]] = {}
-
-
-def reset_undone() -> None:
-    """Forgets what was found in earlier analyses."""
-    _known.clear()
 
 
 def _undone(code: Code) -> frozenset[int]:

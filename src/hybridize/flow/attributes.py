@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from hybridize.domain.calls import How
@@ -38,6 +37,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.domain.session import Table
 from hybridize.flow.cells import Cells, is_made_when_asked, is_made_with, registry_class
 from hybridize.flow.frames import Frame
 from hybridize.flow.members import member_of, tuple_member
@@ -501,13 +501,17 @@ class Attributes(Cells):
             self.write(frame, obj.cell(name), value, pos)
 
 
-@cache
+_FIELDS: Final = Table[Code, frozenset[str]]()
+
+
 def fields_set(code: Code) -> frozenset[str]:
     """The attributes of its first parameter that a function sets on every path, before anything else can end it."""
-    if not code.params:
-        return frozenset()
-    found = [i for i in code.body if isinstance(i, ir.SetAttr) and i.owner == code.params[0].slot]
-    return frozenset(str(i.name) for i in found)
+    noted = _FIELDS.here()
+    if code not in noted:
+        own = code.params[0].slot if code.params else -1
+        found = [i for i in code.body if isinstance(i, ir.SetAttr) and i.owner == own]
+        noted[code] = frozenset(str(i.name) for i in found)
+    return noted[code]
 
 
 def namespace(obj: Obj) -> Value:

@@ -24,6 +24,7 @@ from hybridize.domain.objects import (
     Value,
     Wrapper,
 )
+from hybridize.domain.session import Table
 from hybridize.flow.frames import Frame
 from hybridize.flow.handed import returned_parameters
 from hybridize.program.ir import Code
@@ -100,19 +101,15 @@ def _receiver(value: Value) -> Value | None:
     return value
 
 
-_kinds: dict[Value, Any] = {}
-
-
-def reset_kinds() -> None:
-    """Forgets memoized kinds (between analyses)."""
-    _kinds.clear()
+_KINDS: Final = Table[Value, Any]()
 
 
 def kinds(value: Value) -> Any:
     """What a value is at the second level of contexts: shapes, dtypes and most constants are dropped."""
-    found = _kinds.get(value)
+    noted = _KINDS.here()
+    found = noted.get(value)
     if found is None:
-        found = _kinds[value] = frozenset([_kind(obj) for obj in value])
+        found = noted[value] = frozenset([_kind(obj) for obj in value])
     return found
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hybridize.domain.calls import How
-from hybridize.domain.lattice import reset_lattice
 from hybridize.domain.objects import (
     BOTTOM,
     NONE_V,
@@ -21,11 +20,11 @@ from hybridize.domain.objects import (
     Obj,
     Value,
     Wrapper,
-    reset_interning,
     unknown,
 )
+from hybridize.domain.session import Session
 from hybridize.flow.classes import bases_after
-from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT, SMALL_PROGRAM, reset_kinds
+from hybridize.flow.contexts import LEVEL_LIMIT, SMALL_LIMIT, SMALL_PROGRAM
 from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import DECLARED, HintReader, is_none
@@ -73,20 +72,28 @@ class Solver:
 
     def __init__(self, program: Program, options: FlowOptions, order: Sequence[str] | None = None) -> None:
         """`order` is the order in which modules are started; the result must not depend on it (tests shuffle it)."""
-        reset_interning()
-        reset_lattice()
-        reset_kinds()
+        self.session = Session()
         self.program = program
         self.options = options
         names = sorted(program.modules) if order is None else order
-        modules = {id_: Mod(id_, program.modules[id_].code.path, program.modules[id_].code) for id_ in names}
         small = len(program.functions()) <= SMALL_PROGRAM
         limit = SMALL_LIMIT if small else LEVEL_LIMIT
-        self.engine = Engine(World(modules, program.imports.resolve, limit, _special_names(program)))
-        self.hints = HintReader(self.engine)
+        with self.session.active():
+            modules = {id_: Mod(id_, program.modules[id_].code.path, program.modules[id_].code) for id_ in names}
+            self.engine = Engine(World(modules, program.imports.resolve, limit, _special_names(program)))
+            self.hints = HintReader(self.engine)
 
     def solve_entries(self) -> Solution:
         """The first phase: module bodies, then tests, to the fixpoint."""
+        with self.session.active():
+            return self._solve_entries()
+
+    def solve_rest(self, first: Solution) -> Solution:
+        """The second phase: functions that nothing reached, each called with unknown arguments."""
+        with self.session.active():
+            return self._solve_rest(first)
+
+    def _solve_entries(self) -> Solution:
         engine = self.engine
         for module in engine.world.modules.values():
             engine.import_module(_NO_FRAME, module)
@@ -96,8 +103,7 @@ class Solver:
             engine.solve()
         return self._solution()
 
-    def solve_rest(self, first: Solution) -> Solution:
-        """The second phase: functions that nothing reached, each called with unknown arguments."""
+    def _solve_rest(self, first: Solution) -> Solution:
         engine = self.engine
         engine.phase = 1
         every = [code for _, code in self.program.functions()]

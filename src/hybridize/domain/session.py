@@ -1,0 +1,64 @@
+"""What one analysis keeps: the objects that it has named, what it has computed of values, and what rooms note of code.
+
+Several analyses live side by side in one process, and in threads: each has its session, and the one that works has made
+its own the one in force. What interns and joins looks there at every step, too often to be handed it: which session is
+in force is a state of the process, and only `Session.active` changes it, for as long as one analysis works.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any, Final, Generic, TypeVar
+
+from hybridize.domain.lattice import Joins, joins_in_force, use_joins
+from hybridize.domain.objects import names_in_force, use_names
+
+_LOCK: Final = RLock()
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Table(Generic[K, V]):
+    """A table of a module, of which each session has its own: what was found out of code or values, to be kept."""
+
+    def here(self) -> dict[K, V]:
+        """That of the session in force."""
+        return _tables[self]
+
+    def forget(self) -> None:
+        """Empties it: another solution of the same program begins."""
+        _tables.pop(self, None)
+
+
+_tables: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
+
+
+class Session:
+    """What one analysis keeps. It begins with the objects that models hold."""
+
+    def __init__(self) -> None:
+        with _LOCK:
+            self._names = names_in_force().anew()
+        self._joins = Joins()
+        self._tables: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Makes this the session in force while the block runs. Analyses of other threads wait for its end."""
+        global _tables
+        with _LOCK:
+            names, joins, tables = names_in_force(), joins_in_force(), _tables
+            use_names(self._names)
+            use_joins(self._joins)
+            _tables = self._tables
+            try:
+                yield
+            finally:
+                use_names(names)
+                use_joins(joins)
+                _tables = tables

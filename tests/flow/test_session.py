@@ -1,0 +1,120 @@
+"""Several analyses side by side in one process: each says what it says alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hybridize import api
+from hybridize.config import Config
+from hybridize.deciding import Deciding
+from hybridize.domain.objects import literal, tensor
+from hybridize.domain.session import Session, Table
+from hybridize.source import project_versions
+
+#: Two programs with functions, classes and values of the same names that are not the same.
+ONE = """
+import tensorflow as tf
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(4)
+        self.count = 0
+
+    def call(self, x):
+        self.count += 1
+        return self.dense(x)
+
+def step(net, optimizer, x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((net(x) - y) ** 2)
+    grads = tape.gradient(loss, net.trainable_variables)
+    optimizer.apply_gradients(zip(grads, net.trainable_variables))
+    return loss
+
+net, optimizer = Net(), tf.keras.optimizers.SGD()
+for x, y in tf.data.Dataset.from_tensor_slices((tf.ones([100, 3]), tf.ones([100, 4]))).batch(32):
+    step(net, optimizer, x, y)
+"""
+TWO = ONE.replace("        self.count += 1\n", "").replace("[100, 3]", "[4000, 3]").replace("batch(32)", "batch(8)")
+
+
+@pytest.fixture(params=["two programs", "the examples"])
+def projects(request: pytest.FixtureRequest, tmp_path: Path) -> list[Path]:
+    if request.param == "the examples":
+        examples = Path(__file__).parents[2] / "examples"
+        return [*sorted(p for p in examples.iterdir() if p.is_dir())[:1], _program(tmp_path, "one", ONE)]
+    return [_program(tmp_path, "one", ONE), _program(tmp_path, "two", TWO)]
+
+
+def _program(folder: Path, name: str, text: str) -> Path:
+    made = folder / name
+    made.mkdir()
+    (made / "program.py").write_text(text, encoding="utf-8")
+    return made
+
+
+def _said(project: Path) -> dict[str, Any]:
+    return _timeless(api.to_dict(api.check(project, Config())))
+
+
+def _timeless(data: dict[str, Any]) -> dict[str, Any]:
+    """A report without what the clock says."""
+    data["project"].pop("seconds", None)
+    return data
+
+
+def _phases(project: Path, found: list[Deciding]) -> Iterator[str]:
+    program, _, _, root = api._load([project], Config(), None)
+    deciding = Deciding(program, Config(), root, project_versions(root, None, program.texts.values()))
+    found.append(deciding)
+    yield from deciding.phases(None, repairs=True)
+
+
+def test_two_analyses_take_turns(projects: list[Path]) -> None:
+    """Phase by phase, in one thread: functions, findings and repairs are those of each analysis alone."""
+    alone: list[Deciding] = []
+    for project in projects:
+        for _ in _phases(project, alone):
+            pass
+    together: list[Deciding] = []
+    first, second = (_phases(project, together) for project in projects)
+    done = list(zip(first, second, strict=True))
+    assert len(done) > 3
+    for one, other in zip(alone, together, strict=True):
+        assert one.functions == other.functions
+        assert one.findings == other.findings
+        assert [repr(b) for b in one.bundles] == [repr(b) for b in other.bundles]
+
+
+def test_analyses_in_threads(projects: list[Path]) -> None:
+    alone = [_said(project) for project in projects]
+    with ThreadPoolExecutor(4) as pool:
+        for expected, got in zip(alone * 3, pool.map(_said, projects * 3), strict=True):
+            assert got == expected
+
+
+def test_an_analysis_leaves_nothing_behind(tmp_path: Path) -> None:
+    """The objects of an ended analysis go with it."""
+    table = Table[str, int]()
+    session = Session()
+    with session.active():
+        table.here()["x"] = 1
+        inner = tensor("dense", "float32", (3, 4099))
+    assert not table.here()
+    with Session().active():
+        assert not table.here()
+        again = tensor("dense", "float32", (3, 4099))
+        assert again is not inner
+        assert again == inner  # named by the same content, and so of the same number
+        assert literal(None) is literal(None)
+    with session.active():
+        assert table.here() == {"x": 1}
+        assert tensor("dense", "float32", (3, 4099)) is inner
+        table.forget()
+        assert not table.here()
