@@ -584,6 +584,12 @@ class Names:
         dropped = [obj for key, obj in self.objects.items() if key not in kept]
         return Names(kept, self.taken.difference(dropped), count(0.5))
 
+    def add(self, named: Iterable[tuple[Any, Obj]]) -> None:
+        """Adds objects that were named by their content elsewhere."""
+        for key, obj in named:
+            if self.objects.setdefault(key, obj) is obj:
+                self.taken.add(obj)
+
 
 def names_in_force() -> Names:
     """Where objects are looked up now."""

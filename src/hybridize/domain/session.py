@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from itertools import islice
 from threading import RLock
+from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
 
 from hybridize.domain.lattice import Joins, joins_in_force, use_joins
-from hybridize.domain.objects import names_in_force, use_names
+from hybridize.domain.objects import Names, names_in_force, use_names
 
 _LOCK: Final = RLock()
 
@@ -38,12 +41,29 @@ class Table(Generic[K, V]):
 _tables: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
 
 
-class Session:
-    """What one analysis keeps. It begins with the objects that models hold."""
+#: The objects that models and rules hold, which are made when their modules are imported.
+_BASE: Final = names_in_force()
 
-    def __init__(self) -> None:
+
+def imported(module: str) -> ModuleType:
+    """Imports a module that may hold objects: they are those of all sessions, whichever asks for it first."""
+    with _LOCK:
+        names, known = names_in_force(), len(_BASE.objects)
+        use_names(_BASE)
+        try:
+            return import_module(module)
+        finally:
+            use_names(names)
+            names.add(islice(_BASE.objects.items(), known, None))
+
+
+class Session:
+    """What one analysis keeps. It begins with the objects that models hold, and those of the program that it is of."""
+
+    def __init__(self, program: Session | None = None) -> None:
         with _LOCK:
-            self._names = names_in_force().anew()
+            self._names: Names = (_BASE if program is None else program._names).anew()
+            self._seen = len(_BASE.objects)
         self._joins = Joins()
         self._tables: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
 
@@ -53,6 +73,8 @@ class Session:
         global _tables
         with _LOCK:
             names, joins, tables = names_in_force(), joins_in_force(), _tables
+            self._names.add(islice(_BASE.objects.items(), self._seen, None))
+            self._seen = len(_BASE.objects)
             use_names(self._names)
             use_joins(self._joins)
             _tables = self._tables

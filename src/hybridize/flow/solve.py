@@ -72,7 +72,7 @@ class Solver:
 
     def __init__(self, program: Program, options: FlowOptions, order: Sequence[str] | None = None) -> None:
         """`order` is the order in which modules are started; the result must not depend on it (tests shuffle it)."""
-        self.session = Session()
+        self.session = Session(program.session)
         self.program = program
         self.options = options
         names = sorted(program.modules) if order is None else order

@@ -6,11 +6,11 @@ root are gathered when its first name is asked for, so that libraries that a pro
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+from hybridize.domain.session import imported
 from hybridize.library.index import canonical, known_package, lookup
 from hybridize.library.python.packages import MODULES
 from hybridize.library.spec import ClassSpec, Rule, Spec
@@ -66,7 +66,7 @@ def root_of(name: str) -> str:
 def _table(root: str, attribute: str) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for module in _TABLES.get(root) or MODULES.get(root, ()):
-        loaded = importlib.import_module(module)
+        loaded = imported(module)
         for name, spec in getattr(loaded, attribute, {}).items():
             key = normalize(name)
             old = table.get(key)

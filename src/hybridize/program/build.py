@@ -7,9 +7,10 @@ import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from hybridize.domain.session import Session
 from hybridize.program.ir import Code
 from hybridize.program.lowering import lower_module, walk_codes
-from hybridize.records import dataclass
+from hybridize.records import dataclass, field
 from hybridize.source import (
     FileRef,
     ImportTable,
@@ -44,6 +45,7 @@ class Program:
     imports: ImportTable
     errors: tuple[SourceError, ...]
     lines: int
+    session: Session = field(default_factory=Session)  # that has the constants of the code
 
     @property
     def files(self) -> int:
@@ -77,6 +79,18 @@ def build_program(
 
     `contents` has the bytes of files (by their path from the root) that are not to be read from disk.
     """
+    session = Session()
+    with session.active():
+        return _built(files, imports, progress, contents, session)
+
+
+def _built(
+    files: Sequence[FileRef],
+    imports: ImportTable,
+    progress: Callable[[int], None] | None,
+    contents: Mapping[str, bytes] | None,
+    session: Session,
+) -> Program:
     if sys.getrecursionlimit() < _RECURSION_LIMIT:
         sys.setrecursionlimit(_RECURSION_LIMIT)
     modules: dict[str, ModuleSource] = {}
@@ -108,7 +122,7 @@ def build_program(
         if info.file is None:
             empty = lower_module(ast.Module([], []), info.directory or ".", id_)
             modules.setdefault(id_, ModuleSource(info, None, empty))
-    return Program(modules, imports, tuple(errors), lines)
+    return Program(modules, imports, tuple(errors), lines, session)
 
 
 def _lower(text: SourceText, info: ModuleInfo, keep: bool) -> ModuleSource | SourceError:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from functools import cache
 
 import hybridize.repairs
+from hybridize.domain.session import imported
 from hybridize.repairs.model import Repair
 
 
@@ -15,7 +15,7 @@ def all_repairs() -> tuple[Repair, ...]:
     """Every repair, by code."""
     found: list[Repair] = []
     for module in pkgutil.iter_modules(hybridize.repairs.__path__, "hybridize.repairs."):
-        repair = getattr(importlib.import_module(module.name), "REPAIR", None)
+        repair = getattr(imported(module.name), "REPAIR", None)
         if isinstance(repair, Repair):
             found.append(repair)
     return tuple(sorted(found, key=lambda r: r.code))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from importlib import import_module
 
+from hybridize.domain.session import imported
 from hybridize.rules.model import Category, Rule
 
 
@@ -15,13 +15,13 @@ def all_rules() -> tuple[Rule, ...]:
     found: list[Rule] = []
     for category in Category:
         try:
-            package = import_module(f"hybridize.rules.{category.value}")
+            package = imported(f"hybridize.rules.{category.value}")
         except ModuleNotFoundError:
             continue
         # Not `pkgutil`, which imports `inspect`.
         for file in [file for folder in package.__path__ for file in os.listdir(folder)]:
             name, extension = os.path.splitext(file)
-            rule = getattr(import_module(f"{package.__name__}.{name}"), "RULE", None) if extension == ".py" else None
+            rule = getattr(imported(f"{package.__name__}.{name}"), "RULE", None) if extension == ".py" else None
             if isinstance(rule, Rule):
                 found.append(rule)
     found.sort(key=lambda rule: rule.code)
