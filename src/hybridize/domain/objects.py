@@ -55,7 +55,8 @@ def _digest(part: object) -> int:
     if kind is tuple or kind is list:
         return hash(tuple([hash(e) if isinstance(e, (frozenset, Obj)) else _digest(e) for e in part]))  # type: ignore[attr-defined]
     if kind is frozenset or isinstance(part, (Obj, int, float, complex)):
-        return hash(part) + _TAGS.get(kind, 0)  # of a value: of the numbers of its objects
+        # Of a value: of the numbers of its objects. Python gives -1 the hash of -2, which are two kinds of dims here.
+        return (_MINUS_ONE if part == -1 else hash(part)) + _TAGS.get(kind, 0)
     return 0 if part is None else 1
 
 
@@ -64,6 +65,7 @@ def _text(part: str) -> int:
     return found
 
 
+_MINUS_ONE: Final = 1 << 60
 _TAGS: Final[dict[type, int]] = {bool: 1, int: 2, float: 3, complex: 4}
 _texts: dict[str, int] = {}
 

@@ -8,22 +8,26 @@ in force is a state of the process, and only `Session.active` changes it, for as
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache, wraps
 from importlib import import_module
 from itertools import islice
 from threading import RLock
 from types import ModuleType
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
 from hybridize.domain.lattice import Joins, joins_in_force, use_joins
 from hybridize.domain.objects import Names, names_in_force, use_names
 
 _LOCK: Final = RLock()
+#: So many results are kept of each function that is `cached`.
+_MOST: Final = 16384
 
 
 K = TypeVar("K")
 V = TypeVar("V")
+P = ParamSpec("P")
 
 
 class Table(Generic[K, V]):
@@ -45,16 +49,34 @@ _tables: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
 _BASE: Final = names_in_force()
 
 
-def imported(module: str) -> ModuleType:
-    """Imports a module that may hold objects: they are those of all sessions, whichever asks for it first."""
+@contextmanager
+def lasting() -> Iterator[None]:
+    """Objects that are named in the block are those of all sessions: who keeps them outlives the session in force."""
     with _LOCK:
         names, known = names_in_force(), len(_BASE.objects)
         use_names(_BASE)
         try:
-            return import_module(module)
+            yield
         finally:
             use_names(names)
             names.add(islice(_BASE.objects.items(), known, None))
+
+
+def imported(module: str) -> ModuleType:
+    """Imports a module that may hold objects."""
+    with lasting():
+        return import_module(module)
+
+
+def cached(function: Callable[P, V]) -> Callable[P, V]:
+    """`functools.lru_cache` for what gives values: they are the same in all sessions."""
+
+    @wraps(function)
+    def compute(*args: P.args, **kwargs: P.kwargs) -> V:
+        with lasting():
+            return function(*args, **kwargs)
+
+    return cast("Callable[P, V]", lru_cache(_MOST)(compute))
 
 
 class Session:

@@ -179,8 +179,9 @@ def _is_tensor(value: Value | None) -> bool:
 
 
 def _shape(value: Value | None) -> Shape:
-    """The shape of the first tensor in a value, as it arrives."""
-    return next((arrived(o.shape) for o in value or () if isinstance(o, Tensor)), None)
+    """The shape of a tensor in a value, as it arrives: of several the largest, whatever order they come in."""
+    found = [arrived(o.shape) for o in value or () if isinstance(o, Tensor)]
+    return max(found, key=lambda shape: (shape is not None, len(shape or ()), shape or ()), default=None)
 
 
 def _last(value: Value | None) -> int:

@@ -7,7 +7,6 @@ unknown too.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
 from hybridize.domain.objects import (
@@ -30,6 +29,7 @@ from hybridize.domain.objects import (
     tensor,
     unknown,
 )
+from hybridize.domain.session import cached
 from hybridize.domain.tensors import DENSE, NDARRAY, Shape
 from hybridize.library import registry
 from hybridize.library.constants import CONSTANTS
@@ -57,7 +57,7 @@ def library_module(name: str) -> Value:
     return lib(registry.normalize(name)).value
 
 
-@lru_cache(maxsize=16384)
+@cached
 def library_attribute(owner: str, name: str, *, only_known: bool = False) -> Value:
     """An attribute of a library module or class; bottom where `only_known` and the index does not have it."""
     full = registry.normalize(f"{owner}.{name}")

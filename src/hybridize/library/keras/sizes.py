@@ -68,15 +68,17 @@ class _Layer:
 
     def _numbers(self, name: str) -> Dims:
         cell = self.obj.fields.get(name)
-        for obj in cell.value if cell is not None else ():
-            if isinstance(obj, Lit) and isinstance(obj.const, int):
-                return (obj.const,)
-            if isinstance(obj, (Tup, Container)):
-                parts = obj.items if isinstance(obj, Tup) else [c.value for c in obj.fields.values()]
-                found = [o.const for part in parts for o in part if isinstance(o, Lit) and isinstance(o.const, int)]
-                if found:
-                    return tuple(found)
-        return ()
+        return max(map(_ints, cell.value if cell is not None else ()), default=())
+
+
+def _ints(obj: Obj) -> Dims:
+    """The number that an object is, or those that it holds; the largest where one of several may be meant."""
+    if not isinstance(obj, (Tup, Container)):
+        return (obj.const,) if isinstance(obj, Lit) and isinstance(obj.const, int) else ()
+    parts = obj.items if isinstance(obj, Tup) else [cell.value for cell in obj.fields.values()]
+    return tuple(
+        max(numbers) for part in parts if (numbers := [n for o in part if isinstance(o, Lit) for n in _ints(o)])
+    )
 
 
 def filled(shape: Shape, rank: int, wide: int = 0) -> Dims:

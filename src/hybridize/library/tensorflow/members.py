@@ -6,7 +6,6 @@ The tables hold what TensorFlow 2.15 and 2.21 gave for every public member, eage
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Final
 
 from hybridize.domain.objects import (
@@ -22,6 +21,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.domain.session import cached
 from hybridize.library.convert import SHAPE_KIND, dtype_of
 from hybridize.library.spec import Call, Rule, Spec
 
@@ -69,7 +69,7 @@ _QUANTIZED: Final = frozenset({"qint8", "qint16", "qint32", "quint8", "quint16"}
 _SIZES: Final = {"bool": 1, "complex64": 8, "complex128": 16, "bfloat16": 2, "string": 1, "variant": 1, "resource": 1}
 
 
-@cache
+@cached
 def member(owner: str, name: str) -> Value | None:
     """What a member of a public class gives, by the class that defines it; None where the tables say nothing."""
     for kind, names in _MEMBERS.get(owner, {}).items():
@@ -78,7 +78,7 @@ def member(owner: str, name: str) -> Value | None:
     return None
 
 
-@cache
+@cached
 def dtype_member(dtype: str, name: str) -> Value | None:
     """An attribute of a dtype: `tf.float32.name`, `x.dtype.is_floating`; None for what is none of its plain ones."""
     known = dtype_of(lib(dtype).value)
