@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import hybridize
 from hybridize import api
 from hybridize.config import Config
 from hybridize.deciding import Deciding
@@ -118,3 +120,20 @@ def test_an_analysis_leaves_nothing_behind(tmp_path: Path) -> None:
         assert tensor("dense", "float32", (3, 4099)) is inner
         table.forget()
         assert not table.here()
+
+
+def test_what_gives_values_is_not_kept_by_functools() -> None:
+    """Its results would be the objects of the session that asked first: `domain.session.cached` is for these."""
+    wrong: list[str] = []
+    for file in sorted((Path(hybridize.__file__).parent).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef) or node.returns is None:
+                continue
+            kept = {name for decorator in node.decorator_list for name in _names(decorator)}
+            if kept & {"cache", "lru_cache"} and {"Value", "Obj"} & _names(node.returns):
+                wrong.append(f"{file}:{node.lineno}")
+    assert not wrong
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
