@@ -278,8 +278,10 @@ def _load(
     progress: Progress | None,
     contents: Mapping[str, bytes] | None = None,
 ) -> tuple[Program, tuple[str, ...], list[FileError], Path]:
+    from hybridize.library import registry
     from hybridize.program.build import build_program
 
+    registry.load()
     found = discover(paths, exclude=config.exclude, exclude_base=config.directory)
     sources = find_src_roots(found.root, config.src)
     table = ImportTable(found.files, sources, root_name=package_name(found.root), external=_external())

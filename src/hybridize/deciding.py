@@ -23,6 +23,7 @@ from hybridize.program.ir import Code
 from hybridize.records import replace
 from hybridize.rules.assumed import settled
 from hybridize.rules.model import RuleHit
+from hybridize.rules.registry import all_rules
 from hybridize.rules.scan import Scanner
 from hybridize.source import Roles, Versions, find_roles
 from hybridize.tracing.awaited import awaited
@@ -68,6 +69,7 @@ class Deciding:
     def phases(self, progress: Progress | None, *, repairs: bool) -> Iterator[str]:
         """The same phase by phase, with the name of each that is done: other analyses may work in between."""
         config = self.config
+        all_rules()  # imported before anything is named: what they hold is the same for all analyses
         solver = Solver(self.program, FlowOptions(config.test_entry_points, config.follow_type_hints, config.speculate))
         active = solver.session.active
         if progress is not None:

@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, wraps
+from functools import wraps
 from importlib import import_module
 from itertools import islice
 from threading import RLock
 from types import ModuleType
-from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
 from hybridize.domain.lattice import Joins, joins_in_force, use_joins
 from hybridize.domain.objects import Names, names_in_force, use_names
 
 _LOCK: Final = RLock()
-#: So many results are kept of each function that is `cached`.
-_MOST: Final = 16384
 
 
 K = TypeVar("K")
@@ -49,34 +47,31 @@ _tables: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
 _BASE: Final = names_in_force()
 
 
-@contextmanager
-def lasting() -> Iterator[None]:
-    """Objects that are named in the block are those of all sessions: who keeps them outlives the session in force."""
+def imported(module: str) -> ModuleType:
+    """Imports a module that may hold objects: they are those of all sessions, and outlive the one in force."""
     with _LOCK:
         names, known = names_in_force(), len(_BASE.objects)
         use_names(_BASE)
         try:
-            yield
+            return import_module(module)
         finally:
             use_names(names)
             names.add(islice(_BASE.objects.items(), known, None))
 
 
-def imported(module: str) -> ModuleType:
-    """Imports a module that may hold objects."""
-    with lasting():
-        return import_module(module)
-
-
 def cached(function: Callable[P, V]) -> Callable[P, V]:
-    """`functools.lru_cache` for what gives values: they are the same in all sessions."""
+    """`functools.cache` for what gives values: each session keeps its own results."""
+    table = Table[Any, V]()
 
     @wraps(function)
-    def compute(*args: P.args, **kwargs: P.kwargs) -> V:
-        with lasting():
-            return function(*args, **kwargs)
+    def look(*args: P.args, **kwargs: P.kwargs) -> V:
+        noted = table.here()
+        key = (args, tuple(kwargs.items())) if kwargs else args
+        if key not in noted:
+            noted[key] = function(*args, **kwargs)
+        return noted[key]
 
-    return cast("Callable[P, V]", lru_cache(_MOST)(compute))
+    return look
 
 
 class Session:

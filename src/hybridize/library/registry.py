@@ -74,6 +74,13 @@ def _table(root: str, attribute: str) -> dict[str, Any]:
     return table
 
 
+def load() -> None:
+    """Gathers the models of TensorFlow, Keras, NumPy and the built-ins: all that hold objects, before any are named."""
+    for root in _TABLES:
+        for attribute in ("FUNCTIONS", "CLASSES"):
+            _table(root, attribute)
+
+
 def merged(first: ClassSpec, second: ClassSpec) -> ClassSpec:
     """Two parts of the model of one class as one."""
     return ClassSpec(

@@ -28,6 +28,7 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.domain.session import Table
 from hybridize.domain.tensors import DENSE, NDARRAY, SPARSE, SYMBOLIC, UNRESOLVED, VARIABLE, Dim, Shape
 from hybridize.library import registry
 from hybridize.library.convert import dtype_of
@@ -412,19 +413,20 @@ def settings_of_receiver(call: Call) -> Settings:
     return Settings(call, call.receiver, layer_class(call, call.receiver))
 
 
-_ENTERED: Final[set[Obj]] = set()
+_ENTERED: Final = Table[Obj, None]()
 
 
 @contextmanager
 def entered(obj: Obj) -> Iterator[bool]:
     """Whether a layer that calls others is not being called already: wrapped in a loop, it seems to hold itself."""
-    first = obj not in _ENTERED
-    _ENTERED.add(obj)
+    around = _ENTERED.here()
+    first = obj not in around
+    around[obj] = None
     try:
         yield first
     finally:
         if first:
-            _ENTERED.discard(obj)
+            around.pop(obj, None)
 
 
 def make_layer(call: Call) -> Value:
