@@ -224,7 +224,7 @@ def test_another_run_changes_nothing(name: str, tmp_path: Path) -> None:
         source.stale = True
     for frame in frames:
         frame.steps.clear()  # so that every instruction is executed
-        engine.enqueue(frame)
+        engine.cells.enqueue(frame)
     with solver.session.active():
         engine.solve()
     assert [state(frame) for frame in frames] == before

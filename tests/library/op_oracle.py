@@ -221,6 +221,8 @@ class FakeEngine:
     """The part of the engine that rules of operations use."""
 
     def __init__(self) -> None:
+        self.cells = self.attributes = self.heap = self.calls = self.protocols = self.imports = self
+        self.definitions = self.notes = self
         self.sites = itertools.count()
 
     def read(self, frame: Any, cell: Cell) -> Value:
@@ -292,7 +294,7 @@ class Inference:
         raise NotImplementedError(ast.dump(node))
 
     def _list(self, items: list[Value]) -> Value:
-        made = self.engine.container(self.frame, 0, "list")
+        made = self.engine.cells.container(self.frame, 0, "list")
         for i, item in enumerate(items):
             made.cell(i).value = item
         return made.value

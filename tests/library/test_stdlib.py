@@ -244,6 +244,8 @@ class FakeEngine:
     """Answers every question of a rule, unknown where the real engine would have to work."""
 
     def __init__(self) -> None:
+        self.cells = self.attributes = self.heap = self.calls = self.protocols = self.imports = self
+        self.definitions = self.notes = self
         self.sites = itertools.count(1)
 
     def read(self, frame: Any, cell: Cell) -> Value:

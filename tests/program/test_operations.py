@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hybridize.facts.symbolic import CARRIES_NOTHING, TRANSFER
-from hybridize.flow.execute import HANDLERS
+from hybridize.flow.transfer.table import HANDLERS
 from hybridize.program import ir
 from hybridize.program.code import Code
 from hybridize.program.index import instructions

@@ -22,6 +22,7 @@ from hybridize.facts.usage import BY_USE
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader
 from hybridize.flow.solve import Solution
+from hybridize.library import registry
 from hybridize.program.build import ModuleSource
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
@@ -117,7 +118,7 @@ class Collector:
         )
 
     def _is_layer(self, inst: Inst) -> bool:
-        return "tf.Module" in self.solution.engine.mro_names(inst)
+        return "tf.Module" in registry.mro_names(inst)
 
     def _dependants(self, code: Code, frames: list[Frame]) -> tuple[Hazard, ...]:
         """Places that need the graph of a hybrid function."""

@@ -105,7 +105,7 @@ class Likely:
 
     def _chain(self, cls: Class) -> list[str]:
         """The library classes that a class derives from, the nearest first."""
-        return [base for name in self.hints.engine.library_bases(cls) for base in registry.class_chain(name)]
+        return [base for name in cls.library for base in registry.class_chain(name)]
 
     def _is_other(self, func: Func, param: Param) -> bool:
         """Whether hint, docstring or default say that an argument is a number, a text, a flag or an object."""

@@ -30,6 +30,7 @@ from hybridize.facts.modes import is_traced_call, traced_frames
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import HintReader, is_keras_call
 from hybridize.flow.solve import method_kind
+from hybridize.library import registry
 from hybridize.library.defaults import holds_tensors
 from hybridize.program import ir
 from hybridize.program.index import index_of
@@ -332,7 +333,7 @@ class Parameters:
             return False
         if isinstance(obj, Tup):
             return any(item and all(self._is_literal(o, depth + 1) for o in item) for item in obj.items)
-        if isinstance(obj, Container) or (isinstance(obj, Inst) and not self.hints.engine.mro_names(obj)[:-1]):
+        if isinstance(obj, Container) or (isinstance(obj, Inst) and not registry.mro_names(obj)[:-1]):
             assert isinstance(obj, (Container, Inst))
             cells = list(obj.fields.values())
             return any(cell.value and all(self._is_literal(o, depth + 1) for o in cell.value) for cell in cells)

@@ -222,7 +222,7 @@ class Trail:
         if isinstance(callee, Func):
             return self._function(callee.code, place, 0)
         if isinstance(callee, Inst):
-            bases = self.likely.hints.engine.mro_names(callee)
+            bases = registry.mro_names(callee)
             if is_called_with_tensors(bases) and place in (0, "inputs"):
                 return f"`{callee.cls.name}`, a layer"
             for name in ("__call__", "call"):
@@ -247,11 +247,7 @@ class Trail:
         if isinstance(receiver, Tensor):
             return f"`.{name}` of a variable" if assigns(name) else None
         if isinstance(receiver, (LibInst, Inst)):
-            cls = (
-                registry.class_chain(receiver.cls)
-                if isinstance(receiver, LibInst)
-                else self.likely.hints.engine.mro_names(receiver)
-            )
+            cls = registry.class_chain(receiver.cls) if isinstance(receiver, LibInst) else registry.mro_names(receiver)
             if method_asks(cls, name, place):
                 return f"`{name}` of `{cls[0]}`"
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
@@ -40,7 +40,9 @@ from hybridize.domain.objects import (
 from hybridize.domain.session import Table
 from hybridize.flow.cells import Cells, is_made_when_asked, is_made_with, registry_class
 from hybridize.flow.frames import Frame
+from hybridize.flow.library_calls import LibraryCalls
 from hybridize.flow.members import member_of, tuple_member
+from hybridize.flow.parts import Parts
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute, of_member
 from hybridize.library.index import known_package, lookup
@@ -84,16 +86,18 @@ _OBJECT_METHODS = frozenset(
 _PLAIN: Final = (Container, Tensor, Lit, Prim, Stream)
 
 
-class Attributes(Cells):
-    """The part of the engine that reads and writes attributes."""
+class Attributes:
+    """Reads and writes attributes."""
 
-    if TYPE_CHECKING:
-
-        def module_attr(self, frame: Frame, obj: Mod, name: str) -> Value: ...
+    def __init__(self, engine: Parts, cells: Cells, library: LibraryCalls) -> None:
+        self.engine = engine
+        self.world = cells.world
+        self.cells = cells
+        self.library = library
 
     def get_attrs(self, frame: Frame, value: Value, name: str, pos: int) -> Value:
         """An attribute of any object of a value."""
-        self.work += 1
+        self.cells.work += 1
         if len(value) == 1:
             (only,) = value
             return self.get_attr(frame, only, name, pos)
@@ -111,14 +115,14 @@ class Attributes(Cells):
             return self._value_attr(frame, obj, name, pos)
         match obj:
             case Mod():
-                return self.module_attr(frame, obj, name)
+                return self.engine.imports.module_attr(frame, obj, name)
             case Class():
                 return self._class_attr(frame, obj, name, pos)
             case Lib():
                 return library_attribute(obj.name, name)
             case Tup() if obj.names is not None and name in obj.names:
                 return obj.items[obj.names.index(name)]
-            case Tup() if obj.names is not None and (found := tuple_member(self, frame, obj, name, pos)):
+            case Tup() if obj.names is not None and (found := tuple_member(self.engine, frame, obj, name, pos)):
                 return found
             case Unknown():
                 return obj.part("an attribute")
@@ -140,7 +144,7 @@ class Attributes(Cells):
         cls = registry_class(obj)
         rule = registry.property_rule(cls, name)
         if rule is not None:
-            return self.apply_rule(rule, Call(self, frame, pos, f"{cls}.{name}", [], {}, obj))
+            return self.library.apply_rule(rule, Call(self.engine, frame, pos, f"{cls}.{name}", [], {}, obj))
         if name == "__class__":
             return lib(cls).value
         if registry.method_spec(cls, name) is not None:
@@ -162,11 +166,11 @@ class Attributes(Cells):
         return result
 
     def _instance_attr(self, frame: Frame, obj: Inst, name: str, pos: int, *, plain: bool = False) -> Value:
-        own = self.read(frame, obj.cell(name))
+        own = self.cells.read(frame, obj.cell(name))
         found = self.class_lookup(frame, obj.cls, name)
         result = own
         if self.world.intercepted and not plain and frame.code.name != "__getattribute__":
-            result = join(result, ask(self, frame, obj.value, ("__getattribute__",), pos, literal(name).value))
+            result = join(result, ask(self.engine, frame, obj.value, ("__getattribute__",), pos, literal(name).value))
         if found:
             for item in found:
                 if isinstance(item, Wrapper) and item.kind == "property":
@@ -182,15 +186,17 @@ class Attributes(Cells):
                 elif not own or not isinstance(item, (Func, Wrapper, Lib, Lit)):
                     result = join(result, self.bind(frame, item, obj, pos))
         if own and not found and is_made_when_asked(obj.cell(name)):
-            ask(self, frame, obj.value, ("__getattr__",), pos, literal(name).value)  # kept there: it made it once
+            ask(
+                self.engine, frame, obj.value, ("__getattr__",), pos, literal(name).value
+            )  # kept there: it made it once
         if result:
             return result
         if obj.rest is None:
-            self.read(frame, obj.absent(REST))
+            self.cells.read(frame, obj.absent(REST))
         else:
-            result = self.read(frame, obj.rest)
+            result = self.cells.read(frame, obj.rest)
             if result:
-                ask(self, frame, obj.value, ("__getattr__",), pos, literal(name).value)
+                ask(self.engine, frame, obj.value, ("__getattr__",), pos, literal(name).value)
                 return result
         return self._inherited_attr(frame, obj, name, pos)
 
@@ -204,13 +210,15 @@ class Attributes(Cells):
             if isinstance(base, Lib):
                 rule = registry.property_rule(base.name, name)
                 if rule is not None:
-                    return self.apply_rule(rule, Call(self, frame, pos, f"{base.name}.{name}", [], {}, obj))
+                    return self.library.apply_rule(
+                        rule, Call(self.engine, frame, pos, f"{base.name}.{name}", [], {}, obj)
+                    )
                 if registry.method_spec(base.name, name) is not None:
                     return bound(name, obj).value
         getter = self.class_lookup(frame, obj.cls, "__getattr__")
         if getter:
             method = self.bind_all(frame, getter, obj, pos)
-            return self.call_value(frame, pos, method, [literal(name).value], {}, How.ATTRIBUTE)
+            return self.engine.calls.call_value(frame, pos, method, [literal(name).value], {}, How.ATTRIBUTE)
         for base in obj.cls.mro:
             if isinstance(base, Lib) and base.name != "builtins.object":
                 return unknown(f"attribute `{name}` of {base.name}").value
@@ -225,7 +233,7 @@ class Attributes(Cells):
         return min((fields_set(o.code) if isinstance(o, Func) else frozenset() for o in made), default=frozenset())
 
     def _property(self, frame: Frame, prop: Wrapper, obj: Obj, pos: int) -> Value:
-        return self.call_value(frame, pos, prop.inner, [obj.value], {}, How.PROPERTY)
+        return self.engine.calls.call_value(frame, pos, prop.inner, [obj.value], {}, How.PROPERTY)
 
     def class_lookup(self, frame: Frame, cls: Class, name: str) -> Value:
         """A name in the namespaces of a class and its project bases, nearest first."""
@@ -243,21 +251,6 @@ class Attributes(Cells):
                     return cell.value
         cls.absent(name).readers[step] = run
         return BOTTOM
-
-    def library_bases(self, cls: Class) -> list[str]:
-        """The library classes in the method resolution order."""
-        return list(cls.library)
-
-    def mro_names(self, obj: Obj) -> tuple[str, ...]:
-        """The names of the library classes that an object's class derives from, bases of bases included."""
-        if isinstance(obj, LibInst):
-            return registry.class_chain(obj.cls)
-        cls = obj.cls if isinstance(obj, Inst) else obj
-        if not isinstance(cls, Class):
-            return ()
-        if cls.names is None:
-            cls.names = tuple(dict.fromkeys([base for name in cls.library for base in registry.class_chain(name)]))
-        return cls.names
 
     def bind(self, frame: Frame, item: Obj, receiver: Obj, pos: int) -> Value:
         """What a class attribute becomes when it is read through an instance (or class, for class methods)."""
@@ -278,17 +271,17 @@ class Attributes(Cells):
                     return wrapper("partial", self.bind_all(frame, item.inner, receiver, pos), *item.extra).value
             case Lib(name=name) if name.startswith("builtins.") and isinstance(receiver, Inst):
                 base, _, method = name.rpartition(".")  # `__getattr__ = dict.__getitem__`
-                if base in self.mro_names(receiver) and registry.method_spec(base, method) is not None:
+                if base in registry.mro_names(receiver) and registry.method_spec(base, method) is not None:
                     return bound(method, receiver).value
             case Inst():
                 owner = receiver.cls.value if isinstance(receiver, Inst) else NONE.value
-                if self.binding >= MAX_BINDING:  # a descriptor whose `__get__` is a descriptor, and so on
+                if self.cells.binding >= MAX_BINDING:  # a descriptor whose `__get__` is a descriptor, and so on
                     return item.value
-                self.binding += 1
+                self.cells.binding += 1
                 try:
-                    return ask(self, frame, item.value, ("__get__",), pos, receiver.value, owner) or item.value
+                    return ask(self.engine, frame, item.value, ("__get__",), pos, receiver.value, owner) or item.value
                 finally:
-                    self.binding -= 1
+                    self.cells.binding -= 1
         return item.value
 
     def bind_all(self, frame: Frame, value: Value, receiver: Obj, pos: int) -> Value:
@@ -306,7 +299,7 @@ class Attributes(Cells):
             if name not in self.world.special:
                 return BOTTOM
         else:
-            own = self.read(frame, obj.fields.get(name) or obj.absent(name))
+            own = self.cells.read(frame, obj.fields.get(name) or obj.absent(name))
             if own:
                 return own
         return self.bind_all(frame, self.class_lookup(frame, obj.cls, name), obj, 0)
@@ -322,7 +315,7 @@ class Attributes(Cells):
                     result = join(result, item.inner)
                 else:
                     result = join(result, item.value)
-            return member_of(self, frame, obj, name, result, pos)
+            return member_of(self.engine, frame, obj, name, result, pos)
         if name in ("__name__", "__qualname__"):
             return literal(obj.name).value
         if name == "__mro__":
@@ -360,9 +353,9 @@ class Attributes(Cells):
         """The dictionary of a partial's keywords, which calls read."""
         made = self.world.allocated.get((obj, "keywords"))
         if not isinstance(made, Container):
-            made = self.world.allocated[obj, "keywords"] = self.container(frame, pos, "dict", "keywords")
+            made = self.world.allocated[obj, "keywords"] = self.cells.container(frame, pos, "dict", "keywords")
         for key, value in obj.extra[1] if len(obj.extra) > 1 else ():
-            self.write(frame, made.cell(key), value, pos)
+            self.cells.write(frame, made.cell(key), value, pos)
         return made.value
 
     def _super_attr(self, frame: Frame, obj: Wrapper, name: str, pos: int) -> Value:
@@ -371,11 +364,11 @@ class Attributes(Cells):
         cls = receiver.cls if isinstance(receiver, Inst) else receiver
         mro = cls.mro if isinstance(cls, Class) else ()
         if isinstance(cls, Class):
-            self.read(frame, cls.absent(BASES))
+            self.cells.read(frame, cls.absent(BASES))
         after = mro[mro.index(start) + 1 :] if start in mro else ()
         for base in after:
             if isinstance(base, Class):
-                value = self.read(frame, base.fields.get(name) or base.absent(name))
+                value = self.cells.read(frame, base.fields.get(name) or base.absent(name))
                 if value:
                     if isinstance(receiver, Class):
                         return self._bind_super_class(frame, value, receiver, pos)
@@ -385,7 +378,9 @@ class Attributes(Cells):
                     return bound(f"{base.name}:{name}", receiver).value
                 rule = registry.property_rule(base.name, name)
                 if rule is not None:
-                    return self.apply_rule(rule, Call(self, frame, pos, f"{base.name}.{name}", [], {}, receiver))
+                    return self.library.apply_rule(
+                        rule, Call(self.engine, frame, pos, f"{base.name}.{name}", [], {}, receiver)
+                    )
         if name == "__call__" and isinstance(receiver, Class):
             return wrapper("construct", receiver.value).value
         if name in _OBJECT_METHODS:
@@ -412,17 +407,17 @@ class Attributes(Cells):
             return wrapper("binder", obj.value).value
         cell = obj.fields.get(name)
         if cell is not None:
-            return self.read(frame, cell)
-        self.read(frame, obj.absent(name))
+            return self.cells.read(frame, cell)
+        self.cells.read(frame, obj.absent(name))
         return unknown(f"function attribute `{name}`").value
 
     def _library_instance_attr(self, frame: Frame, obj: LibInst, name: str, pos: int) -> Value:
         rule = registry.property_rule(obj.cls, name)
         if rule is not None:
-            return self.apply_rule(rule, Call(self, frame, pos, f"{obj.cls}.{name}", [], {}, obj))
+            return self.library.apply_rule(rule, Call(self.engine, frame, pos, f"{obj.cls}.{name}", [], {}, obj))
         if registry.method_spec(obj.cls, name) is not None:
             return bound(name, obj).value
-        value = self.read(frame, obj.fields.get(name) or obj.absent(name))
+        value = self.cells.read(frame, obj.fields.get(name) or obj.absent(name))
         if value:
             return value
         if name in ("__class__", "__dict__"):
@@ -442,20 +437,20 @@ class Attributes(Cells):
                     if isinstance(item, Wrapper) and item.kind == "property":
                         setter = item.extra[0] if item.extra else BOTTOM
                         if setter:
-                            self.call_value(frame, pos, setter, [obj.value, value], {}, How.PROPERTY)
+                            self.engine.calls.call_value(frame, pos, setter, [obj.value, value], {}, How.PROPERTY)
                             return
                     elif isinstance(item, Inst) and self.class_lookup(frame, item.cls, "__set__"):
-                        ask(self, frame, item.value, ("__set__",), pos, obj.value, value)
+                        ask(self.engine, frame, item.value, ("__set__",), pos, obj.value, value)
                         return
                 hook = self.class_lookup(frame, obj.cls, "__setattr__")
                 if hook:
                     method = self.bind_all(frame, hook, obj, pos)
-                    self.call_value(frame, pos, method, [literal(name).value, value], {}, How.ATTRIBUTE)
-                self.write(frame, obj.cell(name), value, pos)
+                    self.engine.calls.call_value(frame, pos, method, [literal(name).value, value], {}, How.ATTRIBUTE)
+                self.cells.write(frame, obj.cell(name), value, pos)
                 if name == "__dict__":
                     self._take_namespace(frame, obj, value, pos)
             case Heap():
-                self.write(frame, obj.cell(name), value, pos)
+                self.cells.write(frame, obj.cell(name), value, pos)
                 if isinstance(obj, Mod) and not value:
                     obj.cell(name)
             case Lib():
@@ -473,32 +468,32 @@ class Attributes(Cells):
     def _take_namespace(self, frame: Frame, obj: Inst, value: Value, pos: int) -> None:
         """`self.__dict__ = names`: what a dictionary holds, or the object itself as one, become its attributes."""
         for source in value:
-            held = self.container_behind(source) if isinstance(source, Inst) else source
+            held = self.cells.container_behind(source) if isinstance(source, Inst) else source
             if isinstance(held, Container) and held.kind == "dict":
-                self.is_exact(frame, held)  # the frame runs again when there are more keys
+                self.cells.is_exact(frame, held)  # the frame runs again when there are more keys
                 for key, cell in list(held.fields.items()):
                     if isinstance(key, str):
-                        self.write(frame, obj.cell(key), self.read(frame, cell), pos)
+                        self.cells.write(frame, obj.cell(key), self.cells.read(frame, cell), pos)
                 if held.rest is not None:
-                    self.write(frame, obj.rest_cell(), self.read(frame, held.rest), pos)
+                    self.cells.write(frame, obj.rest_cell(), self.cells.read(frame, held.rest), pos)
 
     def del_attr(self, frame: Frame, obj: Obj, name: str, pos: int) -> None:
         """Deletes an attribute of an object: a deleter, a descriptor or `__delattr__` may stand in for that."""
         if isinstance(obj, Inst):
             for item in self.class_lookup(frame, obj.cls, name):
                 if isinstance(item, Wrapper) and item.kind == "property" and item.extra[1:2] and item.extra[1]:
-                    self.call_value(frame, pos, item.extra[1], [obj.value], {}, How.PROPERTY)
+                    self.engine.calls.call_value(frame, pos, item.extra[1], [obj.value], {}, How.PROPERTY)
                     return
-                if ask(self, frame, item.value, ("__delete__",), pos, obj.value):
+                if ask(self.engine, frame, item.value, ("__delete__",), pos, obj.value):
                     return
-            if ask(self, frame, obj.value, ("__delattr__",), pos, literal(name).value):
+            if ask(self.engine, frame, obj.value, ("__delattr__",), pos, literal(name).value):
                 return
         frame.effect("attribute", obj, name, pos)
 
     def set_field(self, frame: Frame, obj: Obj, name: str, value: Value, pos: int) -> None:
         """Sets a field without noting an effect (what library code does to its own objects)."""
         if isinstance(obj, Heap):
-            self.write(frame, obj.cell(name), value, pos)
+            self.cells.write(frame, obj.cell(name), value, pos)
 
 
 _FIELDS: Final = Table[Code, frozenset[str]]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join, join_all
@@ -34,15 +34,20 @@ from hybridize.domain.objects import (
     wrapper,
 )
 from hybridize.domain.tensors import DENSE
-from hybridize.flow.cells import MAX_RULES, registry_class
+from hybridize.flow.attributes import Attributes
+from hybridize.flow.cells import Cells
+from hybridize.flow.construction import Construction
 from hybridize.flow.frames import ExhaustedError, Frame
 from hybridize.flow.functions import FunctionCalls
-from hybridize.flow.heap import join_items
-from hybridize.flow.members import by_value, is_enumeration
+from hybridize.flow.heap import HeapAccess, join_items
+from hybridize.flow.imports import Imports
+from hybridize.flow.library_calls import MAX_RULES, LibraryCalls
+from hybridize.flow.parts import Parts
+from hybridize.flow.protocols import Protocols
 from hybridize.library import registry
 from hybridize.library.builtin_names import BUILTINS
-from hybridize.library.defaults import default_call, is_wrapped, unknown_method
-from hybridize.library.protocols import answer, ask
+from hybridize.library.defaults import is_wrapped
+from hybridize.library.protocols import ask
 from hybridize.library.spec import Call
 from hybridize.library.tensorflow.specs import converted, makes_graphs, signature_items
 
@@ -59,13 +64,29 @@ _CALLABLE: Final = (Func, Bound, Wrapper)
 _NO_KWARGS: Final[Mapping[str, Value]] = {}
 
 
-class Calls(FunctionCalls):
-    """The part of the engine that calls."""
+class Calls:
+    """Calls values."""
 
-    if TYPE_CHECKING:
-
-        def enter_context(self, frame: Frame, value: Value, pos: int) -> Value: ...
-        def exit_context(self, frame: Frame, value: Value, pos: int) -> None: ...
+    def __init__(
+        self,
+        engine: Parts,
+        cells: Cells,
+        library: LibraryCalls,
+        attributes: Attributes,
+        functions: FunctionCalls,
+        imports: Imports,
+        protocols: Protocols,
+        construction: Construction,
+    ) -> None:
+        self.engine = engine
+        self.world = cells.world
+        self.cells = cells
+        self.library = library
+        self.attributes = attributes
+        self.functions = functions
+        self.imports = imports
+        self.protocols = protocols
+        self.construction = construction
 
     def call_value(
         self,
@@ -78,8 +99,8 @@ class Calls(FunctionCalls):
         rest: Value = BOTTOM,
     ) -> Value:
         """Calls any object of a value; `rest` stands for further arguments whose number is not known."""
-        self.work += 1
-        if self.work > self.limit:
+        self.cells.work += 1
+        if self.cells.work > self.cells.limit:
             raise ExhaustedError
         if len(func) == 1:
             (only,) = func
@@ -114,22 +135,22 @@ class Calls(FunctionCalls):
         """Calls one object."""
         match obj:
             case Func():
-                return self.call_function(frame, pos, obj, args, kwargs, how, rest, False)
+                return self.functions.call_function(frame, pos, obj, args, kwargs, how, rest, False)
             case Bound():
                 if isinstance(obj.func, str):
-                    return self._library_method(frame, pos, obj, args, kwargs, rest)
+                    return self.library.call_method(frame, pos, obj, args, kwargs, rest)
                 if isinstance(obj.func, Func):
                     full = [obj.receiver.value, *args]
-                    return self.call_function(frame, pos, obj.func, full, kwargs, how, rest, True)
+                    return self.functions.call_function(frame, pos, obj.func, full, kwargs, how, rest, True)
                 return self.call_obj(frame, pos, obj.func, [obj.receiver.value, *args], kwargs, how, rest)
             case Class():
-                return self.instantiate(frame, pos, obj, args, kwargs, rest)
+                return self.construction.instantiate(frame, pos, obj, args, kwargs, rest)
             case Inst():
                 return self._call_instance(frame, pos, obj, args, kwargs, how, rest)
             case Lib():
-                return self.call_library(frame, pos, obj.name, args, kwargs, rest)
+                return self.library.call_library(frame, pos, obj.name, args, kwargs, rest)
             case LibInst():
-                return self._call_library_instance(frame, pos, obj, args, kwargs, rest)
+                return self.library.call_instance(frame, pos, obj, args, kwargs, rest)
             case Wrapper():
                 return self._call_wrapper(frame, pos, obj, args, kwargs, how, rest)
             case Stream(kind="generator") if len(args) == 1 and _is_definition(args[0]):
@@ -150,219 +171,29 @@ class Calls(FunctionCalls):
                 if isinstance(obj, _CALLABLE):
                     self.world.escaped[obj] = None
 
-    # Classes and instances ---------------------------------------------------------------------------------------
-
-    def instantiate(
-        self, frame: Frame, pos: int, cls: Class, args: list[Value], kwargs: Mapping[str, Value], rest: Value
-    ) -> Value:
-        """`C(...)`: an instance of this site and frame, initialized; or what a metaclass protocol gives."""
-        special = self._special_class(frame, pos, cls, args, kwargs)
-        if special is not None:
-            return special
-        if cls.metaclass is not None:
-            hook = self.class_lookup(frame, cls.metaclass, "__call__")
-            if hook:
-                return self.call_value(frame, pos, self.bind_all(frame, hook, cls, pos), args, kwargs, How.CALL, rest)
-        return self._construct(frame, pos, cls, args, kwargs, rest)
-
-    def _construct(
-        self, frame: Frame, pos: int, cls: Class, args: list[Value], kwargs: Mapping[str, Value], rest: Value
-    ) -> Value:
-        """What `type.__call__` does: makes an instance and initializes it."""
-        maker = self.class_lookup(frame, cls, "__new__")
-        if maker:
-            made = self._call_new(frame, pos, cls, maker, args, kwargs, rest)
-            if made is not None:
-                return made
-        inst = self.made_instance(frame, pos, cls)
-        self._initialize(frame, pos, inst, args, kwargs, rest)
-        return inst.value
-
-    def _initialize(
-        self, frame: Frame, pos: int, inst: Inst, args: list[Value], kwargs: Mapping[str, Value], rest: Value
-    ) -> None:
-        cls = inst.cls
-        init = self.class_lookup(frame, cls, "__init__")
-        if init:
-            self.call_value(frame, pos, self.bind_all(frame, init, inst, pos), args, kwargs, How.CONSTRUCTION, rest)
-        elif cls in self.world.dataclasses:
-            self._fill_dataclass(frame, pos, inst, args, kwargs)
-        else:
-            self._library_init(frame, pos, inst, args, kwargs)
-
-    def _library_init(self, frame: Frame, pos: int, inst: Inst, args: list[Value], kwargs: Mapping[str, Value]) -> None:
-        for base in inst.cls.library:
-            found = registry.method_spec(base, "__init__")
-            if found is not None and found[1].rule is not None:
-                self.apply_rule(found[1].rule, Call(self, frame, pos, f"{base}.__init__", args, kwargs, inst))
-                return
-
-    def _special_class(
-        self, frame: Frame, pos: int, cls: Class, args: list[Value], kwargs: Mapping[str, Value]
-    ) -> Value | None:
-        """Named tuples and enumerations."""
-        names = self.world.tuple_fields.get(cls)
-        if names is not None:
-            items = []
-            for i, name in enumerate(names):
-                default = self.class_lookup(frame, cls, name)
-                items.append(args[i] if i < len(args) else kwargs.get(name, default))
-            return tup(items, "tuple", names).value
-        if len(args) == 1 and not kwargs and self.world.is_small and is_enumeration(cls):
-            return by_value(self, frame, cls, args[0], pos) or None
-        return None
-
-    def _call_new(
-        self,
-        frame: Frame,
-        pos: int,
-        cls: Class,
-        maker: Value,
-        args: list[Value],
-        kwargs: Mapping[str, Value],
-        rest: Value,
-    ) -> Value | None:
-        """Calls a project `__new__`; None where what it gives is just an instance of the class."""
-        result = BOTTOM
-        for item in maker:
-            inner = item.inner if isinstance(item, Wrapper) else item.value
-            result = join(
-                result, self.call_value(frame, pos, inner, [cls.value, *args], kwargs, How.CONSTRUCTION, rest)
-            )
-        for obj in result:
-            if isinstance(obj, Inst) and cls in obj.cls.mro:
-                self._initialize(frame, pos, obj, args, kwargs, rest)
-        if result and not any(isinstance(o, Unknown) for o in result):
-            return result
-        return None
-
-    def _fill_dataclass(
-        self, frame: Frame, pos: int, inst: Inst, args: list[Value], kwargs: Mapping[str, Value]
-    ) -> None:
-        for i, name in enumerate(self.world.dataclasses[inst.cls]):
-            value = args[i] if i < len(args) else kwargs.get(name, BOTTOM)
-            if not value:
-                value = self._field_default(frame, pos, self.class_lookup(frame, inst.cls, name), name)
-            self.write(frame, inst.cell(name), value, pos)
-        after = self.class_lookup(frame, inst.cls, "__post_init__")
-        if after:
-            self.call_value(frame, pos, self.bind_all(frame, after, inst, pos), [], {}, How.CONSTRUCTION)
-
-    def _field_default(self, frame: Frame, pos: int, default: Value, name: str) -> Value:
-        """The default of a data class field, `field(default=..., default_factory=...)` included."""
-        result = BOTTOM
-        for obj in default:
-            if isinstance(obj, LibInst) and obj.cls == "dataclasses.field":
-                factory = self.read(frame, obj.cell("default_factory"))
-                result = join(result, self.read(frame, obj.cell("default")))
-                for made in factory:
-                    kind = _FACTORIES.get(made.name) if isinstance(made, Lib) else None
-                    if kind is not None:  # each field has its own
-                        result = join(result, self.container(frame, pos, kind, f"field {name}").value)
-                    else:
-                        result = join(result, self.call_value(frame, pos, made.value, [], {}, How.CONSTRUCTION))
-            else:
-                result = join(result, obj.value)
-        return result
-
     def _call_instance(
         self, frame: Frame, pos: int, obj: Inst, args: list[Value], kwargs: Mapping[str, Value], how: How, rest: Value
     ) -> Value:
-        method = self.class_lookup(frame, obj.cls, "__call__")
+        method = self.attributes.class_lookup(frame, obj.cls, "__call__")
         if method:
-            if self.rules_open >= MAX_RULES:  # a callable object whose `__call__` is a callable object, and so on
+            if self.cells.rules_open >= MAX_RULES:  # a callable object whose `__call__` is a callable object, and so on
                 return unknown("the result of calls that nest without end").value
-            bound_method = self.bind_all(frame, method, obj, pos)
-            self.rules_open += 1
+            bound_method = self.attributes.bind_all(frame, method, obj, pos)
+            self.cells.rules_open += 1
             try:
                 return self.call_value(frame, pos, bound_method, args, kwargs, how, rest)
             finally:
-                self.rules_open -= 1
+                self.cells.rules_open -= 1
         for base in obj.cls.library:
             spec = registry.call_spec(base)
             if spec is not None and spec.rule is not None:
                 if spec.op:
                     frame.computes(pos, base)
-                return self.apply_rule(spec.rule, Call(self, frame, pos, f"{base}.__call__", args, kwargs, obj, rest))
+                return self.library.apply_rule(
+                    spec.rule, Call(self.engine, frame, pos, f"{base}.__call__", args, kwargs, obj, rest)
+                )
         frame.effect("unknown_call", obj, f"a call of an instance of `{obj.cls.name}`", pos)
         return unknown(f"the result of calling an instance of `{obj.cls.name}`").value
-
-    # Library code ------------------------------------------------------------------------------------------------
-
-    def call_library(
-        self,
-        frame: Frame,
-        pos: int,
-        name: str,
-        args: list[Value],
-        kwargs: Mapping[str, Value],
-        rest: Value = BOTTOM,
-    ) -> Value:
-        """Calls a function or class of a library."""
-        spec = registry.function_spec(name)
-        answer(self, frame, name, args, pos)
-        call = Call(self, frame, pos, name, args, kwargs, None, rest)
-        if spec is not None:
-            for effect in spec.effects:
-                frame.effect(effect, None, name, pos)
-            if spec.op:
-                frame.computes(pos, name)
-            return self.apply_rule(spec.rule or default_call, call)
-        made = registry.class_spec(name)
-        if made is not None:
-            for effect in made.effects:
-                frame.effect(effect, None, name, pos)
-            return self.apply_rule(default_call, call)
-        head, _, method = name.rpartition(".")
-        if args and registry.method_spec(head, method) is not None:
-            return self._unbound_method(frame, pos, head, method, args, kwargs, rest)
-        return self.apply_rule(default_call, call)
-
-    def _unbound_method(
-        self, frame: Frame, pos: int, cls: str, method: str, args: list[Value], kwargs: Mapping[str, Value], rest: Value
-    ) -> Value:
-        """`Class.method(receiver, ...)` of a library class."""
-        result = BOTTOM
-        for receiver in args[0]:
-            made = Bound(f"{cls}:{method}", receiver)
-            result = join(result, self._library_method(frame, pos, made, args[1:], kwargs, rest))
-        return result
-
-    def _library_method(
-        self, frame: Frame, pos: int, method: Bound, args: list[Value], kwargs: Mapping[str, Value], rest: Value
-    ) -> Value:
-        assert isinstance(method.func, str)
-        receiver = method.receiver
-        cls, _, name = method.func.rpartition(":")
-        classes = (cls,) if cls else self._library_classes(receiver)
-        for candidate in classes:
-            found = registry.method_spec(candidate, name)
-            if found is not None:
-                owner, spec = found
-                call = Call(self, frame, pos, f"{owner}.{name}", args, kwargs, receiver, rest)
-                for effect in spec.effects:
-                    frame.effect(effect, receiver if effect == "mutate" else None, f"{owner}.{name}", pos)
-                if spec.op:
-                    frame.computes(pos, call.name)
-                return self.apply_rule(spec.rule or default_call, call)
-        full = f"{classes[0] if classes else 'object'}.{name}"
-        return unknown_method(Call(self, frame, pos, full, args, kwargs, receiver, rest))
-
-    def _library_classes(self, receiver: Obj) -> tuple[str, ...]:
-        if isinstance(receiver, Inst):
-            return receiver.cls.library
-        return receiver.library if isinstance(receiver, Class) else (registry_class(receiver),)
-
-    def _call_library_instance(
-        self, frame: Frame, pos: int, obj: LibInst, args: list[Value], kwargs: Mapping[str, Value], rest: Value
-    ) -> Value:
-        spec = registry.call_spec(obj.cls)
-        call = Call(self, frame, pos, f"{obj.cls}.__call__", args, kwargs, obj, rest)
-        if spec is not None and spec.rule is not None:
-            if spec.op:
-                frame.computes(pos, obj.cls)
-            return self.apply_rule(spec.rule, call)
-        return unknown_method(call)
 
     def _call_wrapper(
         self,
@@ -395,15 +226,21 @@ class Calls(FunctionCalls):
                 return self._with_gradient(self.call_value(frame, pos, obj.inner, args, kwargs, how, rest), frame, pos)
             case "binder":  # `function.__get__(receiver)`
                 return join_all(
-                    [self.bind_all(frame, obj.inner, o, pos) for o in args[0] if o is not NONE] if args else []
+                    [self.attributes.bind_all(frame, obj.inner, o, pos) for o in args[0] if o is not NONE]
+                    if args
+                    else []
                 )
             case "construct":
-                made = [self._construct(frame, pos, c, args, kwargs, rest) for c in obj.inner if isinstance(c, Class)]
+                made = [
+                    self.construction.construct(frame, pos, c, args, kwargs, rest)
+                    for c in obj.inner
+                    if isinstance(c, Class)
+                ]
                 return self._join_column(made)
             case "decorator":
                 # A configured decorator (`tf.function(jit_compile=True)`): calling it applies it.
                 name, options = obj.extra
-                return self.call_library(frame, pos, name, args, dict(options))
+                return self.library.call_library(frame, pos, name, args, dict(options))
         return self.call_value(frame, pos, obj.inner, args, kwargs, how, rest)
 
     def _signed(
@@ -437,8 +274,8 @@ class Calls(FunctionCalls):
         left = args[at] if len(args) > at else BOTTOM
         for func in obj.inner if left else ():
             for kinds, chosen in self.registered(frame, func):
-                inside = self.narrow(frame, args[at], kinds, True) if kinds else args[at]
-                left = self.narrow(frame, left, kinds, False) if kinds else left
+                inside = self.protocols.narrow(frame, args[at], kinds, True) if kinds else args[at]
+                left = self.protocols.narrow(frame, left, kinds, False) if kinds else left
                 if inside:
                     given = [*args[:at], inside, *args[at + 1 :]]
                     result = join(result, self.call_value(frame, pos, chosen, given, kwargs, how, rest))
@@ -449,7 +286,7 @@ class Calls(FunctionCalls):
 
     def registered(self, frame: Frame, func: Obj) -> list[tuple[Value, Value]]:
         """What is registered for a dispatched function: the types, and the function that is called for them."""
-        pairs = self.read(frame, func.cell(DISPATCHED)) if isinstance(func, Func) else BOTTOM
+        pairs = self.cells.read(frame, func.cell(DISPATCHED)) if isinstance(func, Func) else BOTTOM
         found = [pair.items if isinstance(pair, Tup) else (BOTTOM, pair.value) for pair in pairs]
         return [(kinds or self._annotated(frame, chosen), chosen) for kinds, chosen in found]
 
@@ -464,11 +301,11 @@ class Calls(FunctionCalls):
                 hint = hint.value
             if not isinstance(func, Func) or not isinstance(hint, ast.Name):
                 return BOTTOM
-            found = self.module_attr(frame, func.module, hint.id)
+            found = self.imports.module_attr(frame, func.module, hint.id)
             if not found and hint.id in BUILTINS:
                 found = lib(f"builtins.{hint.id}").value
             for name in names:
-                found = self.get_attrs(frame, found, name, 0)
+                found = self.attributes.get_attrs(frame, found, name, 0)
             result = join(result, found)
         return result
 
@@ -492,14 +329,12 @@ class Calls(FunctionCalls):
         """Enters and leaves the context manager that decorates a function: an object, or a generator made anew."""
         manager, definer, place = scope.extra
         if manager:
-            self.enter_context(frame, manager, pos)
-            self.exit_context(frame, manager, pos)
+            self.protocols.enter_context(frame, manager, pos)
+            self.protocols.exit_context(frame, manager, pos)
             return
         for where, callee in list(definer.calls):
             if where == place and callee.code.is_generator:
-                self.note_call(frame, pos, callee, How.CALL)
-
-    # Arguments with stars ----------------------------------------------------------------------------------------
+                self.functions.note_call(frame, pos, callee, How.CALL)
 
     def spread(self, frame: Frame, value: Value, pos: int) -> list[Value] | None:
         """The values of `*value` in order, if their number is known."""
@@ -517,8 +352,8 @@ class Calls(FunctionCalls):
     def _spread_one(self, frame: Frame, obj: Obj) -> list[Value] | None:
         if isinstance(obj, Tup):
             return list(obj.items)
-        if isinstance(obj, Container) and obj.kind in ("list", "generator") and self.is_exact(frame, obj):
-            return [self.read(frame, cell) for cell in list(obj.fields.values())]
+        if isinstance(obj, Container) and obj.kind in ("list", "generator") and self.cells.is_exact(frame, obj):
+            return [self.cells.read(frame, cell) for cell in list(obj.fields.values())]
         if isinstance(obj, Stream) and isinstance(obj.element, frozenset) and obj.kind == "items":
             return None
         return None
@@ -536,18 +371,19 @@ class Calls(FunctionCalls):
             if isinstance(obj, Container) and obj.kind == "dict":
                 for key, cell in list(obj.fields.items()):
                     if isinstance(key, str):
-                        kwargs[key] = join(kwargs.get(key, BOTTOM), self.read(frame, cell))
-                if not self.is_exact(frame, obj):
-                    kwargs["**"] = join(kwargs.get("**", BOTTOM), self.read(frame, obj.rest_cell()))
-            elif isinstance(obj, Inst) and self.find_method(frame, obj, "keys"):
-                ask(self, frame, obj.value, ("keys",), pos)
-                item = ask(self, frame, obj.value, ("__getitem__",), pos, STR_V)
+                        kwargs[key] = join(kwargs.get(key, BOTTOM), self.cells.read(frame, cell))
+                if not self.cells.is_exact(frame, obj):
+                    kwargs["**"] = join(kwargs.get("**", BOTTOM), self.cells.read(frame, obj.rest_cell()))
+            elif isinstance(obj, Inst) and self.attributes.find_method(frame, obj, "keys"):
+                ask(self.engine, frame, obj.value, ("keys",), pos)
+                item = ask(self.engine, frame, obj.value, ("__getitem__",), pos, STR_V)
                 kwargs["**"] = join(kwargs.get("**", BOTTOM), item or unknown("an unpacked mapping").value)
             elif not isinstance(obj, Lit):
                 kwargs["**"] = join(kwargs.get("**", BOTTOM), unknown("an unpacked mapping").value)
 
-
-_FACTORIES: Final = {f"builtins.{kind}": kind for kind in ("list", "dict", "set")}
+    def unpackable(self, frame: Frame, obj: Obj, pos: int) -> list[Value] | None:
+        """The items of an object by position, if their number is known."""
+        return self._spread_one(frame, obj)
 
 
 def _is_definition(value: Value) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+import heapq
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from hybridize.domain.lattice import collapse, join, widen
 from hybridize.domain.objects import (
@@ -22,15 +23,12 @@ from hybridize.domain.objects import (
     Tup,
     Value,
     Wrapper,
-    unknown,
 )
-from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, ExhaustedError, Frame
+from hybridize.flow.contexts import ALLOWANCE
+from hybridize.flow.frames import INSTANCES, PATIENCE, SHARED, Frame, Step
+from hybridize.flow.world import World
+from hybridize.library import registry
 from hybridize.library.lengths import LOST
-from hybridize.library.spec import Call, EngineApi, Rule
-
-if TYPE_CHECKING:
-    from hybridize.flow.world import World
-
 
 _CONTAINERS = {
     "builtins.dict": "dict",
@@ -40,39 +38,22 @@ _CONTAINERS = {
     "collections.deque": "deque",
 }
 
-#: So many library calls may be open within each other (a layer that wraps itself would nest without end).
-MAX_RULES: Final = 150
-
 _T = TypeVar("_T")
 
 
-class Cells(EngineApi):
-    """The part of the engine that reads and writes cells, and makes the objects that have them."""
+class Cells:
+    """The cells, the objects that have them, and what is to be run again when they grow."""
 
-    if TYPE_CHECKING:
-        world: World
-        binding: int
-        work: int
-        limit: int
-        rules_open: int
-
-        def enqueue(self, frame: Frame) -> None: ...
-
-    def apply_rule(self, rule: Rule, call: Call) -> Value:
-        """Applies a model. A mistake in one costs its value, not the analysis; `world.note_failure` keeps it."""
-        if self.rules_open >= MAX_RULES:
-            return unknown("the result of library calls that nest without end").value
-        self.rules_open += 1
-        try:
-            return rule(call)
-        except ExhaustedError:
-            raise
-        except Exception as error:
-            self.world.note_failure(f"{call.name}: {type(error).__name__}: {error}")
-            call.frame.effect("foreign_call", None, call.name, call.pos)
-            return unknown(f"the result of `{call.name}`").value
-        finally:
-            self.rules_open -= 1
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.queue: list[tuple[int, int, Frame]] = []
+        self.depth = 0
+        self.phase = 0
+        self.rules_open = 0
+        self.binding = 0
+        self.turns = 1
+        self.work = 0
+        self.limit = ALLOWANCE
 
     def read(self, frame: Frame, cell: Cell) -> Value:
         """The value of a cell; the frame runs again when it grows."""
@@ -147,7 +128,7 @@ class Cells(EngineApi):
         key = (obj, "backing")
         found = self.world.allocated.get(key)
         if found is None:
-            kind = next((_CONTAINERS[n] for n in self.mro_names(obj) if n in _CONTAINERS), method)
+            kind = next((_CONTAINERS[n] for n in registry.mro_names(obj) if n in _CONTAINERS), method)
             site = obj.site if isinstance(obj, Heap) else (None, 0)
             found = self.world.allocated[key] = Container(kind.partition(".")[0], site, 0)
             found.exact = False
@@ -157,7 +138,7 @@ class Cells(EngineApi):
     def container_behind(self, obj: Inst) -> Container | None:
         """The container behind an instance, if its class derives from a built-in one."""
         if obj.cls.derives_container is None:
-            obj.cls.derives_container = any(n in _CONTAINERS for n in self.mro_names(obj))
+            obj.cls.derives_container = any(n in _CONTAINERS for n in registry.mro_names(obj))
         return self.backing(obj, "dict") if obj.cls.derives_container else None
 
     def twin(self, frame: Frame, pos: int, source: Inst, tag: str) -> Inst:
@@ -208,6 +189,24 @@ class Cells(EngineApi):
             container.exact = False
             container.count = LOST
             self.wake(container.reshaped)
+
+    def enqueue(self, frame: Frame) -> None:
+        """Marks a frame to be run again."""
+        if not frame.uses:
+            frame.stale = True
+            if frame.common is not None:
+                self.wake(frame.waiters)
+        elif not frame.queued and not frame.dead:
+            frame.queued = True
+            heapq.heappush(self.queue, (frame.rank, -frame.uid, frame))
+
+    def wake(self, readers: Mapping[Step, int]) -> None:
+        """Marks steps to be executed again that have read what has changed: those that did so in their last run."""
+        for step, run in readers.items():
+            if run == step.runs:
+                step.dirty = True
+                if step.seen == step.frame.runs:
+                    self.enqueue(step.frame)
 
 
 def uid_of(key: tuple[Any, ...], frame: Frame) -> int:

@@ -19,15 +19,25 @@ from hybridize.domain.objects import (
     tup,
     unknown,
 )
+from hybridize.flow.attributes import Attributes
+from hybridize.flow.cells import Cells
 from hybridize.flow.classes import linearize
-from hybridize.flow.execute import Executor
 from hybridize.flow.frames import Frame
+from hybridize.flow.functions import FunctionCalls
+from hybridize.flow.parts import Parts
 from hybridize.library.protocols import ask
 from hybridize.program.ir import Code
 
 
-class Definitions(Executor):
-    """The part of the engine that makes functions and classes."""
+class Definitions:
+    """Makes functions and classes."""
+
+    def __init__(self, engine: Parts, cells: Cells, attributes: Attributes, functions: FunctionCalls) -> None:
+        self.engine = engine
+        self.world = cells.world
+        self.cells = cells
+        self.attributes = attributes
+        self.functions = functions
 
     def function_object(self, frame: Frame, code: Code, pos: int) -> Func:
         """The function object that a `def` or lambda makes in a frame."""
@@ -52,7 +62,7 @@ class Definitions(Executor):
         """Notes that the defaults of a function have grown: who has called it with them calls it again."""
         for callee in self.world.contexts(func.code).frames.values():
             if callee.func is func:
-                self.wake(callee.waiters)
+                self.cells.wake(callee.waiters)
 
     def class_object(self, frame: Frame, code: Code, bases: list[Obj], keywords: dict[str, int], pos: int) -> Class:
         """The class that a `class` statement makes in a frame; its body runs at once."""
@@ -69,21 +79,21 @@ class Definitions(Executor):
         contexts = self.world.contexts(code)
         body = contexts.frames.get(cls)
         if body is None:
-            body = self.make_frame(code, frame.module, None, cls)
+            body = self.functions.make_frame(code, frame.module, None, cls)
             body.namespace = cls
             for name in code.free:
                 if name in frame.cells:
                     body.cells[name] = frame.cells[name]
             contexts.frames[cls] = body
             body.callers[frame] = None
-            self.note_call(frame, pos, body, How.CLASS)
-            self.run(body)
+            self.functions.note_call(frame, pos, body, How.CLASS)
+            self.engine.run(body)
             self._special_bases(cls)
         for base in bases:
             if isinstance(base, Wrapper) and base.kind == "namedtuple" and "__new__" not in cls.fields:
                 self.world.tuple_fields[cls] = base.extra[0]
         self._name_descriptors(frame, cls, pos)
-        self.note_call(frame, pos, body, How.CLASS)
+        self.functions.note_call(frame, pos, body, How.CLASS)
         self._announce(frame, cls, {name: frame.vals[slot] or BOTTOM for name, slot in keywords.items()}, pos)
         return cls
 
@@ -101,14 +111,14 @@ class Definitions(Executor):
                 if each not in base.subclasses:
                     base.subclasses.append(each)
             for cell in each.awaited.values():
-                self.wake(cell.readers)
+                self.cells.wake(cell.readers)
 
     def _enqueue_all(self) -> None:
         """Marks all frames to be run again, where something has changed that they all rest on."""
         for frame in self.world.frames:
             if frame.runs:
                 frame.steps.clear()
-                self.enqueue(frame)
+                self.cells.enqueue(frame)
 
     def _announce(self, frame: Frame, cls: Class, keywords: dict[str, Value], pos: int) -> None:
         """Tells the bases about a new class (`__init_subclass__`), and notes its metaclass."""
@@ -120,36 +130,36 @@ class Definitions(Executor):
         for base in cls.mro[1:]:
             cell = base.fields.get("__init_subclass__") if isinstance(base, Class) else None
             if cell is not None and cell.value:
-                for hook in self.read(frame, cell):
+                for hook in self.cells.read(frame, cell):
                     inner = hook.inner if isinstance(hook, Wrapper) else hook.value
-                    self.call_value(frame, pos, inner, [cls.value], keywords)
+                    self.engine.calls.call_value(frame, pos, inner, [cls.value], keywords)
                 break
 
     def _make_by(self, frame: Frame, cls: Class, meta: Class, pos: int) -> None:
         """Has a metaclass of the project make and initialize a class; what `type.__new__` gives is the class itself."""
-        hooks = [self.class_lookup(frame, meta, name) for name in ("__new__", "__init__")]
+        hooks = [self.attributes.class_lookup(frame, meta, name) for name in ("__new__", "__init__")]
         if not any(hooks):
             return
-        space = self.container(frame, pos, "dict", f"namespace {cls.name}")
+        space = self.cells.container(frame, pos, "dict", f"namespace {cls.name}")
         self.world.allocated[space, "class"] = cls
         for name, cell in list(cls.fields.items()):
-            self.write(frame, space.cell(name), cell.value, pos)
+            self.cells.write(frame, space.cell(name), cell.value, pos)
         given = [literal(cls.name).value, tup([b.value for b in cls.bases]).value, space.value]
         for hook, first in zip(hooks, (meta, cls), strict=True):
             for item in hook:
                 inner = item.inner if isinstance(item, Wrapper) else item.value
-                self.call_value(frame, pos, inner, [first.value, *given], {}, How.CONSTRUCTION)
+                self.engine.calls.call_value(frame, pos, inner, [first.value, *given], {}, How.CONSTRUCTION)
 
     def _name_descriptors(self, frame: Frame, cls: Class, pos: int) -> None:
         """Tells descriptors under which name they stand in a class (`__set_name__`)."""
         for name, cell in list(cls.fields.items()):
             for obj in cell.value:
                 if isinstance(obj, Inst):
-                    ask(self, frame, obj.value, ("__set_name__",), pos, cls.value, literal(name).value)
+                    ask(self.engine, frame, obj.value, ("__set_name__",), pos, cls.value, literal(name).value)
 
     def _special_bases(self, cls: Class) -> None:
         """Notes named tuples and what derives from data classes."""
-        names = self.library_bases(cls)
+        names = cls.library
         if "typing.NamedTuple" in names:
             own = tuple(n for n in _annotated_fields(cls))
             self.world.tuple_fields[cls] = own

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hybridize.domain.objects import Bound, Class, Func, Lib, LibInst, Obj, Value
+from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.builder import position
 from hybridize.program.code import Code
 from hybridize.program.index import index_of
 from hybridize.source.syntax import walk
-
-if TYPE_CHECKING:
-    from hybridize.flow.engine import Engine
 
 
 class Ended(frozenset[Obj]):
@@ -97,9 +95,9 @@ def _function(engine: Engine, frame: Frame, obj: Obj) -> tuple[Code, int, Func] 
         return None
     if obj in engine.world.dataclasses or any(not base.startswith(_PLAIN_BASES) for base in obj.library):
         return None
-    if engine.class_lookup(frame, obj, "__new__"):
+    if engine.attributes.class_lookup(frame, obj, "__new__"):
         return None
-    init = engine.class_lookup(frame, obj, "__init__")
+    init = engine.attributes.class_lookup(frame, obj, "__init__")
     only = next(iter(init)) if len(init) == 1 else None
     return (only.code, 1, only) if isinstance(only, Func) and _is_plain(only.code) else None
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import BOTTOM, NONE_V, Class, Func, Mod, Stream, Value, intern_obj, stream, tup, unknown
+from hybridize.flow.cells import Cells
 from hybridize.flow.contexts import Contexts
 from hybridize.flow.frames import CALLED, Frame, Step
 from hybridize.flow.handed import NOT_HANDED
-from hybridize.flow.heap import HeapAccess
+from hybridize.flow.parts import Parts
 from hybridize.program.ir import Code
 from hybridize.records import dataclass
 
@@ -41,15 +42,13 @@ class _Arrival:
         return self.callee.bound is not ((self.caller, self.pos) in self.callee.mixed)
 
 
-class FunctionCalls(HeapAccess):
-    """The part of the engine that calls functions of the project."""
+class FunctionCalls:
+    """Calls functions of the project."""
 
-    if TYPE_CHECKING:
-        depth: int
-        phase: int
-        turns: int
-
-        def run(self, frame: Frame, waiting: Step | None = None) -> None: ...
+    def __init__(self, engine: Parts, cells: Cells) -> None:
+        self.engine = engine
+        self.world = cells.world
+        self.cells = cells
 
     def call_function(
         self,
@@ -84,18 +83,18 @@ class FunctionCalls(HeapAccess):
         else:  # nobody goes on with what the unknown caller gets
             step = None
         callee.callers[frame] = None
-        earlier = callee.incoming.get((frame, pos)) if self.turns > 1 else None
+        earlier = callee.incoming.get((frame, pos)) if self.cells.turns > 1 else None
         callee.incoming[frame, pos] = values if earlier is None else list(map(join, earlier, values))
         self.note_call(frame, pos, callee, how)
         if callee.rank >= frame.rank and not callee.running:
             frame.rank = min(callee.rank + 1, MAX_RANK)
         if (changed or callee.stale or not callee.runs) and not callee.running:
-            if self.depth < MAX_DEPTH and callee.runs < EAGER_RUNS:
-                self.run(callee, step)
+            if self.cells.depth < MAX_DEPTH and callee.runs < EAGER_RUNS:
+                self.engine.run(callee, step)
             else:
-                self.enqueue(callee)
+                self.cells.enqueue(callee)
         elif changed:
-            self.enqueue(callee)
+            self.cells.enqueue(callee)
         return self.result_of(frame, callee, values)
 
     def result_of(self, frame: Frame, callee: Frame, values: list[Value]) -> Value:
@@ -112,8 +111,6 @@ class FunctionCalls(HeapAccess):
         if callee.handed != NOT_HANDED and all(isinstance(o, Class) for o in values[callee.handed]):
             return values[callee.handed]
         return callee.ret
-
-    # Which frames are in use -----------------------------------------------------------------------------------------
 
     def note_call(self, frame: Frame, pos: int, callee: Frame, how: How) -> None:
         """Notes that a frame calls another, which is in use from now on."""
@@ -135,7 +132,7 @@ class FunctionCalls(HeapAccess):
                 for _, callee in frame.calls:
                     self._use(callee)
             if frame.stale:
-                self.enqueue(frame)
+                self.cells.enqueue(frame)
 
     def _drop(self, frame: Frame) -> None:
         """Notes that a call site no longer goes to a frame. Frames that nobody calls are not run any more."""
@@ -156,8 +153,6 @@ class FunctionCalls(HeapAccess):
                     self._drop(call[1])
         if not frame.uses or frame.dead:
             self._release(frame)
-
-    # Contexts --------------------------------------------------------------------------------------------------------
 
     def _moved(
         self, frame: Frame, pos: int, contexts: Contexts, func: Func, values: list[Value], key: object
@@ -221,7 +216,7 @@ class FunctionCalls(HeapAccess):
         for frame in old:
             if frame.dead and frame not in exact:
                 for caller in frame.callers:
-                    self.enqueue(caller)
+                    self.cells.enqueue(caller)
         for frame in held:
             if frame.dead:
                 self._release(frame)
@@ -250,7 +245,7 @@ class FunctionCalls(HeapAccess):
             if arrival.callee is not heir:
                 self._redirect(arrival, heir)
         if grown or not heir.runs:
-            self.enqueue(heir)
+            self.cells.enqueue(heir)
 
     def _redirect(self, arrival: _Arrival, heir: Frame) -> None:
         """Lets a call that was analyzed go to another frame; its caller runs again if that gives something else."""
@@ -282,13 +277,13 @@ class FunctionCalls(HeapAccess):
         same = callee.ret is heir.ret and callee.yields is heir.yields and not callee.running
         same = same and callee.handed == heir.handed
         if not same:
-            self.wake(waiting)
+            self.cells.wake(waiting)
 
     def make_frame(self, code: Code, module: Mod, func: Func | None, key: object) -> Frame:
         """A new frame, with the closure cells of its function."""
         self.world.frame_count += 1
         made = Frame(self.world.frame_count, code, module, func, key)
-        made.phase = self.phase
+        made.phase = self.cells.phase
         self.world.frames.append(made)
         if func is not None:
             for name in code.free:
@@ -347,13 +342,13 @@ class FunctionCalls(HeapAccess):
         return tup(extra).value
 
     def _kwargs(self, frame: Frame, func: Func, kwargs: Mapping[str, Value], used: set[str], extra: Value) -> Value:
-        made = self.container(frame, func.code.position, "dict", "kwargs")
+        made = self.cells.container(frame, func.code.position, "dict", "kwargs")
         for name, value in kwargs.items():
             if name not in used and name != "**":
-                self.write(frame, made.cell(name), value, func.code.position)
+                self.cells.write(frame, made.cell(name), value, func.code.position)
         if extra:
-            self.lose_exactness(made)
-            self.write(frame, made.rest_cell(), extra, func.code.position)
+            self.cells.lose_exactness(made)
+            self.cells.write(frame, made.rest_cell(), extra, func.code.position)
         return made.value
 
 

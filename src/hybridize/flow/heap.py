@@ -35,11 +35,14 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.flow.attributes import Attributes
+from hybridize.flow.cells import Cells
 from hybridize.flow.frames import ExhaustedError, Frame
+from hybridize.flow.library_calls import LibraryCalls
 from hybridize.flow.members import is_enumeration, item_of, members_of, named
+from hybridize.flow.parts import Parts
 from hybridize.library import registry
 from hybridize.library.annotations import made_alias
-from hybridize.library.defaults import library_attribute, operator_item
+from hybridize.library.defaults import operator_item
 from hybridize.library.lengths import hold_alike, length_of, note_length
 from hybridize.library.protocols import ask, look_up
 from hybridize.library.python.computed import models_in
@@ -49,130 +52,78 @@ from hybridize.library.spec import Call
 ONE_SHOT = frozenset({"generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"})
 
 
-class HeapAccess(Attributes):
-    """The part of the engine that reads and writes objects."""
+class HeapAccess:
+    """Reads and writes items of objects."""
 
-    # Modules -------------------------------------------------------------------------------------------------------
-
-    def module_attr(self, frame: Frame, obj: Mod, name: str) -> Value:
-        """A name of a project module: its variable, a submodule, or what a wildcard import brings."""
-        cell = obj.fields.get(name)
-        if cell is None and name in obj.code.bound:
-            cell = obj.cell(name)
-        if cell is not None:
-            value = self.read(frame, cell)
-            if value:
-                return value
-        else:
-            self.read(frame, obj.absent(name))
-        sub = self.world.submodule(obj, name)
-        if sub is not None:
-            self.import_module(frame, sub)
-            return sub.value
-        if name == "__name__":
-            return STR_V
-        if name in ("__file__", "__doc__"):
-            return STR_V
-        for library in self.world.wildcards.get(obj, ()):
-            found = library_attribute(library, name, only_known=True)
-            if found:
-                return found
-        getter = self.read(frame, obj.fields.get("__getattr__") or obj.absent("__getattr__"))
-        if getter and not name.startswith("__"):
-            return self.call_value(frame, 0, getter, [literal(name).value], {}, How.ATTRIBUTE)
-        if cell is not None:
-            frame.stuck = True
-            return unknown(f"`{name}` of module {obj.name}, never set").value if frame.lenient else BOTTOM
-        return BOTTOM
-
-    def import_module(self, frame: Frame, module: Mod) -> None:
-        """Runs a module's body if it has not run yet."""
-        raise NotImplementedError
-
-    # Items ---------------------------------------------------------------------------------------------------------
+    def __init__(self, engine: Parts, cells: Cells, library: LibraryCalls, attributes: Attributes) -> None:
+        self.engine = engine
+        self.world = cells.world
+        self.cells = cells
+        self.library = library
+        self.attributes = attributes
 
     def get_item(self, frame: Frame, owner: Value, index: Value, pos: int, *, quiet: bool = False) -> Value:
         """`owner[index]`; `quiet`: as `get` reads, which inserts nothing into a `defaultdict`."""
         result = BOTTOM
-        ask(self, frame, index, ("__index__",), pos)
+        ask(self.engine, frame, index, ("__index__",), pos)
         for obj in owner:
             result = join(result, self._item(frame, obj, index, pos, quiet))
         return result
-
-    def class_of_namespace(self, container: Container) -> Value:
-        """The class that is made of a namespace."""
-        found = self.world.allocated.get((container, "class"))
-        return found.value if found is not None else BOTTOM
-
-    def send(self, frame: Frame, generator: Stream, value: Value, pos: int) -> None:
-        """Sends a value to a generator of the project."""
-        if generator.origin is not None:
-            self.write(frame, self.world.sent(generator.origin), value, pos)
-
-    def reads_insert(self, container: Container) -> None:
-        """Notes that reading a missing key of a container inserts it (`defaultdict`)."""
-        self.world.allocated[container, "inserts"] = container
-
-    def note_rebuilt(self, container: Container) -> None:
-        """Notes a mapping that is no longer the same when it is made of its keys and values (`Counter`)."""
-        self.world.allocated[container, "rebuilt"] = container
-
-    def reads_from(self, container: Container, source: Container) -> None:
-        """Notes that reading a container gives what is in another at that time (`ChainMap`)."""
-        self.world.allocated[container, source, "source"] = source
 
     def _item(self, frame: Frame, obj: Obj, index: Value, pos: int, quiet: bool = False) -> Value:
         match obj:
             case Tup():
                 return self._tuple_item(obj, index)
             case Container():
-                look_up(self, frame, index, pos)
+                look_up(self.engine, frame, index, pos)
                 if not quiet and (obj, "inserts") in self.world.allocated:
                     frame.effect("item", obj, obj.kind, pos)
-                    self.write(frame, self.world.key_cell(obj), index, pos)
+                    self.cells.write(frame, self.world.key_cell(obj), index, pos)
                 return self._container_item(frame, obj, index, pos)
             case Stream(kind="tuple") if all(isinstance(key, Wrapper) and key.kind == "slice" for key in index):
-                copied = self.container(frame, pos, "list", "slice")
-                self.lose_exactness(copied)
-                self.write(frame, copied.rest_cell(), obj.element, pos)
+                copied = self.cells.container(frame, pos, "list", "slice")
+                self.cells.lose_exactness(copied)
+                self.cells.write(frame, copied.rest_cell(), obj.element, pos)
                 return copied.value
             case Stream():
                 return (
                     obj.element
                     if obj.kind in ("tuple", "range")
-                    else operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))
+                    else operator_item(Call(self.engine, frame, pos, "getitem", [index], {}, obj))
                 )
             case Inst():
-                method = self.class_lookup(frame, obj.cls, "__getitem__")
+                method = self.attributes.class_lookup(frame, obj.cls, "__getitem__")
                 if method:
-                    bound_method = self.bind_all(frame, method, obj, pos)
-                    return self.call_value(frame, pos, bound_method, [index], {}, How.OPERATOR)
-                behind = self.container_behind(obj)
+                    bound_method = self.attributes.bind_all(frame, method, obj, pos)
+                    return self.engine.calls.call_value(frame, pos, bound_method, [index], {}, How.OPERATOR)
+                behind = self.cells.container_behind(obj)
                 if behind is not None:
-                    missing = ask(self, frame, obj.value, ("__missing__",), pos, index)
+                    missing = ask(self.engine, frame, obj.value, ("__missing__",), pos, index)
                     return join(missing, self._container_item(frame, behind, index, pos))
                 for base in obj.cls.mro:
                     if isinstance(base, Lib) and registry.method_spec(base.name, "__getitem__"):
-                        return self.call_value(frame, pos, bound("__getitem__", obj).value, [index], {}, How.OPERATOR)
+                        return self.engine.calls.call_value(
+                            frame, pos, bound("__getitem__", obj).value, [index], {}, How.OPERATOR
+                        )
                 return unknown("an item of an object").value
             case Wrapper(kind="namespace"):
                 names = [key.const for key in index if isinstance(key, Lit) and isinstance(key.const, str)]
-                found = join_items(tuple(self.get_attr(frame, obj.extra[0], name, pos) for name in names))
+                found = join_items(tuple(self.attributes.get_attr(frame, obj.extra[0], name, pos) for name in names))
                 if len(names) == len(index):
                     return found
-                return join(found, join(models_in(self, frame, obj.extra[0]), obj.inner))
+                return join(found, join(models_in(self.engine, frame, obj.extra[0]), obj.inner))
             case Class() if is_enumeration(obj):
                 keys = named(index)
                 if keys is None:
-                    return members_of(self, frame, obj, pos)
-                return join_items(tuple(item_of(self, frame, obj, key, pos) for key in keys))
+                    return members_of(self.engine, frame, obj, pos)
+                return join_items(tuple(item_of(self.engine, frame, obj, key, pos) for key in keys))
             case Lib() if obj.name.startswith("np."):
-                return operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))
+                return operator_item(Call(self.engine, frame, pos, "getitem", [index], {}, obj))
             case Lib() | Class():
                 return made_alias(obj, index, frame.module)  # `list[int]`
             case Lit() if obj is NONE:
                 return BOTTOM
-        return operator_item(Call(self, frame, pos, "getitem", [index], {}, obj))
+        return operator_item(Call(self.engine, frame, pos, "getitem", [index], {}, obj))
 
     def _tuple_item(self, obj: Tup, index: Value) -> Value:
         items = obj.items
@@ -198,19 +149,19 @@ class HeapAccess(Attributes):
             match key:
                 case Lit(const=int() as i) if obj.kind == "list" and i < 0:
                     n = len(obj.fields)
-                    if self.is_exact(frame, obj) and -i <= n:
-                        result = join(result, self.read(frame, obj.cell(n + i)))
+                    if self.cells.is_exact(frame, obj) and -i <= n:
+                        result = join(result, self.cells.read(frame, obj.cell(n + i)))
                     else:
                         result = join(result, self.elements(frame, obj.value, pos))
                 case Lit():
                     cell = obj.fields.get(key.const)
-                    result = join(result, self.read(frame, cell or obj.absent(key.const)))
+                    result = join(result, self.cells.read(frame, cell or obj.absent(key.const)))
                     if obj.rest is not None:
-                        result = join(result, self.read(frame, obj.rest))
+                        result = join(result, self.cells.read(frame, obj.rest))
                     elif cell is None:
-                        result = join(result, self.read(frame, obj.rest_cell()))
+                        result = join(result, self.cells.read(frame, obj.rest_cell()))
                     else:
-                        self.read(frame, obj.absent(REST))
+                        self.cells.read(frame, obj.absent(REST))
                 case Wrapper(kind="slice"):
                     result = join(result, self._list_slice(frame, obj, key, pos))
                 case _:
@@ -218,17 +169,17 @@ class HeapAccess(Attributes):
         return result
 
     def _list_slice(self, frame: Frame, obj: Container, key: Wrapper, pos: int) -> Value:
-        made = self.container(frame, pos, "list", "slice")
+        made = self.cells.container(frame, pos, "list", "slice")
         bounds = constant_slice(key)
-        if bounds is not None and self.is_exact(frame, obj):
+        if bounds is not None and self.cells.is_exact(frame, obj):
             cells = list(obj.fields.values())[bounds]
             for i, cell in enumerate(cells):
-                self.write(frame, made.cell(i), self.read(frame, cell), pos)
+                self.cells.write(frame, made.cell(i), self.cells.read(frame, cell), pos)
         else:
-            length = None if bounds is None else length_of(self, frame, obj.value)
-            hold_alike(self, made)
-            note_length(self, made, None if length is None or bounds is None else len(range(length)[bounds]))
-            self.write(frame, made.rest_cell(), self.values_of(frame, obj), pos)
+            length = None if bounds is None else length_of(self.engine, frame, obj.value)
+            hold_alike(self.engine, made)
+            note_length(self.engine, made, None if length is None or bounds is None else len(range(length)[bounds]))
+            self.cells.write(frame, made.rest_cell(), self.values_of(frame, obj), pos)
         return made.value
 
     def values_of(self, frame: Frame, obj: Container) -> Value:
@@ -237,8 +188,8 @@ class HeapAccess(Attributes):
 
     def cells_of(self, frame: Frame, obj: Container) -> list[Value]:
         """The elements of a container (values, for a dict), cell by cell."""
-        self.work += 1
-        if self.work > self.limit:
+        self.cells.work += 1
+        if self.cells.work > self.cells.limit:
             raise ExhaustedError
         step = frame.step
         run = step.runs
@@ -256,29 +207,31 @@ class HeapAccess(Attributes):
             for key in list(obj.fields)[count:]:
                 result = join(result, literal(key).value)
             obj.keys = len(obj.fields), result
-        if not self.is_exact(frame, obj):
-            result = join(result, self.read(frame, self.world.key_cell(obj)))
+        if not self.cells.is_exact(frame, obj):
+            result = join(result, self.cells.read(frame, self.world.key_cell(obj)))
         return result
 
     def set_item(self, frame: Frame, obj: Obj, index: Value, value: Value, pos: int) -> None:
         """`obj[index] = value`."""
         match obj:
             case Container():
-                look_up(self, frame, index, pos)
+                look_up(self.engine, frame, index, pos)
                 frame.effect("item", obj, obj.kind, pos)
                 self.set_item_quietly(frame, obj, index, value, pos)
             case Inst():
-                method = self.class_lookup(frame, obj.cls, "__setitem__")
+                method = self.attributes.class_lookup(frame, obj.cls, "__setitem__")
                 if method:
-                    bound_method = self.bind_all(frame, method, obj, pos)
-                    self.call_value(frame, pos, bound_method, [index, value], {}, How.OPERATOR)
+                    bound_method = self.attributes.bind_all(frame, method, obj, pos)
+                    self.engine.calls.call_value(frame, pos, bound_method, [index, value], {}, How.OPERATOR)
                     return
                 frame.effect("item", obj, "item", pos)
-                behind = self.container_behind(obj)
+                behind = self.cells.container_behind(obj)
                 if behind is not None:
                     self.set_item_quietly(frame, behind, index, value, pos)
                 elif any(isinstance(b, Lib) and registry.method_spec(b.name, "__setitem__") for b in obj.cls.mro):
-                    self.call_value(frame, pos, bound("__setitem__", obj).value, [index, value], {}, How.OPERATOR)
+                    self.engine.calls.call_value(
+                        frame, pos, bound("__setitem__", obj).value, [index, value], {}, How.OPERATOR
+                    )
             case Tensor():
                 frame.effect("item", obj, obj.kind, pos)
             case Stream(kind="tuple"):  # a list that a hint or docstring speaks of
@@ -288,7 +241,7 @@ class HeapAccess(Attributes):
             case Wrapper(kind="namespace"):
                 for key in index:
                     name = key.const if isinstance(key, Lit) and isinstance(key.const, str) else "a computed attribute"
-                    self.set_field(frame, obj.extra[0], name, value, pos)
+                    self.attributes.set_field(frame, obj.extra[0], name, value, pos)
                     frame.effect("attribute", obj.extra[0], name, pos)
             case Heap() | Unknown():
                 frame.effect("item", obj, "item", pos)
@@ -299,24 +252,22 @@ class HeapAccess(Attributes):
             if isinstance(key, Lit) and (obj.kind != "list" or key.const in obj.fields) and len(obj.fields) < 64:
                 if key.const not in obj.fields and obj.exact and obj.site[1] != pos:
                     obj.cell(key.const)
-                    self.wake(obj.reshaped)
-                self.write(frame, obj.cell(key.const), value, pos)
+                    self.cells.wake(obj.reshaped)
+                self.cells.write(frame, obj.cell(key.const), value, pos)
             else:
-                self.lose_exactness(obj)
-                self.write(frame, obj.rest_cell(), value, pos)
+                self.cells.lose_exactness(obj)
+                self.cells.write(frame, obj.rest_cell(), value, pos)
                 if obj.kind == "dict":
-                    self.write(frame, self.world.key_cell(obj), key.value, pos)
+                    self.cells.write(frame, self.world.key_cell(obj), key.value, pos)
 
     def take_keys(self, frame: Frame, obj: Container, source: Container, pos: int) -> None:
         """Adds the keys of one dict that are not constants to those of another."""
-        self.write(frame, self.world.key_cell(obj), self.read(frame, self.world.key_cell(source)), pos)
-
-    # Iteration -----------------------------------------------------------------------------------------------------
+        self.cells.write(frame, self.world.key_cell(obj), self.cells.read(frame, self.world.key_cell(source)), pos)
 
     def elements(self, frame: Frame, value: Value, pos: int) -> Value:
         """What iterating over a value gives, joined over all elements."""
-        self.work += 1
-        if self.work > self.limit:
+        self.cells.work += 1
+        if self.cells.work > self.cells.limit:
             raise ExhaustedError
         result = BOTTOM
         for obj in value:
@@ -338,7 +289,9 @@ class HeapAccess(Attributes):
                     frame.effect("iterator", obj, obj.kind, pos)
                 arrive = registry.method_spec(obj.kind, "__iter__") if "." in obj.kind else None
                 if arrive is not None and arrive[1].rule is not None:
-                    made = self.apply_rule(arrive[1].rule, Call(self, frame, pos, f"{obj.kind}.__iter__", [], {}, obj))
+                    made = self.library.apply_rule(
+                        arrive[1].rule, Call(self.engine, frame, pos, f"{obj.kind}.__iter__", [], {}, obj)
+                    )
                     return join_items(tuple(o.element for o in made if isinstance(o, Stream)))
                 return obj.element
             case LibInst() if registry.method_spec(obj.cls, "__next__") is not None:
@@ -352,37 +305,41 @@ class HeapAccess(Attributes):
             case Prim(kind="bytes"):
                 return INT_V
             case Inst():
-                method = self.class_lookup(frame, obj.cls, "__iter__")
+                method = self.attributes.class_lookup(frame, obj.cls, "__iter__")
                 if method:
-                    bound_method = self.bind_all(frame, method, obj, pos)
-                    made = self.call_value(frame, pos, bound_method, [], {}, How.OPERATOR)
+                    bound_method = self.attributes.bind_all(frame, method, obj, pos)
+                    made = self.engine.calls.call_value(frame, pos, bound_method, [], {}, How.OPERATOR)
                     return self._next_of(frame, made, obj, pos)
-                getter = self.class_lookup(frame, obj.cls, "__getitem__")
+                getter = self.attributes.class_lookup(frame, obj.cls, "__getitem__")
                 if getter:
-                    bound_method = self.bind_all(frame, getter, obj, pos)
-                    return self.call_value(frame, pos, bound_method, [prim("int", True).value], {}, How.OPERATOR)
-                behind = self.container_behind(obj)
+                    bound_method = self.attributes.bind_all(frame, getter, obj, pos)
+                    return self.engine.calls.call_value(
+                        frame, pos, bound_method, [prim("int", True).value], {}, How.OPERATOR
+                    )
+                behind = self.cells.container_behind(obj)
                 if behind is not None:
                     return self._elements(frame, behind, pos)
-                for name in self.mro_names(obj):
+                for name in registry.mro_names(obj):
                     if registry.method_spec(name, "__iter__"):
-                        return self.call_value(frame, pos, bound("__iter__", obj).value, [], {}, How.OPERATOR)
+                        return self.engine.calls.call_value(
+                            frame, pos, bound("__iter__", obj).value, [], {}, How.OPERATOR
+                        )
                 return unknown("an element of an object").value
             case Class() if is_enumeration(obj):
-                return members_of(self, frame, obj, pos)
+                return members_of(self.engine, frame, obj, pos)
             case Class() | Func() | Mod():
                 return BOTTOM
-        return operator_item(Call(self, frame, pos, "iter", [], {}, obj))
+        return operator_item(Call(self.engine, frame, pos, "iter", [], {}, obj))
 
     def _next_of(self, frame: Frame, iterator: Value, source: Obj, pos: int) -> Value:
         """The elements of what `__iter__` returned: an object with `__next__`, or any iterable."""
         result = BOTTOM
         for obj in iterator:
             if isinstance(obj, Inst):
-                method = self.class_lookup(frame, obj.cls, "__next__")
+                method = self.attributes.class_lookup(frame, obj.cls, "__next__")
                 if method:
-                    bound_method = self.bind_all(frame, method, obj, pos)
-                    result = join(result, self.call_value(frame, pos, bound_method, [], {}, How.OPERATOR))
+                    bound_method = self.attributes.bind_all(frame, method, obj, pos)
+                    result = join(result, self.engine.calls.call_value(frame, pos, bound_method, [], {}, How.OPERATOR))
                 elif obj is not source:
                     result = join(result, self._elements(frame, obj, pos))
             else:

@@ -30,8 +30,8 @@ from hybridize.domain.objects import (
 )
 from hybridize.domain.tensors import DENSE
 from hybridize.flow.docstrings import Docstrings
+from hybridize.flow.engine import Engine
 from hybridize.flow.frames import SHARED
-from hybridize.flow.heap import HeapAccess
 from hybridize.flow.speculation import Uses, parts_of
 from hybridize.library import registry
 from hybridize.library.annotations import ALIAS, TENSOR_TYPES, alias_of, alias_parts
@@ -82,7 +82,7 @@ Part: TypeAlias = "ast.expr | Value"
 class HintReader:
     """Reads annotations in the scope of their function."""
 
-    def __init__(self, engine: HeapAccess) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.uses = Uses(engine)
         self.docs = Docstrings()
@@ -346,9 +346,9 @@ def lib_value(name: str) -> Value:
     return lib(name).value
 
 
-def is_keras_call(func: Func, engine: HeapAccess) -> bool:
+def is_keras_call(func: Func, engine: Engine) -> bool:
     """Whether a function is `call` or `__call__` of a Keras layer or model."""
     if func.code.name not in _KERAS_CALLS or func.owner is None:
         return False
-    names = {base for name in engine.library_bases(func.owner) for base in registry.class_chain(name)}
+    names = {base for name in func.owner.library for base in registry.class_chain(name)}
     return "keras.layers.Layer" in names

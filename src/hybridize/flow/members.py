@@ -6,7 +6,7 @@ class defines methods, a member is an object, one for each name, that keeps its 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hybridize.domain.lattice import join
 from hybridize.domain.objects import (
@@ -25,9 +25,7 @@ from hybridize.domain.objects import (
     literal,
 )
 from hybridize.flow.frames import SHARED, Frame
-
-if TYPE_CHECKING:
-    from hybridize.flow.attributes import Attributes
+from hybridize.flow.parts import Parts
 
 _BASES: Final = frozenset(f"enum.{name}" for name in ("Enum", "IntEnum", "Flag", "IntFlag", "StrEnum"))
 
@@ -37,7 +35,7 @@ def is_enumeration(cls: Class) -> bool:
     return any(isinstance(base, Lib) and base.name in _BASES for base in cls.mro)
 
 
-def member_of(engine: Attributes, frame: Frame, cls: Class, name: str, value: Value, pos: int) -> Value:
+def member_of(engine: Parts, frame: Frame, cls: Class, name: str, value: Value, pos: int) -> Value:
     """What `C.NAME` is, given what the class body assigns to the name."""
     if not is_enumeration(cls) or not _is_member(name, value):
         return value
@@ -48,14 +46,14 @@ def member_of(engine: Attributes, frame: Frame, cls: Class, name: str, value: Va
     made = engine.world.allocated.get(key)
     if not isinstance(made, Inst):
         made = engine.world.allocated[key] = Inst(cls, (frame.code, pos), SHARED)
-        engine.note_instance(cls, made)
+        engine.cells.note_instance(cls, made)
     for field in ("value", "_value_"):
-        engine.write(frame, made.cell(field), value, pos)
-    engine.write(frame, made.cell("name"), literal(name).value, pos)
+        engine.cells.write(frame, made.cell(field), value, pos)
+    engine.cells.write(frame, made.cell("name"), literal(name).value, pos)
     return made.value
 
 
-def members_of(engine: Attributes, frame: Frame, cls: Class, pos: int) -> Value:
+def members_of(engine: Parts, frame: Frame, cls: Class, pos: int) -> Value:
     """What iterating over the class gives; nothing for one that is no enumeration."""
     result = BOTTOM
     for name in _names(engine, frame, cls):
@@ -63,29 +61,29 @@ def members_of(engine: Attributes, frame: Frame, cls: Class, pos: int) -> Value:
     return result
 
 
-def item_of(engine: Attributes, frame: Frame, cls: Class, name: str, pos: int) -> Value:
+def item_of(engine: Parts, frame: Frame, cls: Class, name: str, pos: int) -> Value:
     """What `C["NAME"]` is; nothing where the class has no such member."""
-    value = engine.class_lookup(frame, cls, name)
+    value = engine.attributes.class_lookup(frame, cls, name)
     return member_of(engine, frame, cls, name, value, pos) if _is_member(name, value) else BOTTOM
 
 
-def by_value(engine: Attributes, frame: Frame, cls: Class, given: Value, pos: int) -> Value:
+def by_value(engine: Parts, frame: Frame, cls: Class, given: Value, pos: int) -> Value:
     """What `C(value)` is, if the value is one constant and a member has it."""
     (asked,) = given if len(given) == 1 else (None,)
     result = BOTTOM
     for name in _names(engine, frame, cls) if isinstance(asked, Lit) else ():
-        value = engine.class_lookup(frame, cls, name)
+        value = engine.attributes.class_lookup(frame, cls, name)
         if value == frozenset([asked]) and _is_member(name, value):
             result = join(result, member_of(engine, frame, cls, name, value, pos))
     return result
 
 
-def tuple_member(engine: Attributes, frame: Frame, obj: Tup, name: str, pos: int) -> Value:
+def tuple_member(engine: Parts, frame: Frame, obj: Tup, name: str, pos: int) -> Value:
     """A method or property that a class of named tuples of the project adds to its fields."""
     result = BOTTOM
     for cls, names in engine.world.tuple_fields.items():
-        for item in engine.class_lookup(frame, cls, name) if names == obj.names else ():
-            result = join(result, engine.bind(frame, item, obj, pos))
+        for item in engine.attributes.class_lookup(frame, cls, name) if names == obj.names else ():
+            result = join(result, engine.attributes.bind(frame, item, obj, pos))
     return result
 
 
@@ -95,9 +93,9 @@ def named(index: Value) -> list[str] | None:
     return names if names and len(names) == len(index) else None
 
 
-def _names(engine: Attributes, frame: Frame, cls: Class) -> list[str]:
+def _names(engine: Parts, frame: Frame, cls: Class) -> list[str]:
     for base in cls.line:
-        engine.read(frame, base.absent(EVERY))
+        engine.cells.read(frame, base.absent(EVERY))
     return [name for base in reversed(cls.line) for name in list(base.fields)]
 
 

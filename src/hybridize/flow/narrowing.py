@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hybridize.domain.objects import (
     BASES,
@@ -25,24 +25,23 @@ from hybridize.domain.objects import (
     tup,
 )
 from hybridize.flow.frames import Frame
+from hybridize.flow.parts import Parts
+from hybridize.library import registry
 from hybridize.library.annotations import ALIAS, alias_parts, is_union
 from hybridize.library.types import TYPE_NAMES, is_instance
-
-if TYPE_CHECKING:
-    from hybridize.flow.heap import HeapAccess
 
 MAYBE: Final = (True, True)
 YES: Final = (True, False)
 NO: Final = (False, True)
 
 
-def matches(engine: HeapAccess, frame: Frame, obj: Obj, kinds: Value) -> tuple[bool, bool]:
+def matches(engine: Parts, frame: Frame, obj: Obj, kinds: Value) -> tuple[bool, bool]:
     """(may be an instance of one of the types, may not be)."""
     types = _flatten(engine, frame, kinds)
     if types is None:
         return MAYBE
     if isinstance(obj, Inst):
-        engine.read(frame, obj.cls.absent(BASES))
+        engine.cells.read(frame, obj.cls.absent(BASES))
     answers = [_matches_one(obj, kind, engine) for kind in types]
     if YES in answers:
         return YES
@@ -51,7 +50,7 @@ def matches(engine: HeapAccess, frame: Frame, obj: Obj, kinds: Value) -> tuple[b
     return NO
 
 
-def _flatten(engine: HeapAccess, frame: Frame, kinds: Value) -> list[Obj] | None:
+def _flatten(engine: Parts, frame: Frame, kinds: Value) -> list[Obj] | None:
     """The types of a type, tuple of types, or union; None if some is not known."""
     out: list[Obj] = []
     if len(kinds) != 1:
@@ -71,7 +70,7 @@ def _flatten(engine: HeapAccess, frame: Frame, kinds: Value) -> list[Obj] | None
     return None
 
 
-def _matches_one(obj: Obj, kind: Obj, engine: HeapAccess) -> tuple[bool, bool]:
+def _matches_one(obj: Obj, kind: Obj, engine: Parts) -> tuple[bool, bool]:
     if isinstance(kind, Class):
         if isinstance(obj, Inst):
             if kind in obj.cls.mro:
@@ -84,7 +83,7 @@ def _matches_one(obj: Obj, kind: Obj, engine: HeapAccess) -> tuple[bool, bool]:
     if obj is NONE:
         return YES if kind.name in ("types.NoneType", "builtins.object") else NO
     if isinstance(obj, Inst):
-        if kind.name in engine.mro_names(obj):
+        if kind.name in registry.mro_names(obj):
             return YES
         return MAYBE if obj.cls.foreign or kind.name not in TYPE_NAMES else NO
     return is_instance(obj, kind.name)

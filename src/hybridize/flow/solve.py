@@ -29,6 +29,7 @@ from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.flow.hints import DECLARED, HintReader, is_none
 from hybridize.flow.testing import SETUP, Tests
+from hybridize.flow.transfer.table import HANDLERS
 from hybridize.flow.world import World
 from hybridize.library.contracts.lookup import contract_of
 from hybridize.program.build import Program
@@ -80,7 +81,8 @@ class Solver:
         limit = SMALL_LIMIT if small else LEVEL_LIMIT
         with self.session.active():
             modules = {id_: Mod(id_, program.modules[id_].code.path, program.modules[id_].code) for id_ in names}
-            self.engine = Engine(World(modules, program.imports.resolve, limit, _special_names(program)))
+            world = World(modules, program.imports.resolve, limit, _special_names(program))
+            self.engine = Engine(world, HANDLERS)
             self.hints = HintReader(self.engine)
 
     def solve_entries(self) -> Solution:
@@ -96,7 +98,7 @@ class Solver:
     def _solve_entries(self) -> Solution:
         engine = self.engine
         for module in engine.world.modules.values():
-            engine.import_module(_NO_FRAME, module)
+            engine.imports.import_module(_NO_FRAME, module)
         engine.solve()
         if self.options.test_entry_points:
             Tests(self).run()
@@ -105,7 +107,7 @@ class Solver:
 
     def _solve_rest(self, first: Solution) -> Solution:
         engine = self.engine
-        engine.phase = 1
+        engine.cells.phase = 1
         every = [code for _, code in self.program.functions()]
         called: set[Code] = set()
         for turn in range(_TURNS):
@@ -167,7 +169,7 @@ class Solver:
             else:
                 break  # its default, and those of all that follow
         pos = given_position(code) if given else code.position
-        return engine.call_function(frame, pos, func, args, kwargs, How.ROOT, BOTTOM, kind != "function")
+        return engine.functions.call_function(frame, pos, func, args, kwargs, How.ROOT, BOTTOM, kind != "function")
 
     def receiver_kind(self, func: Func) -> str:
         """`method` or `classmethod` for a function with an implicit first parameter, else `function`."""
@@ -214,8 +216,8 @@ class Solver:
         key = (cls, frame, 0, "instance")
         inst = Inst(cls, (cls.code, cls.code.position), frame.uid)
         engine.world.allocated[key] = inst
-        engine.note_instance(cls, inst)
-        init = engine.class_lookup(frame, cls, "__init__")
+        engine.cells.note_instance(cls, inst)
+        init = engine.attributes.class_lookup(frame, cls, "__init__")
         for obj in init:
             if isinstance(obj, Func):
                 args: list[Value] = [inst.value]
@@ -228,7 +230,7 @@ class Solver:
                         kwargs[param.name] = value
                     elif param.kind in ("positional", "normal"):
                         break
-                engine.call_function(frame, cls.code.position, obj, args, kwargs, How.ROOT, BOTTOM, True)
+                engine.functions.call_function(frame, cls.code.position, obj, args, kwargs, How.ROOT, BOTTOM, True)
         return inst.value
 
     def _root_frame(self, module: Mod) -> Frame:

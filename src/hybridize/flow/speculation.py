@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridize.domain.objects import BOTTOM, Class, Func, Inst, Lib, LibInst, Lit, Value
-from hybridize.flow.heap import HeapAccess
+from hybridize.flow.engine import Engine
 from hybridize.library import registry
 from hybridize.library.defaults import library_attribute
 from hybridize.program import ir
@@ -83,7 +83,7 @@ _LAYER: Final = "keras.layers.Layer"
 class Uses:
     """What the functions of a program do with their parameters."""
 
-    def __init__(self, engine: HeapAccess) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._known: dict[tuple[Code, int], str | None] = {}
         self._uses: dict[Code, _SlotUses] = {}
@@ -180,7 +180,7 @@ class Uses:
         return None
 
     def _classes(self, callee: Inst | LibInst) -> set[str]:
-        names = self.engine.library_bases(callee.cls) if isinstance(callee, Inst) else [callee.cls]
+        names = callee.cls.library if isinstance(callee, Inst) else [callee.cls]
         return {base for name in names for base in registry.class_chain(name)}
 
     def _callees(self, func: Func, made: Index, slot: int) -> Iterator[object]:

@@ -8,17 +8,14 @@ it and what it noted in the frame. The cells that it reads and the functions tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
+from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import CALLED, COMPUTED, EFFECT, NOTHING, Frame, Step
 from hybridize.program import ir
 from hybridize.program.ir import Instr
 
-if TYPE_CHECKING:
-    from hybridize.flow.engine import Engine
-
 Operation = TypeVar("Operation", bound=Instr)
-Handler: TypeAlias = "Callable[[Engine, Frame, list[Any], Any], bool | None]"
 
 
 def on(
@@ -81,7 +78,7 @@ def _note_again(engine: Engine, frame: Frame, step: Step) -> None:
     for kind, key, what in step.log:
         if kind == CALLED:
             pos, callee = key
-            engine.note_call(frame, pos, callee, what)
+            engine.functions.note_call(frame, pos, callee, what)
         elif kind == EFFECT:
             frame.effects[key] = what
         elif kind == COMPUTED:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from hybridize.domain.lattice import join
-from hybridize.domain.objects import BOTTOM, Class, Func, Value
+from hybridize.domain.objects import BOTTOM, Class, Func, Lit, Value
 from hybridize.flow.frames import Frame
 from hybridize.source.roles import is_test_path
 
@@ -72,7 +72,7 @@ class Tests:
             return entry and is_test_path(code.path)
         if code.parent.kind != "class" or not isinstance(func.owner, Class):
             return False
-        names = self.engine.library_bases(func.owner)
+        names = func.owner.library
         is_unittest = any(n.endswith("TestCase") for n in names)
         return entry and (is_unittest or (func.owner.name.startswith("Test") and is_test_path(code.path)))
 
@@ -99,12 +99,12 @@ class Tests:
         if visible:
             return self.value_of(max(visible, key=lambda f: (f.owner is not None, len(f.code.path), f.frame)))
         if name in _BUILT_IN:
-            return self.engine.library_instance(self._root(func), func.code.position, _BUILT_IN[name]).value
+            return self.engine.cells.library_instance(self._root(func), func.code.position, _BUILT_IN[name]).value
         return BOTTOM
 
     def _is_visible(self, fixture: Func, name: str, func: Func) -> bool:
         """Fixtures are seen in their class, their module, and, from a `conftest.py`, in the folders below it."""
-        named = self.engine.constant_string(self.world.fixtures[fixture].get("name", BOTTOM))
+        named = constant_string(self.world.fixtures[fixture].get("name", BOTTOM))
         if (named or fixture.code.name) != name:
             return False
         if fixture.owner is not None and (func.owner is None or fixture.owner not in func.owner.mro):
@@ -125,16 +125,16 @@ class Tests:
         self.values[fixture] = BOTTOM  # one that asks for itself gets nothing
         result = self._call(fixture, {"request": self._request(fixture)})
         if fixture.code.is_generator:
-            result = self.engine.elements(self._root(fixture), result, fixture.code.position)
+            result = self.engine.heap.elements(self._root(fixture), result, fixture.code.position)
         self.values[fixture] = result
         return result
 
     def _request(self, fixture: Func) -> Value:
         """The `request` of a fixture, with the values of its `params`."""
         frame, pos = self._root(fixture), fixture.code.position
-        made = self.engine.library_instance(frame, pos, "pytest.FixtureRequest")
+        made = self.engine.cells.library_instance(frame, pos, "pytest.FixtureRequest")
         params = self.world.fixtures[fixture].get("params", BOTTOM)
-        self.engine.write(frame, made.cell("param"), self.engine.elements(frame, params, pos), pos)
+        self.engine.cells.write(frame, made.cell("param"), self.engine.heap.elements(frame, params, pos), pos)
         return made.value
 
     def _root(self, func: Func) -> Frame:
@@ -158,26 +158,26 @@ class Tests:
     def _mark_cases(self, func: Func, names: Value, values: Value) -> list[dict[str, Value]]:
         frame, pos = self._root(func), func.code.position
         wanted = self._names(frame, names, pos)
-        rows = self.engine.spread(frame, values, pos)
+        rows = self.engine.calls.spread(frame, values, pos)
         if rows is None:
-            rows = [self.engine.elements(frame, values, pos)]
+            rows = [self.engine.heap.elements(frame, values, pos)]
         cases = []
         for row in rows:
             if len(wanted) == 1:
                 cases.append({wanted[0]: row})
                 continue
-            items = self.engine.spread(frame, row, pos)
+            items = self.engine.calls.spread(frame, row, pos)
             if items is None or len(items) != len(wanted):
-                items = [self.engine.elements(frame, row, pos)] * len(wanted)
+                items = [self.engine.heap.elements(frame, row, pos)] * len(wanted)
             cases.append(dict(zip(wanted, items, strict=True)))
         return cases
 
     def _names(self, frame: Frame, names: Value, pos: int) -> list[str]:
         """The names that the first argument of `parametrize` lists, in one string or in several."""
-        text = self.engine.constant_string(names)
+        text = constant_string(names)
         if text is not None:
             return [name.strip() for name in text.split(",") if name.strip()]
-        parts = [self.engine.constant_string(part) for part in self.engine.spread(frame, names, pos) or []]
+        parts = [constant_string(part) for part in self.engine.calls.spread(frame, names, pos) or []]
         return [part for part in parts if part]
 
 
@@ -187,3 +187,9 @@ def _joined(column: list[dict[str, Value]]) -> dict[str, Value]:
         for name, value in case.items():
             result[name] = join(result.get(name, BOTTOM), value)
     return result
+
+
+def constant_string(value: Value) -> str | None:
+    """The string that a value is, if it is exactly one."""
+    found = [obj.const for obj in value if isinstance(obj, Lit) and isinstance(obj.const, str)]
+    return found[0] if len(found) == len(value) == 1 else None

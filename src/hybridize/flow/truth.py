@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hybridize.domain.objects import (
     Bound,
@@ -20,10 +20,8 @@ from hybridize.domain.objects import (
     Wrapper,
 )
 from hybridize.flow.frames import Frame
+from hybridize.flow.parts import Parts
 from hybridize.library import registry
-
-if TYPE_CHECKING:
-    from hybridize.flow.heap import HeapAccess
 
 ALWAYS_TRUE: Final = (True, False)
 ALWAYS_FALSE: Final = (False, True)
@@ -31,7 +29,7 @@ MAYBE: Final = (True, True)
 NEVER: Final = (False, False)
 
 
-def truth(engine: HeapAccess, frame: Frame, value: Value) -> tuple[bool, bool]:
+def truth(engine: Parts, frame: Frame, value: Value) -> tuple[bool, bool]:
     """(may be true, may be false) over all objects of a value."""
     may = may_not = False
     for obj in value:
@@ -43,7 +41,7 @@ def truth(engine: HeapAccess, frame: Frame, value: Value) -> tuple[bool, bool]:
     return may, may_not
 
 
-def _truth(engine: HeapAccess, frame: Frame, obj: Obj) -> tuple[bool, bool]:
+def _truth(engine: Parts, frame: Frame, obj: Obj) -> tuple[bool, bool]:
     match obj:
         case Lit():
             return ALWAYS_TRUE if obj.const else ALWAYS_FALSE
@@ -57,13 +55,17 @@ def _truth(engine: HeapAccess, frame: Frame, obj: Obj) -> tuple[bool, bool]:
             if obj.fields and obj.exact:
                 # Filled only where it is made: else it was empty before the first write.
                 made_full = any((obj.site[0], obj.site[1]) in cell.writes for cell in obj.fields.values())
-                return ALWAYS_TRUE if made_full and engine.is_exact(frame, obj) else MAYBE
-            if not obj.fields and engine.is_exact(frame, obj):
+                return ALWAYS_TRUE if made_full and engine.cells.is_exact(frame, obj) else MAYBE
+            if not obj.fields and engine.cells.is_exact(frame, obj):
                 return ALWAYS_FALSE
             return MAYBE
         case Inst():
             cls = obj.cls
-            if engine.class_lookup(frame, cls, "__bool__") or engine.class_lookup(frame, cls, "__len__") or cls.foreign:
+            if (
+                engine.attributes.class_lookup(frame, cls, "__bool__")
+                or engine.attributes.class_lookup(frame, cls, "__len__")
+                or cls.foreign
+            ):
                 return MAYBE
             return ALWAYS_TRUE
         case LibInst():

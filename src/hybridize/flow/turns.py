@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hybridize.domain.lattice import join, join_all, varying
 from hybridize.domain.objects import BOTTOM, Container, Stream, Tup, Value, counter
+from hybridize.flow.engine import Engine
 from hybridize.flow.frames import Frame
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import ALWAYS, NO_SLOT, Instr
-
-if TYPE_CHECKING:
-    from hybridize.flow.engine import Engine
 
 #: Loops are followed item by item while loops within each other take no more turns than these.
 MAX_TURNS: Final = 24
@@ -31,10 +29,10 @@ def items_in_turn(engine: Engine, frame: Frame, loop: ir.Loop) -> list[Value] | 
     if isinstance(obj, Stream):
         items = _counted(obj)
     elif isinstance(obj, Tup) or (isinstance(obj, Container) and obj.kind in ("list", "generator")):
-        items = engine.spread(frame, value, loop.test[-1].position)
+        items = engine.calls.spread(frame, value, loop.test[-1].position)
     else:
         return None
-    if not items or not all(items) or engine.turns * len(items) > MAX_TURNS:
+    if not items or not all(items) or engine.cells.turns * len(items) > MAX_TURNS:
         return None
     return items
 
@@ -61,7 +59,7 @@ def follow(engine: Engine, frame: Frame, loop: ir.Loop, items: list[Value]) -> b
     fills = _filled(engine, frame, loop, len(items))
     body = loop.body if fills is None else loop.body[:-1]
     start = frame.filled.get(loop.fills, 0) if loop.within else 0
-    engine.turns *= len(items)
+    engine.cells.turns *= len(items)
     try:
         for turn in range(len(items) + 1):
             _begin_turn(frame, loop, turn)
@@ -83,7 +81,7 @@ def follow(engine: Engine, frame: Frame, loop: ir.Loop, items: list[Value]) -> b
                 edges[:] = union
                 return False  # this turn returns or raises
     finally:
-        engine.turns //= len(items)
+        engine.cells.turns //= len(items)
         frame.turn = outer
         _count_filled(engine, frame, loop, None if fills is None else len(items))
     for slot, value in zip(slots, seen, strict=True):
@@ -131,7 +129,7 @@ def follow_while(engine: Engine, frame: Frame, loop: ir.Loop, pos: int) -> tuple
     before = bytes(edges)
     slots = index_of(frame.code).assigned(loop)
     seen: list[Any] = [None] * len(slots)
-    outer, turns = frame.turn, engine.turns
+    outer, turns = frame.turn, engine.cells.turns
     ended, falls = False, True
     try:
         for turn in range(MAX_TURNS // turns):
@@ -148,7 +146,7 @@ def follow_while(engine: Engine, frame: Frame, loop: ir.Loop, pos: int) -> tuple
             if exits:
                 ended = True
                 break
-            engine.turns = turns * (turn + 1)
+            engine.cells.turns = turns * (turn + 1)
             falls = engine.execute(frame, loop.body)
             if falls:
                 edges[loop.back] = 1
@@ -160,7 +158,7 @@ def follow_while(engine: Engine, frame: Frame, loop: ir.Loop, pos: int) -> tuple
                 ended = True
                 break
     finally:
-        engine.turns, frame.turn = turns, outer
+        engine.cells.turns, frame.turn = turns, outer
     edges[:] = union
     for slot, value in zip(slots, seen, strict=True):
         vals[slot] = join(vals[slot] or BOTTOM, value or BOTTOM)
@@ -197,7 +195,7 @@ def _check_length(engine: Engine, lists: list[Container], length: int) -> None:
     for made in lists:
         appended = sum(key is not None for key in made.order)  # by counted appends, later on
         if made.exact and made.fields and len(made.fields) != length + appended:
-            engine.lose_exactness(made)
+            engine.cells.lose_exactness(made)
 
 
 def _count_filled(engine: Engine, frame: Frame, loop: ir.Loop, length: int | None) -> None:
@@ -212,4 +210,4 @@ def _fill(engine: Engine, frame: Frame, lists: list[Container], turn: int, appen
     assert isinstance(append, ir.Append), "what ends the body of such a loop"
     for made in lists:
         cell = made.cell(turn) if made.exact else made.rest_cell()
-        engine.write(frame, cell, frame.vals[append.value] or BOTTOM, append.position)
+        engine.cells.write(frame, cell, frame.vals[append.value] or BOTTOM, append.position)

@@ -191,9 +191,9 @@ class Args:
             case Tup():
                 return list(obj.items)
             case Container(kind="list" | "deque"):
-                if not self.call.engine.is_exact(self.call.frame, obj):
+                if not self.call.is_exact(obj):
                     return self._alike(obj)
-                return [self.call.engine.read(self.call.frame, cell) for cell in list(obj.fields.values())]
+                return [self.call.read(cell) for cell in list(obj.fields.values())]
             case Stream(kind="tuple" | "range"):
                 return self._alike(obj)
             case Tensor(content=content) if content is not None:

@@ -142,9 +142,9 @@ def shape_of(call: Call, value: Value) -> Shape:
         case Tup():
             return tuple(map(dim_of, obj.items))
         case Container(kind="list"):
-            if not call.engine.is_exact(call.frame, obj):
+            if not call.is_exact(obj):
                 return None
-            return tuple(dim_of(call.engine.read(call.frame, cell)) for cell in list(obj.fields.values()))
+            return tuple(dim_of(call.read(cell)) for cell in list(obj.fields.values()))
         case Tensor():
             return obj.content
         case Lit() | Prim(kind="int") if obj.kind == "int":
@@ -208,9 +208,9 @@ def _type_of_object(call: Call, obj: Obj, table: dict[str, str], depth: int) -> 
             return _stacked(call, list(obj.items), table, depth)
         case Container(kind="list" | "deque"):
             engine, frame = call.engine, call.frame
-            if engine.is_exact(frame, obj):
-                return _stacked(call, [engine.read(frame, c) for c in list(obj.fields.values())], table, depth)
-            return _alike_items(call, obj, engine.elements(frame, obj.value, call.pos), table, depth)
+            if engine.cells.is_exact(frame, obj):
+                return _stacked(call, [engine.cells.read(frame, c) for c in list(obj.fields.values())], table, depth)
+            return _alike_items(call, obj, engine.heap.elements(frame, obj.value, call.pos), table, depth)
         case Stream(kind="tuple" | "range"):
             return _alike_items(call, obj, obj.element, table, depth)
     return None, None

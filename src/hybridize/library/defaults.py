@@ -91,18 +91,18 @@ def default_call(call: Call) -> Value:
         made: Value = rule(call) if rule is not None else keep_arguments(call).value
         return made
     if registry.is_class(name) and registry.root_of(name) in ("builtins", "collections", "typing"):
-        return call.engine.library_instance(call.frame, call.pos, name).value
+        return call.made(name).value
     last = name.rpartition(".")[2]
     if registry.root_of(name) == "builtins":
         if last[:1].isupper():
-            return call.engine.library_instance(call.frame, call.pos, name).value
+            return call.made(name).value
         return unknown(f"the result of `{last}`").value
     if len(call.args) == 1 and not call.kwargs and is_wrapped(call.args[0], call.pos):
         return call.args[0]  # an unknown decorator: what it wraps is called all the same
     call.effect("foreign_call", name)
-    call.engine.escape(call.frame, list(call.args), call.kwargs, call.pos)
+    call.engine.calls.escape(call.frame, list(call.args), call.kwargs, call.pos)
     if last[:1].isupper():
-        return call.engine.library_instance(call.frame, call.pos, name).value
+        return call.made(name).value
     return unknown(f"the result of `{name}`").value
 
 
@@ -143,7 +143,7 @@ def of_member(entry: Entry | None) -> Value | None:
 def keep_arguments(call: Call, cls: str = "") -> LibInst:
     """An instance of a library class that keeps its arguments by parameter name."""
     name = cls or call.name
-    inst = call.engine.library_instance(call.frame, call.pos, name)
+    inst = call.made(name)
     names = registry.parameter_names(name)
     for i, value in enumerate(call.args):
         call.keep(inst, names[i] if i < len(names) else f"argument {i}", value)
@@ -175,7 +175,7 @@ def unknown_method(call: Call) -> Value:
         call.effect("unknown_call", call.name)
     elif isinstance(receiver, LibInst) and not known_package(receiver.cls):
         call.effect("foreign_call", call.name, receiver)
-        call.engine.escape(call.frame, list(call.args), call.kwargs, call.pos)
+        call.engine.calls.escape(call.frame, list(call.args), call.kwargs, call.pos)
     elif isinstance(receiver, Tensor):
         return tensor(receiver.kind if receiver.kind == NDARRAY else DENSE).value
     elif known_package(cls):

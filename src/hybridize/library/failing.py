@@ -15,6 +15,7 @@ from hybridize.domain.objects import BOTTOM, NONE, Bound, Class, Func, Inst, Lib
 from hybridize.domain.tensors import NDARRAY, RAGGED, SPARSE, SYMBOLIC, Shape
 from hybridize.library import registry
 from hybridize.library.arguments import INFER, Args, Impossible, Operand, Unsure
+from hybridize.library.engine import EngineApi
 from hybridize.library.shapes import axis_of
 from hybridize.library.spec import Call
 
@@ -38,7 +39,13 @@ class _Probe(Call):
 
 
 def call_fails(
-    engine: Any, frame: Any, pos: int, name: str, args: list[Value], kwargs: dict[str, Value], receiver: Obj | None
+    engine: EngineApi,
+    frame: Any,
+    pos: int,
+    name: str,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    receiver: Obj | None,
 ) -> bool:
     """Whether a call of a library function raises for certain; each argument must be one object."""
     if not _may_ask(args, kwargs):
@@ -59,7 +66,13 @@ def call_fails(
 
 
 def call_result(
-    engine: Any, frame: Any, pos: int, name: str, args: list[Value], kwargs: dict[str, Value], receiver: Obj | None
+    engine: EngineApi,
+    frame: Any,
+    pos: int,
+    name: str,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    receiver: Obj | None,
 ) -> Value:
     """What a call of a library function on other arguments would give; empty where that is not known, or it raises."""
     rule = _rule(name, receiver)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from hybridize.domain.objects import Container, Lit, Obj, Stream, Tensor, Tup, Value
+from hybridize.library.engine import EngineApi
 
 #: The length of a container that was changed after it was made: it stays unknown.
 LOST: Final = -1
@@ -15,7 +16,7 @@ _MOST_PLACED: Final = 48
 _BASE: Final = "base"
 
 
-def length_of(engine: Any, frame: Any, value: Value) -> int | None:
+def length_of(engine: EngineApi, frame: Any, value: Value) -> int | None:
     """The number of elements that iterating over a value gives, if it is one number."""
     if len(value) != 1:
         return None
@@ -23,12 +24,12 @@ def length_of(engine: Any, frame: Any, value: Value) -> int | None:
     return _length(engine, frame, obj)
 
 
-def _length(engine: Any, frame: Any, obj: Obj) -> int | None:
+def _length(engine: EngineApi, frame: Any, obj: Obj) -> int | None:
     match obj:
         case Tup():
             return len(obj.items)
         case Container():
-            if engine.is_exact(frame, obj):
+            if engine.cells.is_exact(frame, obj):
                 return len(obj.fields)
             obj.reshaped[frame.step] = frame.step.runs
             return obj.count if obj.count is not None and obj.count >= 0 else None
@@ -41,30 +42,30 @@ def _length(engine: Any, frame: Any, obj: Obj) -> int | None:
     return None
 
 
-def shortest(engine: Any, frame: Any, values: Iterable[Value]) -> int | None:
+def shortest(engine: EngineApi, frame: Any, values: Iterable[Value]) -> int | None:
     """The number of elements that sequences have together, side by side."""
     found = [length_of(engine, frame, value) for value in values]
     known = [length for length in found if length is not None]
     return min(known) if known and len(known) == len(found) else None
 
 
-def hold_alike(engine: Any, container: Container) -> None:
+def hold_alike(engine: EngineApi, container: Container) -> None:
     """Makes a container one whose elements are not known by position, where it is made."""
     if container.exact:
         container.exact = False
-        engine.wake(container.reshaped)
+        engine.cells.wake(container.reshaped)
 
 
-def note_length(engine: Any, container: Container, length: int | None) -> None:
+def note_length(engine: EngineApi, container: Container, length: int | None) -> None:
     """Sets the length of a container where it is made; one that differs from before, or was lost, is unknown."""
     new = LOST if length is None or container.count not in (None, length) else length
     if new != container.count:
         known, container.count = container.count is not None, new
         if known:
-            engine.wake(container.reshaped)
+            engine.cells.wake(container.reshaped)
 
 
-def append_counted(engine: Any, frame: Any, owner: Container, items: list[Value], pos: int) -> bool:
+def append_counted(engine: EngineApi, frame: Any, owner: Container, items: list[Value], pos: int) -> bool:
     """Appends elements where the place is reached once in each turn of its loops (`program.growth`); false elsewhere.
 
     Where the loops are followed turn by turn the elements have positions; else they are so many as there are turns.
@@ -78,8 +79,8 @@ def append_counted(engine: Any, frame: Any, owner: Container, items: list[Value]
     return not growth.guarded and _append_many(engine, frame, owner, items, pos)
 
 
-def _append_in_turn(engine: Any, frame: Any, owner: Container, items: list[Value], pos: int) -> bool:
-    if not engine.is_exact(frame, owner) or len(owner.fields) + len(items) > _MOST_PLACED:
+def _append_in_turn(engine: EngineApi, frame: Any, owner: Container, items: list[Value], pos: int) -> bool:
+    if not engine.cells.is_exact(frame, owner) or len(owner.fields) + len(items) > _MOST_PLACED:
         return False
     for i, item in enumerate(items):
         key = (pos, frame.turn, i)
@@ -89,13 +90,13 @@ def _append_in_turn(engine: Any, frame: Any, owner: Container, items: list[Value
             if owner.order and (run, last) != (frame.runs, len(owner.fields) - 1):
                 return False  # an element that comes between others
             place = owner.order[key] = len(owner.fields)
-            engine.wake(owner.reshaped)
+            engine.cells.wake(owner.reshaped)
         owner.order[None] = frame.runs, place
-        engine.write(frame, owner.cell(place), item, pos)
+        engine.cells.write(frame, owner.cell(place), item, pos)
     return True
 
 
-def _append_many(engine: Any, frame: Any, owner: Container, items: list[Value], pos: int) -> bool:
+def _append_many(engine: EngineApi, frame: Any, owner: Container, items: list[Value], pos: int) -> bool:
     growth = frame.code.appends[pos]
     total = len(items)
     for turns in frame.around[growth.outer : growth.depth]:
@@ -115,7 +116,7 @@ def _append_many(engine: Any, frame: Any, owner: Container, items: list[Value], 
     count = sum(owner.order.values())
     if count != owner.count:
         owner.count = count
-        engine.wake(owner.reshaped)
+        engine.cells.wake(owner.reshaped)
     for item in items:
-        engine.write(frame, owner.rest_cell(), item, pos)
+        engine.cells.write(frame, owner.rest_cell(), item, pos)
     return True

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import (
     join,
     varying,
@@ -42,6 +43,7 @@ from hybridize.domain.tensors import DENSE, NDARRAY, VARIABLE
 from hybridize.library import registry
 from hybridize.library.annotations import union
 from hybridize.library.arithmetic import binary_tensor, compare_tensor
+from hybridize.library.engine import EngineApi
 from hybridize.library.joining import (
     concatenated,
     concatenated_alike,
@@ -106,7 +108,7 @@ _LIMIT: Final = 2**63
 _IN_PLACE: Final = {"list": "+*", "dict": "|", "set": "|&-^"}
 
 
-def binary(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
+def binary(engine: EngineApi, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
     """`a op b`."""
     result = BOTTOM
     if op == "%" and any(isinstance(o, (Lit, Prim)) and o.kind == "str" for o in a):
@@ -135,7 +137,7 @@ def _plain(value: Value) -> Value:
     return frozenset(o for o in value if isinstance(o, (Lit, Prim, Tensor)))
 
 
-def _binary(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+def _binary(engine: EngineApi, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
     if isinstance(x, Tensor) or isinstance(y, Tensor):
         if isinstance(x, Inst):
             found = _special(engine, frame, x, f"__{SPECIAL[op]}__", [y.value], pos)
@@ -156,11 +158,11 @@ def _binary(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value
     return types or _containers(engine, frame, op, x, y, pos)
 
 
-def _special(engine: Any, frame: Any, obj: Inst, name: str, args: list[Value], pos: int) -> Value | None:
-    method = engine.find_method(frame, obj, name)
+def _special(engine: EngineApi, frame: Any, obj: Inst, name: str, args: list[Value], pos: int) -> Value | None:
+    method = engine.attributes.find_method(frame, obj, name)
     if not method:
         return None
-    result: Value = engine.call_value(frame, pos, method, args, {}, "operator")
+    result = engine.calls.call_value(frame, pos, method, args, {}, How.OPERATOR)
     return result
 
 
@@ -214,7 +216,7 @@ def _small(x: Any, y: Any) -> bool:
     return numbers and abs(x) <= 4096 and abs(y) <= 64
 
 
-def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+def _containers(engine: EngineApi, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
     if op == "+" and (is_shape(x) or is_shape(y)):
         return joined_shapes(engine, frame, x, y, pos)
     if isinstance(x, Tup) and isinstance(y, Tup) and op == "+":
@@ -229,21 +231,21 @@ def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
         if kind == "list" and op == "+":
             return concatenated(engine, frame, sides, pos)
         if kind == "dict" and op == "|":
-            return merged(engine, frame, [x.value, y.value], engine.container(frame, pos, "dict", "merged"), pos)
+            return merged(engine, frame, [x.value, y.value], engine.cells.container(frame, pos, "dict", "merged"), pos)
         if kind == "list" and op == "*":
             return repeated(engine, frame, x, y, pos)
         element = BOTTOM
         for side in sides:
-            element = join(element, engine.elements(frame, side.value, pos))
+            element = join(element, engine.heap.elements(frame, side.value, pos))
         if op in "|&-^" and not isinstance(first, Container):
             kind = "set"  # views of dicts give sets
         elif kind == "tuple" or not isinstance(first, Container):
             from hybridize.domain.objects import stream
 
             return stream("tuple", element).value
-        made = engine.container(frame, pos, kind, "binary")
-        engine.lose_exactness(made)
-        engine.write(frame, made.rest_cell(), element, pos)
+        made = engine.cells.container(frame, pos, kind, "binary")
+        engine.cells.lose_exactness(made)
+        engine.cells.write(frame, made.rest_cell(), element, pos)
         result: Value = made.value
         return result
     found = _modelled(engine, frame, op, x, y, pos)
@@ -256,12 +258,12 @@ def _containers(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
     return unknown(f"the result of `{op}`").value
 
 
-def _modelled(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value | None:
+def _modelled(engine: EngineApi, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value | None:
     """An operator that the model of a library class has (`Path / "x"`)."""
     for obj, other, prefix in ((x, y, "__"), (y, x, "__r")):
         name = f"{prefix}{SPECIAL[op]}__"
         if isinstance(obj, LibInst) and registry.method_spec(obj.cls, name) is not None:
-            result: Value = engine.call_value(frame, pos, bound(name, obj).value, [other.value], {}, "operator")
+            result = engine.calls.call_value(frame, pos, bound(name, obj).value, [other.value], {}, How.OPERATOR)
             return result
     return None
 
@@ -274,7 +276,7 @@ def _unknown_operand(op: str, x: Obj, y: Obj) -> Value:
     return unknown(reason).value
 
 
-def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
+def inplace(engine: EngineApi, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
     """`a op= b`: mutates lists, sets, dicts, arrays and objects that say so; else as `a op b`."""
     result = BOTTOM
     for x in a:
@@ -286,8 +288,8 @@ def inplace(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
                 result = join(result, merged(engine, frame, [b], x, pos))
                 continue
             if pos not in frame.code.appends or not append_counted(engine, frame, x, _listed(engine, frame, b), pos):
-                engine.lose_exactness(x)
-                engine.write(frame, x.rest_cell(), engine.elements(frame, b, pos), pos)
+                engine.cells.lose_exactness(x)
+                engine.cells.write(frame, x.rest_cell(), engine.heap.elements(frame, b, pos), pos)
             result = join(result, x.value)
             continue
         if isinstance(x, Lib) and x.name == "os.environ":
@@ -315,13 +317,13 @@ def _can_change(container: Container, op: str, b: Value) -> bool:
     return container.kind == "dict" and op == "+" and any(isinstance(o, (Container, Tup)) for o in b)
 
 
-def _listed(engine: Any, frame: Any, value: Value) -> list[Value]:
+def _listed(engine: EngineApi, frame: Any, value: Value) -> list[Value]:
     """The elements of a list display."""
     cells = [cell for obj in value if isinstance(obj, Container) for cell in obj.fields.values()]
-    return [engine.read(frame, cell) for cell in cells]
+    return [engine.cells.read(frame, cell) for cell in cells]
 
 
-def unary(engine: Any, frame: Any, op: str, value: Value, pos: int) -> Value:
+def unary(engine: EngineApi, frame: Any, op: str, value: Value, pos: int) -> Value:
     """`-a`, `+a`, `~a`."""
     result = BOTTOM
     for obj in value:
@@ -346,7 +348,7 @@ def unary(engine: Any, frame: Any, op: str, value: Value, pos: int) -> Value:
     return result
 
 
-def compare(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
+def compare(engine: EngineApi, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
     """`a op b` for a comparison, identity or membership test."""
     if len(a) * len(b) > MAX_PAIRS:
         return _compare_many(engine, frame, op, a, b, pos)
@@ -357,7 +359,7 @@ def compare(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> V
     return result
 
 
-def _compare_many(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
+def _compare_many(engine: EngineApi, frame: Any, op: str, a: Value, b: Value, pos: int) -> Value:
     """A comparison of too many alternatives to take them pair by pair: each is asked about all others at once."""
     result = BOOL_V
     if op in ("is", "is not"):
@@ -377,7 +379,7 @@ def _compare_many(engine: Any, frame: Any, op: str, a: Value, b: Value, pos: int
     return result
 
 
-def _compare(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+def _compare(engine: EngineApi, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
     if op in ("is", "is not"):
         answer = _identical(x, y)
         return BOOL_V if answer is None else literal(answer == (op == "is")).value
@@ -437,26 +439,26 @@ def _identical(x: Obj, y: Obj) -> bool | None:
     return None
 
 
-def _contains(engine: Any, frame: Any, wanted: Value, y: Obj, pos: int) -> Value | None:
+def _contains(engine: EngineApi, frame: Any, wanted: Value, y: Obj, pos: int) -> Value | None:
     """Looks for a value in a container, which may call methods of instances; what such a method answers, if it does."""
     if isinstance(y, Inst):
         found = _special(engine, frame, y, "__contains__", [wanted], pos)
-        if found is None and engine.find_method(frame, y, "__iter__"):
-            engine.elements(frame, y.value, pos)
+        if found is None and engine.attributes.find_method(frame, y, "__iter__"):
+            engine.heap.elements(frame, y.value, pos)
         return BOOL_V if found is None else found
     if isinstance(y, (Container, Tup)):
         if isinstance(y, Container) and y.kind in ("dict", "set", "frozenset"):
             look_up(engine, frame, wanted, pos)
         else:
-            members = engine.values_of(frame, y) if isinstance(y, Container) else join_items(y.items)
+            members = engine.heap.values_of(frame, y) if isinstance(y, Container) else join_items(y.items)
             equal(engine, frame, wanted, members, pos)
     if getattr(y, "kind", "") in ("generator", "iterator", "zip", "map", "filter", "enumerate", "reversed"):
-        engine.elements(frame, y.value, pos)  # looking into an iterator uses it up
+        engine.heap.elements(frame, y.value, pos)  # looking into an iterator uses it up
         return BOOL_V
     return None
 
 
-def _membership(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
+def _membership(engine: EngineApi, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> Value:
     found = _contains(engine, frame, x.value, y, pos)
     if found is not None:
         return found
@@ -464,13 +466,13 @@ def _membership(engine: Any, frame: Any, op: str, x: Obj, y: Obj, pos: int) -> V
         known: list[Value] | None = None
         if isinstance(y, Tup):
             known = list(y.items)
-        elif isinstance(y, Container) and engine.is_exact(frame, y):
+        elif isinstance(y, Container) and engine.cells.is_exact(frame, y):
             if y.kind == "dict":
                 cell = y.fields.get(x.const)
                 if cell is not None and y.site not in cell.writes:
                     return BOOL_V  # put in later: before that, the key is missing
                 return literal((x.const in y.fields) == (op == "in")).value
-            known = [engine.read(frame, c) for c in list(y.fields.values())] if y.kind == "list" else None
+            known = [engine.cells.read(frame, c) for c in list(y.fields.values())] if y.kind == "list" else None
         elif isinstance(y, Lit) and isinstance(y.const, str) and isinstance(x.const, str):
             return literal((x.const in y.const) == (op == "in")).value
         if known is not None and all(len(m) == 1 and isinstance(next(iter(m)), Lit) for m in known):

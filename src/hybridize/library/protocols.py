@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from hybridize.domain.calls import How
 from hybridize.domain.lattice import holders as holding
 from hybridize.domain.lattice import join, join_all
 from hybridize.domain.objects import BOTTOM, Container, Inst, Obj, Tup, Value
+from hybridize.library.engine import EngineApi
 
 #: What a truth test, a formatted value and a printed one ask for: the first that the class of an object defines.
 TRUTH: Final = ("__bool__", "__len__")
@@ -17,21 +19,21 @@ _REPRESENTED: Final = ("__repr__",)
 _DEEPEST: Final = 2
 
 
-def ask(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int, *args: Value) -> Value:
+def ask(engine: EngineApi, frame: Any, value: Value, names: tuple[str, ...], pos: int, *args: Value) -> Value:
     """Calls the first of some special methods that the class of each instance defines; bottom where none does."""
     result = BOTTOM
     for obj in value:
         if not isinstance(obj, Inst):
             continue
         for name in names:
-            method = engine.find_method(frame, obj, name)
+            method = engine.attributes.find_method(frame, obj, name)
             if method:
-                result = join(result, engine.call_value(frame, pos, method, list(args), {}, "operator"))
+                result = join(result, engine.calls.call_value(frame, pos, method, list(args), {}, How.OPERATOR))
                 break
     return result
 
 
-def show(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int) -> None:
+def show(engine: EngineApi, frame: Any, value: Value, names: tuple[str, ...], pos: int) -> None:
     """Makes text of a value: its instances answer by one of these methods, those inside containers by `__repr__`."""
     ask(engine, frame, value, names, pos)
     seen: dict[Obj, None] = {}
@@ -41,7 +43,7 @@ def show(engine: Any, frame: Any, value: Value, names: tuple[str, ...], pos: int
     ask(engine, frame, frozenset(obj for obj in seen if isinstance(obj, Inst)), _REPRESENTED, pos)
 
 
-def _held(engine: Any, frame: Any, holders: Iterable[Obj], seen: dict[Obj, None]) -> list[Obj]:
+def _held(engine: EngineApi, frame: Any, holders: Iterable[Obj], seen: dict[Obj, None]) -> list[Obj]:
     """What tuples and containers hold and was not seen before; it has been seen then."""
     found: list[Obj] = []
     for holder in holders:
@@ -49,7 +51,7 @@ def _held(engine: Any, frame: Any, holders: Iterable[Obj], seen: dict[Obj, None]
         if isinstance(holder, Tup):
             values = holder.items
         elif isinstance(holder, Container):
-            values = engine.cells_of(frame, holder)
+            values = engine.heap.cells_of(frame, holder)
         for value in values:
             for obj in holding(value):
                 if obj not in seen:
@@ -58,7 +60,7 @@ def _held(engine: Any, frame: Any, holders: Iterable[Obj], seen: dict[Obj, None]
     return found
 
 
-def look_up(engine: Any, frame: Any, keys: Value, pos: int) -> None:
+def look_up(engine: EngineApi, frame: Any, keys: Value, pos: int) -> None:
     """Finds keys in a dict or set: instances answer by `__hash__` and `__eq__`."""
     for obj in keys:
         if isinstance(obj, Inst):
@@ -69,7 +71,7 @@ def look_up(engine: Any, frame: Any, keys: Value, pos: int) -> None:
                 look_up(engine, frame, item, pos)
 
 
-def equal(engine: Any, frame: Any, wanted: Value, members: Value, pos: int) -> None:
+def equal(engine: EngineApi, frame: Any, wanted: Value, members: Value, pos: int) -> None:
     """Compares a value with the members of a sequence: instances on either side answer by `__eq__`."""
     ask(engine, frame, members, ("__eq__",), pos, wanted)
     ask(engine, frame, wanted, ("__eq__",), pos, members or wanted)
@@ -88,7 +90,7 @@ _ASKED: Final[dict[str, tuple[str, ...]]] = {
 _ROUNDED: Final = frozenset({"floor", "ceil", "trunc"})
 
 
-def answer(engine: Any, frame: Any, name: str, args: list[Value], pos: int) -> None:
+def answer(engine: EngineApi, frame: Any, name: str, args: list[Value], pos: int) -> None:
     """Lets the instances that a library function is given answer by the special methods that it calls."""
     root, _, last = name.partition(".")
     names = _ASKED.get(root)
@@ -100,7 +102,7 @@ def answer(engine: Any, frame: Any, name: str, args: list[Value], pos: int) -> N
         ask(engine, frame, value, names, pos)
 
 
-def order(engine: Any, frame: Any, element: Value, pos: int, depth: int = 0) -> None:
+def order(engine: EngineApi, frame: Any, element: Value, pos: int, depth: int = 0) -> None:
     """Puts elements in order: instances, also those inside tuples and lists, answer by `__lt__` or `__gt__`."""
     for obj in element:
         if isinstance(obj, Inst):
@@ -112,7 +114,7 @@ def order(engine: Any, frame: Any, element: Value, pos: int, depth: int = 0) -> 
                 order(engine, frame, part, pos, depth + 1)
 
 
-def compare_parts(engine: Any, frame: Any, a: Value, b: Value, pos: int, depth: int = 0) -> None:
+def compare_parts(engine: EngineApi, frame: Any, a: Value, b: Value, pos: int, depth: int = 0) -> None:
     """Compares containers part by part: tuples item by item, several or longer ones by all of their parts at once."""
     if depth >= _DEEPEST:
         return
@@ -122,12 +124,12 @@ def compare_parts(engine: Any, frame: Any, a: Value, b: Value, pos: int, depth: 
             compare_parts(engine, frame, mine, other, pos, depth + 1)
 
 
-def _parts_of(engine: Any, frame: Any, value: Value) -> tuple[Value, ...]:
+def _parts_of(engine: EngineApi, frame: Any, value: Value) -> tuple[Value, ...]:
     holders = [o for o in value if isinstance(o, (Tup, Container))]
     if len(holders) == 1:
         return _parts(engine, frame, holders[0])
     return (join_all([part for holder in holders for part in _parts(engine, frame, holder)]),)
 
 
-def _parts(engine: Any, frame: Any, obj: Tup | Container) -> tuple[Value, ...]:
-    return obj.items if isinstance(obj, Tup) else (engine.values_of(frame, obj),)
+def _parts(engine: EngineApi, frame: Any, obj: Tup | Container) -> tuple[Value, ...]:
+    return obj.items if isinstance(obj, Tup) else (engine.heap.values_of(frame, obj),)

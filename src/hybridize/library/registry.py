@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
+from hybridize.domain.objects import Class, Inst, LibInst, Obj
 from hybridize.domain.session import imported
 from hybridize.library.index import canonical, known_package, lookup
 from hybridize.library.python.packages import MODULES
@@ -79,6 +80,18 @@ def load() -> None:
     for root in _TABLES:
         for attribute in ("FUNCTIONS", "CLASSES"):
             _table(root, attribute)
+
+
+def mro_names(obj: Obj) -> tuple[str, ...]:
+    """The names of the library classes that an object's class derives from, bases of bases included."""
+    if isinstance(obj, LibInst):
+        return class_chain(obj.cls)
+    cls = obj.cls if isinstance(obj, Inst) else obj
+    if not isinstance(cls, Class):
+        return ()
+    if cls.names is None:
+        cls.names = tuple(dict.fromkeys([base for name in cls.library for base in class_chain(name)]))
+    return cls.names
 
 
 def merged(first: ClassSpec, second: ClassSpec) -> ClassSpec:

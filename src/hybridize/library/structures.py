@@ -48,7 +48,7 @@ def map_structures(
     if depth < _NESTING and len(apart) == len(values) and len({obj.cls for obj in apart}) == 1:
         columns = zip(*(fields_of(call, obj) for obj in apart), strict=True)
         items = [map_structures(call, column, leaf, f"{tag} {i}", depth + 1) for i, column in enumerate(columns)]
-        return call.engine.call_value(call.frame, call.pos, apart[0].cls.value, items, {}, How.CONSTRUCTION)
+        return call.engine.calls.call_value(call.frame, call.pos, apart[0].cls.value, items, {}, How.CONSTRUCTION)
     if any(isinstance(obj, (Tup, Container, Stream)) for value in values for obj in value):
         return call.list_of(leaf([_contents(call, value) for value in values]), "list", tag)
     return leaf(list(values))
@@ -60,16 +60,16 @@ def _map_containers(
     engine, frame = call.engine, call.frame
     made = call.new(held[0].kind, tag)
     keys = list(held[0].fields)
-    if all(engine.is_exact(frame, obj) and obj.fields.keys() == held[0].fields.keys() for obj in held):
+    if all(engine.cells.is_exact(frame, obj) and obj.fields.keys() == held[0].fields.keys() for obj in held):
         for key in keys:
-            column = [engine.read(frame, obj.fields[key]) for obj in held]
+            column = [engine.cells.read(frame, obj.fields[key]) for obj in held]
             if all(column):
                 mapped = map_structures(call, column, leaf, f"{tag} {key!r}", depth + 1)
-                engine.write(frame, made.cell(key), mapped, call.pos)
+                engine.cells.write(frame, made.cell(key), mapped, call.pos)
         return made.value
-    engine.lose_exactness(made)
-    column = [engine.values_of(frame, obj) for obj in held]
-    engine.write(frame, made.rest_cell(), map_structures(call, column, leaf, f"{tag} *", depth + 1), call.pos)
+    engine.cells.lose_exactness(made)
+    column = [engine.heap.values_of(frame, obj) for obj in held]
+    engine.cells.write(frame, made.rest_cell(), map_structures(call, column, leaf, f"{tag} *", depth + 1), call.pos)
     return made.value
 
 
@@ -84,13 +84,13 @@ def leaves(call: Call, value: Value, depth: int = 0) -> list[Value] | None:
         parts = list(obj.items)
     elif isinstance(obj, Container) and obj.kind in ("list", "dict"):
         keys = list(obj.fields)
-        if not call.engine.is_exact(call.frame, obj):
+        if not call.is_exact(obj):
             return None
         if obj.kind == "dict":
             if len({type(key) for key in keys}) > 1:
                 return None
             keys.sort()
-        parts = [call.engine.read(call.frame, obj.fields[key]) for key in keys]
+        parts = [call.read(obj.fields[key]) for key in keys]
     elif isinstance(obj, Inst) and taken_apart(obj) is not None:
         parts = fields_of(call, obj)
     else:
@@ -106,7 +106,7 @@ def leaves(call: Call, value: Value, depth: int = 0) -> list[Value] | None:
 
 def fields_of(call: Call, obj: Inst) -> list[Value]:
     """What is in the fields of an instance that is taken apart, in order."""
-    return [call.engine.read(call.frame, obj.cell(name)) for name in taken_apart(obj) or ()]
+    return [call.read(obj.cell(name)) for name in taken_apart(obj) or ()]
 
 
 def _contents(call: Call, value: Value) -> Value:
@@ -114,7 +114,7 @@ def _contents(call: Call, value: Value) -> Value:
     result = BOTTOM
     for obj in value:
         if isinstance(obj, Container):
-            result = join(result, call.engine.values_of(call.frame, obj))
+            result = join(result, call.values(obj))
         else:
             result = join(result, call.elements(obj.value) if isinstance(obj, (Tup, Stream)) else obj.value)
     return result
@@ -144,7 +144,7 @@ class _Mapping:
                 made = [self.value(field, depth + 1) for field in fields_of(self.call, obj)]
                 call, cls = self.call, obj.cls
                 result = join(
-                    result, call.engine.call_value(call.frame, call.pos, cls.value, made, {}, How.CONSTRUCTION)
+                    result, call.engine.calls.call_value(call.frame, call.pos, cls.value, made, {}, How.CONSTRUCTION)
                 )
             else:
                 result = join(result, self.of_leaf(obj))
@@ -165,9 +165,9 @@ class _Mapping:
         made = call.new(obj.kind, f"{self.tag} {call.name} {id(obj)}")
         self.made[obj] = made.value
         for key, cell in list(obj.fields.items()):
-            engine.write(frame, made.cell(key), self.value(engine.read(frame, cell), depth + 1), call.pos)
-        if not engine.is_exact(frame, obj):
-            engine.lose_exactness(made)
-            part = self.value(engine.read(frame, obj.rest_cell()), depth + 1)
-            engine.write(frame, made.rest_cell(), part, call.pos)
+            engine.cells.write(frame, made.cell(key), self.value(engine.cells.read(frame, cell), depth + 1), call.pos)
+        if not engine.cells.is_exact(frame, obj):
+            engine.cells.lose_exactness(made)
+            part = self.value(engine.cells.read(frame, obj.rest_cell()), depth + 1)
+            engine.cells.write(frame, made.rest_cell(), part, call.pos)
         return made.value

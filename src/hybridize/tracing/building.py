@@ -9,6 +9,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import Class, Container, Inst, LibInst, Obj, Tensor, Unknown
 from hybridize.domain.tensors import SYMBOLIC
 from hybridize.flow.frames import Frame
+from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.tracing.views import ProjectView
@@ -57,7 +58,7 @@ def _is_unbuilt_call(project: ProjectView, frame: Frame) -> bool:
 
 
 def _is_layer(project: ProjectView, inst: Inst) -> bool:
-    return _LAYER in project.solution.engine.mro_names(inst)
+    return _LAYER in registry.mro_names(inst)
 
 
 def _has_build(cls: Class) -> bool:
@@ -143,7 +144,7 @@ def _class_name(obj: LibInst | Inst) -> str:
 
 def owns_weights(project: ProjectView, obj: LibInst | Inst) -> bool:
     """Whether a layer makes weights when it is first called."""
-    names = project.solution.engine.library_bases(obj.cls) if isinstance(obj, Inst) else [obj.cls]
+    names = obj.cls.library if isinstance(obj, Inst) else [obj.cls]
     return any(
         name == "keras.Sequential" or (name.startswith("keras.layers.") and name != _LAYER and name not in _NO_WEIGHTS)
         for name in names

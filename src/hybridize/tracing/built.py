@@ -47,7 +47,7 @@ def _is_lazy(project: ProjectView, obj: Obj, depth: int) -> bool:
         return True
     if isinstance(obj, LibInst):
         return False
-    if not any(name.startswith(_LAYERS) for name in project.solution.engine.library_bases(obj.cls)):
+    if not any(name.startswith(_LAYERS) for name in obj.cls.library):
         return False
     return depth < _DEPTH and any(is_lazy(project, held, depth + 1) for held in _held(obj))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hybridize.domain.objects import Class, Container, Func, Lib, LibInst, Lit, Value
+from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.operands import operands
@@ -75,7 +76,7 @@ def is_table(name: str) -> bool:
 def builds_weights(project: ProjectView, value: Value) -> str | None:
     """The name of a class of the project whose instances make weights in their `build`, at the first call."""
     for cls in value:
-        if isinstance(cls, Class) and any(n.endswith("layers.Layer") for n in project.solution.engine.mro_names(cls)):
+        if isinstance(cls, Class) and any(n.endswith("layers.Layer") for n in registry.mro_names(cls)):
             cell = cls.fields.get("build")
             for func in cell.value if cell is not None else ():
                 if isinstance(func, Func) and _adds_weights(func):

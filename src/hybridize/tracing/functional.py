@@ -11,6 +11,7 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
 from hybridize.facts.symbolic import CLOSURE, OPERATION, parameter_bit
 from hybridize.flow.frames import Frame
+from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.records import dataclass
@@ -100,7 +101,7 @@ def is_layer(project: ProjectView, value: Value) -> bool:
     """Whether what is called may be a layer or model of Keras, or a function that takes symbolic tensors as they do."""
     for obj in value:
         if isinstance(obj, (Inst, LibInst)):
-            if any(n.startswith(_FUNCTIONAL) for n in project.solution.engine.mro_names(obj)):
+            if any(n.startswith(_FUNCTIONAL) for n in registry.mro_names(obj)):
                 return True
         elif isinstance(obj, Lib) and _takes_symbolic(obj.name):
             return True

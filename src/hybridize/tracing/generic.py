@@ -23,7 +23,7 @@ def choices(view: FrameView, call: ir.Call) -> Iterator[tuple[int, Value]]:
         slot = argument(call, dispatching(wrapped) - bound) if wrapped.kind == "dispatch" else -1
         for func in wrapped.inner if slot >= 0 else ():
             if isinstance(func, Func) and DISPATCHED in func.fields:
-                for kinds, _ in view.project.solution.engine.registered(view.frame, func):
+                for kinds, _ in view.project.solution.engine.calls.registered(view.frame, func):
                     yield slot, kinds
     for dispatcher in filter(is_dispatcher, view.value(call.function)):
         for i, kinds in _asked(view, dispatcher):
@@ -33,7 +33,7 @@ def choices(view: FrameView, call: ir.Call) -> Iterator[tuple[int, Value]]:
 def _asked(view: FrameView, dispatcher: Obj) -> dict[tuple[int, Value], None]:
     """The classes that a dispatcher asks for, each with the argument that it asks."""
     engine = view.project.solution.engine
-    table: Container = engine.backing(dispatcher, "dict")
+    table: Container = engine.cells.backing(dispatcher, "dict")
     pairs = [pair for cell in table.fields.values() for pair in cell.value if isinstance(pair, Tup)]
     return dict.fromkeys((i, kinds) for pair in pairs for i, kinds in enumerate(pair.items[1:]))
 

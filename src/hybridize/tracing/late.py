@@ -10,6 +10,7 @@ from hybridize.domain.calls import How
 from hybridize.domain.objects import Inst, LibInst, Unknown
 from hybridize.facts.pruned import Pruned, conditions
 from hybridize.flow.frames import Frame
+from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.tracing.building import is_built
@@ -24,7 +25,7 @@ def is_optimizer(project: ProjectView, obj: object) -> bool:
     """Whether an object is an optimizer of Keras, or of a class that derives from one."""
     if not isinstance(obj, (Inst, LibInst)):
         return False
-    return any(n.startswith("keras.optimizers.") for n in project.solution.engine.mro_names(obj))
+    return any(n.startswith("keras.optimizers.") for n in registry.mro_names(obj))
 
 
 def made_late(function: FunctionView) -> Iterator[tuple[int, str]]:

@@ -29,6 +29,7 @@ from hybridize.domain.tensors import SYMBOLIC
 from hybridize.facts.guards import parts
 from hybridize.facts.model import Evidence
 from hybridize.flow.frames import Frame
+from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import Code
@@ -86,7 +87,7 @@ def _is_modal(project: ProjectView, obj: Obj, depth: int) -> bool:
         return False
     if not isinstance(obj, (Inst, LibInst)):
         return False
-    chain = project.solution.engine.mro_names(obj)
+    chain = registry.mro_names(obj)
     if _LAYER not in chain:
         return False
     if "$outputs" in obj.fields and obj.fields["$outputs"].value:
@@ -111,7 +112,7 @@ def _is_followed(obj: Inst) -> bool:
 
 def is_layer(project: ProjectView, obj: Obj) -> bool:
     """Whether an object is a layer or model of Keras, or of a class of the project that is one."""
-    return isinstance(obj, (Inst, LibInst)) and _LAYER in project.solution.engine.mro_names(obj)
+    return isinstance(obj, (Inst, LibInst)) and _LAYER in registry.mro_names(obj)
 
 
 def told(frame: Frame, instr: ir.Call, callee: Frame | None = None) -> Value | None:

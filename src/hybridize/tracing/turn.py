@@ -77,7 +77,7 @@ class Turn:
             return compare(engine, frame, made.operator, left, right, made.position) if left and right else BOTTOM
         if isinstance(made, ir.Attr):
             owner = self.value(made.owner) if made.name in _STATIC else BOTTOM
-            return engine.get_attrs(frame, owner, made.name, made.position)
+            return engine.attributes.get_attrs(frame, owner, made.name, made.position)
         if isinstance(made, ir.Item):
             return self._item(made)
         return self._called(made) if isinstance(made, ir.Call) else BOTTOM
@@ -91,7 +91,11 @@ class Turn:
         whole = all(isinstance(o, (*_PLAIN, Tup)) for o in owner)
         index = self.value(made.index) if self.depends(made.index) else self._view.value(made.index)
         engine = self._view.project.solution.engine
-        return engine.get_item(self._view.frame, owner, index, made.position, quiet=True) if whole and index else BOTTOM
+        return (
+            engine.heap.get_item(self._view.frame, owner, index, made.position, quiet=True)
+            if whole and index
+            else BOTTOM
+        )
 
     def _joined(self, made: ir.Phi) -> Value:
         """What comes from branches that may be taken; of an inner loop nothing is known."""

@@ -14,6 +14,7 @@ from typing import Final
 from hybridize.domain.objects import Container, Inst, Lib, LibInst, Lit, Obj, Tensor, Value
 from hybridize.domain.tensors import NDARRAY
 from hybridize.facts.passed import Owners
+from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.tracing.views import FrameView, ProjectView
@@ -74,8 +75,7 @@ def untraced(project: ProjectView, value: Value) -> Iterator[str]:
 def _is_tracked(project: ProjectView, obj: Obj) -> bool:
     """Whether a layer, model or `tf.Module` has a dict in a field: it wraps it so as to find variables in it."""
     owners: Owners = project.shared("owners", lambda: Owners(project.solution))
-    engine = project.solution.engine
-    return any(isinstance(o, Inst) and _MODULE in engine.mro_names(o) for o in owners.of(obj))
+    return any(isinstance(o, Inst) and _MODULE in registry.mro_names(o) for o in owners.of(obj))
 
 
 def made_untraced(view: FrameView, slot: int) -> str | None:

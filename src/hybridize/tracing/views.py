@@ -142,7 +142,7 @@ class ProjectView:
 
     def is_layer(self, inst: Inst) -> bool:
         """Whether an object is a Keras layer or model, or another module that owns variables."""
-        return "tf.Module" in self.solution.engine.mro_names(inst)
+        return "tf.Module" in registry.mro_names(inst)
 
 
 class Trees:
@@ -251,10 +251,10 @@ def _callable_names(project: ProjectView, value: Value) -> Iterator[str]:
             yield from _callable_names(project, obj.inner)
 
 
-def _library_classes(project: ProjectView, receiver: object) -> list[str]:
+def _library_classes(project: ProjectView, receiver: object) -> tuple[str, ...]:
     if isinstance(receiver, (Inst, Class)):
-        return project.solution.engine.library_bases(receiver.cls if isinstance(receiver, Inst) else receiver)
-    return [registry_class(receiver)]  # type: ignore[arg-type]  # receivers are abstract objects
+        return (receiver.cls if isinstance(receiver, Inst) else receiver).library
+    return (registry_class(receiver),)  # type: ignore[arg-type]  # receivers are abstract objects
 
 
 @dataclass(slots=True, eq=False)

@@ -1,1 +1,1 @@
-"""What each instruction does: one function per operation, in three tables that `flow.execute` joins."""
+"""What each instruction does: one function per operation, in three tables that `table` joins."""

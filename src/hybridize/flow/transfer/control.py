@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hybridize.domain.lattice import join, widen
 from hybridize.domain.objects import (
@@ -12,9 +12,10 @@ from hybridize.domain.objects import (
     Unknown,
 )
 from hybridize.flow import steps
+from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame
 from hybridize.flow.narrowing import fits_shape
-from hybridize.flow.steps import Handler, kept, on
+from hybridize.flow.steps import kept, on
 from hybridize.flow.transfer.names import missing_value
 from hybridize.flow.truth import truth
 from hybridize.flow.turns import follow, follow_while, is_decided, items_in_turn
@@ -22,10 +23,6 @@ from hybridize.library.lengths import length_of
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.program.ir import ALWAYS, NO_SLOT, Instr
-
-if TYPE_CHECKING:
-    from hybridize.flow.engine import Engine
-
 
 #: A loop is interpreted at most so often; widening makes it stable long before.
 MAX_ITERATIONS = 12
@@ -55,7 +52,7 @@ def _refine(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Refine) -> 
     elif kind == "truth":
         kept = frozenset(o for o in value if truth(engine, frame, o.value)[0 if polarity else 1])
     elif kind == "isinstance":
-        kept = engine.narrow(frame, value, vals[instr.classes] or BOTTOM, polarity)
+        kept = engine.protocols.narrow(frame, value, vals[instr.classes] or BOTTOM, polarity)
     elif instr.shape is not None:
         kept = frozenset(o for o in value if fits_shape(o, instr.shape)[0 if polarity else 1])
     else:
@@ -74,16 +71,16 @@ def _return(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Return) -> 
 def _yield(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Yield) -> None:
     dst, src = instr.target, instr.value
     engine.yielded(frame, vals[src] or BOTTOM)
-    vals[dst] = join(NONE_V, engine.read(frame, engine.world.sent(frame.code)))
+    vals[dst] = join(NONE_V, engine.cells.read(frame, engine.world.sent(frame.code)))
 
 
 def _yield_from(engine: Engine, frame: Frame, vals: list[Any], instr: ir.YieldFrom) -> None:
     dst, src, pos = instr.target, instr.source, instr.position
-    engine.yielded(frame, engine.elements(frame, vals[src] or BOTTOM, pos))
+    engine.yielded(frame, engine.heap.elements(frame, vals[src] or BOTTOM, pos))
     result = BOTTOM
     for obj in vals[src] or BOTTOM:
         if isinstance(obj, Stream) and obj.origin:
-            engine.read(frame, engine.world.finished(obj.origin))
+            engine.cells.read(frame, engine.world.finished(obj.origin))
             for callee in engine.world.contexts(obj.origin).frames.values():
                 result = join(result, callee.ret)
     vals[dst] = result or NONE_V
@@ -210,7 +207,9 @@ def _try(engine: Engine, frame: Frame, vals: list[Any], statement: ir.Try) -> bo
         engine.execute(frame, handler.phis)
         engine.execute(frame, handler.catches)
         if handler.caught != NO_SLOT:
-            vals[handler.caught] = engine.caught(frame, vals[handler.type_slot] if handler.type_slot >= 0 else None)
+            vals[handler.caught] = engine.protocols.caught(
+                frame, vals[handler.type_slot] if handler.type_slot >= 0 else None
+            )
         if engine.execute(frame, handler.body):
             edges[handler.fallthrough] = 1
             falls = True
@@ -224,12 +223,12 @@ def _try(engine: Engine, frame: Frame, vals: list[Any], statement: ir.Try) -> bo
 def _enter(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Enter) -> None:
     dst, src, pos = instr.target, instr.source, instr.position
     value = vals[src]
-    vals[dst] = engine.enter_context(frame, value, pos) if value else missing_value(frame)
+    vals[dst] = engine.protocols.enter_context(frame, value, pos) if value else missing_value(frame)
 
 
 def _exit(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Exit) -> None:
     src, pos = instr.source, instr.position
-    engine.exit_context(frame, vals[src] or BOTTOM, pos)
+    engine.protocols.exit_context(frame, vals[src] or BOTTOM, pos)
 
 
 STEPS: Final[dict[type[Instr], Handler]] = dict(

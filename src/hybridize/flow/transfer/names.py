@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
@@ -28,15 +28,13 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow import steps
 from hybridize.flow.classes import OBJECT
+from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame
-from hybridize.flow.steps import Handler, kept, on
+from hybridize.flow.steps import kept, on
 from hybridize.flow.windows import window_of
 from hybridize.library.protocols import ask
 from hybridize.program import ir
 from hybridize.program.ir import NO_SLOT, Instr
-
-if TYPE_CHECKING:
-    from hybridize.flow.engine import Engine
 
 
 def _await(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Await) -> None:
@@ -59,14 +57,14 @@ def _global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Global) -> 
         if cell.value:
             vals[dst] = cell.value
             return
-    vals[dst] = engine.global_value(frame, name)
+    vals[dst] = engine.imports.global_value(frame, name)
 
 
 def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Cell) -> None:
     dst, name = instr.target, instr.name
     cell = frame.cells.get(name)
     if cell is None:
-        vals[dst] = engine.global_value(frame, name)
+        vals[dst] = engine.imports.global_value(frame, name)
         return
     step = frame.step
     cell.readers[step] = step.runs
@@ -77,7 +75,7 @@ def _cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Cell) -> None
 
 def _set_global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetGlobal) -> None:
     name, src, pos = instr.name, instr.value, instr.position
-    engine.write(frame, frame.module.cell(name), vals[src] or BOTTOM, pos)
+    engine.cells.write(frame, frame.module.cell(name), vals[src] or BOTTOM, pos)
     if frame.code.kind != "module":
         frame.effect("global", frame.module, name, pos)
 
@@ -86,7 +84,7 @@ def _set_cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetCell) 
     name, src, pos = instr.name, instr.value, instr.position
     cell = frame.cells.get(name)
     if cell is not None:
-        engine.write(frame, cell, vals[src] or BOTTOM, pos)
+        engine.cells.write(frame, cell, vals[src] or BOTTOM, pos)
         if name not in frame.code.cells:
             frame.effect("closure", None, name, pos).cell = cell
 
@@ -102,7 +100,7 @@ def _set_name(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetName) 
         # A class body runs once, top to bottom: a later binding of a name replaces the earlier one.
         if cell.value and frame.runs <= 1:
             cell.value = BOTTOM
-        engine.write(frame, cell, value, pos)
+        engine.cells.write(frame, cell, value, pos)
 
 
 def _del_global(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelGlobal) -> None:
@@ -114,7 +112,7 @@ def _attr(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Attr) -> None
     dst, owner, name = instr.target, instr.owner, instr.name
     pos = instr.position
     value = vals[owner]
-    vals[dst] = engine.get_attrs(frame, value, name, pos) if value else missing_value(frame)
+    vals[dst] = engine.attributes.get_attrs(frame, value, name, pos) if value else missing_value(frame)
 
 
 def missing_value(frame: Frame) -> Value:
@@ -135,7 +133,7 @@ def _set_attr(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetAttr) 
         if isinstance(obj, Unknown) or (isinstance(obj, Tensor) and obj.kind == NDARRAY):
             frame.effect("attribute", obj, name, pos).slot = owner
         else:
-            engine.set_attr(frame, obj, name, value, pos)
+            engine.attributes.set_attr(frame, obj, name, value, pos)
 
 
 def _del_cell(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelCell) -> None:
@@ -150,14 +148,14 @@ def _del_local(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelLocal
 def _del_attr(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelAttr) -> None:
     owner, name, pos = instr.owner, instr.name, instr.position
     for obj in vals[owner] or BOTTOM:
-        engine.del_attr(frame, obj, name, pos)
+        engine.attributes.del_attr(frame, obj, name, pos)
 
 
 def _item(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Item) -> None:
     dst, owner, index = instr.target, instr.source, instr.index
     pos = instr.position
     value, key = vals[owner], vals[index]
-    vals[dst] = engine.get_item(frame, value, key, pos) if value and key else missing_value(frame)
+    vals[dst] = engine.heap.get_item(frame, value, key, pos) if value and key else missing_value(frame)
 
 
 def _set_item(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetItem) -> None:
@@ -169,18 +167,18 @@ def _set_item(engine: Engine, frame: Frame, vals: list[Any], instr: ir.SetItem) 
             kind = obj.kind if isinstance(obj, Tensor) else "item"
             frame.effect("item", obj, kind, pos).slot = owner
         else:
-            engine.set_item(frame, obj, key, value, pos)
+            engine.heap.set_item(frame, obj, key, value, pos)
 
 
 def _del_item(engine: Engine, frame: Frame, vals: list[Any], instr: ir.DelItem) -> None:
     owner, index, pos = instr.owner, instr.index, instr.position
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, Container):
-            engine.lose_exactness(obj)
+            engine.cells.lose_exactness(obj)
         elif isinstance(obj, Inst):
-            method = engine.find_method(frame, obj, "__delitem__")
+            method = engine.attributes.find_method(frame, obj, "__delitem__")
             if method:
-                engine.call_value(frame, pos, method, [vals[index] or BOTTOM], {}, How.OPERATOR)
+                engine.calls.call_value(frame, pos, method, [vals[index] or BOTTOM], {}, How.OPERATOR)
                 continue
         elif isinstance(obj, Wrapper) and obj.kind == "namespace":  # `del vars(o)["name"]`
             for key in vals[index] or BOTTOM:
@@ -202,12 +200,12 @@ def _slice(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Slice) -> No
 def _func(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Func) -> None:
     dst, code, defaults = instr.target, instr.code, instr.defaults
     pos = instr.position
-    func = engine.function_object(frame, code, pos)
+    func = engine.definitions.function_object(frame, code, pos)
     for name, slot in defaults:
         old = func.defaults.get(name)
         new = func.defaults[name] = join(old or BOTTOM, vals[slot] or BOTTOM)
         if old is not None and new is not old:
-            engine.defaults_changed(func)
+            engine.definitions.defaults_changed(func)
     vals[dst] = func.value
 
 
@@ -218,7 +216,7 @@ def _class(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Class) -> No
     for slot, _ in bases:
         value = vals[slot] or BOTTOM
         objects.append(min(value, key=_base_order) if value else unknown("a base class"))
-    vals[dst] = engine.class_object(frame, code, objects, keywords, instr.position).value
+    vals[dst] = engine.definitions.class_object(frame, code, objects, keywords, instr.position).value
 
 
 def _base_order(obj: Obj) -> tuple[int, str]:
@@ -229,18 +227,18 @@ def _base_order(obj: Obj) -> tuple[int, str]:
 
 def _import(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Import) -> None:
     dst, name, top = instr.target, instr.name, instr.binds_top
-    vals[dst] = engine.import_name(frame, name, top)
+    vals[dst] = engine.imports.import_name(frame, name, top)
 
 
 def _import_from(engine: Engine, frame: Frame, vals: list[Any], instr: ir.ImportFrom) -> None:
     dst, module, level = instr.target, instr.module, instr.level
     name = instr.name
-    vals[dst] = engine.import_from(frame, module, level, name)
+    vals[dst] = engine.imports.import_from(frame, module, level, name)
 
 
 def _import_star(engine: Engine, frame: Frame, vals: list[Any], instr: ir.ImportStar) -> None:
     module, level, pos = instr.module, instr.level, instr.position
-    engine.import_star(frame, module, level, pos)
+    engine.imports.import_star(frame, module, level, pos)
 
 
 STEPS: Final[dict[type[Instr], Handler]] = dict(

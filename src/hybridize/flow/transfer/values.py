@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hybridize.domain.calls import How
 from hybridize.domain.lattice import join
@@ -24,10 +24,11 @@ from hybridize.domain.objects import (
 from hybridize.domain.tensors import NDARRAY
 from hybridize.flow import steps
 from hybridize.flow.ending import ENDED, never_returns, refuses
+from hybridize.flow.engine import Engine, Handler
 from hybridize.flow.frames import Frame
 from hybridize.flow.heap import ONE_SHOT, join_items
 from hybridize.flow.narrowing import fits_shape
-from hybridize.flow.steps import Handler, kept, on
+from hybridize.flow.steps import kept, on
 from hybridize.flow.transfer.names import missing_value
 from hybridize.flow.truth import MAYBE, truth
 from hybridize.library.joining import fill, surely_in
@@ -36,10 +37,6 @@ from hybridize.library.operators import binary, compare, inplace, unary
 from hybridize.library.protocols import FORMATTED, SHOWN, TRUTH, ask, look_up, show
 from hybridize.program import ir
 from hybridize.program.ir import NO_SLOT, Instr
-
-if TYPE_CHECKING:
-    from hybridize.flow.engine import Engine
-
 
 #: `f(*xs)` passes so many elements at most that are not told apart.
 MAX_SPREAD: Final = 64
@@ -128,13 +125,13 @@ def _call(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Call) -> None
             else:
                 values.append(value)
             continue
-        items = None if rest else engine.spread(frame, value, pos)
+        items = None if rest else engine.calls.spread(frame, value, pos)
         if items is None and not rest:
             items = _alike(engine, frame, value, pos)
         if items is not None:
             values += items
         else:
-            rest = join(rest, engine.elements(frame, value, pos) or unknown("an unpacked argument").value)
+            rest = join(rest, engine.heap.elements(frame, value, pos) or unknown("an unpacked argument").value)
     named: dict[str, Value] = {}
     for name, slot in keywords:
         value = vals[slot]
@@ -144,12 +141,12 @@ def _call(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Call) -> None
                 vals[dst] = BOTTOM
                 return
         if name is None:
-            engine.spread_mapping(frame, value, named, pos)
+            engine.calls.spread_mapping(frame, value, named, pos)
         else:
             named[name] = value
     refused = refuses(engine, frame, instr, target)
     if not refused:
-        vals[dst] = engine.call_value(frame, pos, target, values, named, How.CALL, rest)
+        vals[dst] = engine.calls.call_value(frame, pos, target, values, named, How.CALL, rest)
     if refused or never_returns(engine, frame, pos, target):
         vals[dst] = ENDED
 
@@ -171,7 +168,7 @@ def _alike(engine: Engine, frame: Frame, value: Value, pos: int) -> list[Value] 
     length = length_of(engine, frame, value)
     if length is None or not 0 < length <= MAX_SPREAD:
         return None
-    element = engine.elements(frame, value, pos)
+    element = engine.heap.elements(frame, value, pos)
     return [element] * length if element else None
 
 
@@ -186,9 +183,9 @@ def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Tuple) -> No
         if not starred:
             items.append(value)
             continue
-        more = engine.spread(frame, value, pos)
+        more = engine.calls.spread(frame, value, pos)
         if more is None:
-            element = engine.elements(frame, value, pos)
+            element = engine.heap.elements(frame, value, pos)
             vals[dst] = stream("tuple", join(join_items(tuple(items)), element)).value
             return
         items += more
@@ -198,59 +195,59 @@ def _tuple(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Tuple) -> No
 def _sequence(kind: str) -> Handler:
     def handler(engine: Engine, frame: Frame, vals: list[Any], instr: ir.List | ir.Set) -> None:
         dst, parts, pos = instr.target, instr.elements, instr.position
-        made = engine.container(frame, pos, kind)
+        made = engine.cells.container(frame, pos, kind)
         if len(parts) > 64:
-            engine.lose_exactness(made)
+            engine.cells.lose_exactness(made)
         index = 0
         for slot, starred in parts:
             value = vals[slot] or BOTTOM
             if starred:
-                more = engine.spread(frame, value, pos)
+                more = engine.calls.spread(frame, value, pos)
                 if more is not None and made.exact and kind == "list" and len(more) <= 64:
                     for item in more:
-                        engine.write(frame, made.cell(index), item, pos)
+                        engine.cells.write(frame, made.cell(index), item, pos)
                         index += 1
                     continue
-                engine.lose_exactness(made)
-                engine.write(frame, made.rest_cell(), engine.elements(frame, value, pos), pos)
+                engine.cells.lose_exactness(made)
+                engine.cells.write(frame, made.rest_cell(), engine.heap.elements(frame, value, pos), pos)
             elif made.exact and kind == "list":
-                engine.write(frame, made.cell(index), value, pos)
+                engine.cells.write(frame, made.cell(index), value, pos)
                 index += 1
             else:
-                engine.write(frame, made.rest_cell(), value, pos)
+                engine.cells.write(frame, made.rest_cell(), value, pos)
             if kind == "set":
                 look_up(engine, frame, value, pos)
         if kind != "list" and parts:
-            engine.lose_exactness(made)
+            engine.cells.lose_exactness(made)
         vals[dst] = made.value
 
     return handler
 
 
 def _generator(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Generator) -> None:
-    vals[instr.target] = engine.container(frame, instr.position, "generator").value
+    vals[instr.target] = engine.cells.container(frame, instr.position, "generator").value
 
 
 def _dict(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Dict) -> None:
     dst, pairs, pos = instr.target, instr.entries, instr.position
-    made = engine.container(frame, pos, "dict")
+    made = engine.cells.container(frame, pos, "dict")
     for at, (key, slot) in enumerate(pairs):
         value = vals[slot] or BOTTOM
         if key != NO_SLOT:
             look_up(engine, frame, vals[key] or BOTTOM, pos)
-            engine.set_item_quietly(frame, made, vals[key] or BOTTOM, value, made.site[1])
+            engine.heap.set_item_quietly(frame, made, vals[key] or BOTTOM, value, made.site[1])
             continue
         if value and all(isinstance(o, Container) and o.kind == "dict" for o in value):
             fill(engine, frame, made, value, _replaced(engine, frame, vals, pairs[at + 1 :]), pos)
             continue
         named: dict[str, Value] = {}
-        engine.spread_mapping(frame, value, named, pos)
+        engine.calls.spread_mapping(frame, value, named, pos)
         for name, item in named.items():
             if name == "**":
-                engine.lose_exactness(made)
-                engine.write(frame, made.rest_cell(), item, pos)
+                engine.cells.lose_exactness(made)
+                engine.cells.write(frame, made.rest_cell(), item, pos)
             else:
-                engine.write(frame, made.cell(name), item, pos)
+                engine.cells.write(frame, made.cell(name), item, pos)
     vals[dst] = made.value
 
 
@@ -297,7 +294,7 @@ def _append(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Append) -> 
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, Container):
             hold_alike(engine, obj)
-            engine.write(frame, obj.rest_cell(), vals[src] or BOTTOM, pos)
+            engine.cells.write(frame, obj.rest_cell(), vals[src] or BOTTOM, pos)
 
 
 def _sized(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Sized) -> None:
@@ -313,7 +310,7 @@ def _put(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Put) -> None:
     for obj in vals[owner] or BOTTOM:
         if isinstance(obj, Container):
             look_up(engine, frame, vals[key] or BOTTOM, pos)
-            engine.set_item_quietly(frame, obj, vals[key] or BOTTOM, vals[src] or BOTTOM, pos)
+            engine.heap.set_item_quietly(frame, obj, vals[key] or BOTTOM, vals[src] or BOTTOM, pos)
 
 
 def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Unpack) -> None:
@@ -325,7 +322,7 @@ def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Unpack) -> 
     count = len(slots)
     results: list[Value] = [BOTTOM] * count
     for obj in value:
-        items = engine.unpackable(frame, obj, pos)
+        items = engine.calls.unpackable(frame, obj, pos)
         if items is not None and isinstance(obj, (Tup, Container)) and obj.kind in ONE_SHOT:
             frame.effect("iterator", obj, obj.kind, pos)
         if items is not None and (len(items) == count if star < 0 else len(items) >= count - 1):
@@ -341,13 +338,13 @@ def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Unpack) -> 
             continue
         if items is not None and len(value) > 1:
             continue  # of another length: that alternative raises here
-        element = engine.elements(frame, obj.value, pos)
+        element = engine.heap.elements(frame, obj.value, pos)
         for i in range(count):
             part = element
             if i == star:
-                made = engine.container(frame, pos, "list", f"star{star}")
-                engine.lose_exactness(made)
-                engine.write(frame, made.rest_cell(), element, pos)
+                made = engine.cells.container(frame, pos, "list", f"star{star}")
+                engine.cells.lose_exactness(made)
+                engine.cells.write(frame, made.rest_cell(), element, pos)
                 part = made.value
             results[i] = join(results[i], part)
     for slot, part in zip(slots, results, strict=True):
@@ -356,33 +353,33 @@ def _unpack(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Unpack) -> 
 
 def _starred(engine: Engine, frame: Frame, items: list[Value], tag: str, pos: int) -> Value:
     """The list of what a star takes, by position while all alternatives have the same length."""
-    made = engine.container(frame, pos, "list", tag)
+    made = engine.cells.container(frame, pos, "list", tag)
     if made.exact and made.fields and len(made.fields) != len(items):
-        engine.lose_exactness(made)
+        engine.cells.lose_exactness(made)
     for i, item in enumerate(items):
-        engine.write(frame, made.cell(i), item, pos)
+        engine.cells.write(frame, made.cell(i), item, pos)
     return made.value
 
 
 def _iter(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Iter) -> None:
     dst, src, pos = instr.target, instr.source, instr.position
     value = vals[src]
-    vals[dst] = engine.elements(frame, value, pos) if value else missing_value(frame)
+    vals[dst] = engine.heap.elements(frame, value, pos) if value else missing_value(frame)
 
 
 def _match(engine: Engine, frame: Frame, vals: list[Any], instr: ir.Match) -> None:
     dst, kind = instr.target, instr.kind
     value = vals[instr.source] or BOTTOM
     if kind == "class":
-        inside = engine.narrow(frame, value, vals[instr.classes] or BOTTOM, True)
-        outside = engine.narrow(frame, value, vals[instr.classes] or BOTTOM, False)
+        inside = engine.protocols.narrow(frame, value, vals[instr.classes] or BOTTOM, True)
+        outside = engine.protocols.narrow(frame, value, vals[instr.classes] or BOTTOM, False)
         vals[dst] = BOOL_V if inside and outside else literal(bool(inside)).value if value else BOTTOM
     elif instr.shape is not None:
         answers = [fits_shape(o, instr.shape) for o in value]
         may, may_not = any(a[0] for a in answers), any(a[1] for a in answers)
         vals[dst] = BOOL_V if may and may_not else literal(may).value if value else BOTTOM
     elif kind == "position":
-        vals[dst] = engine.match_position(frame, value, instr.index, instr.position)
+        vals[dst] = engine.protocols.match_position(frame, value, instr.index, instr.position)
     else:
         vals[dst] = BOOL_V
 

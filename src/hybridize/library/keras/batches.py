@@ -71,13 +71,13 @@ def _batch_of_structure(call: Call, obj: Tup | Container, part: str, done: dict[
 def _dict_batch(call: Call, obj: Container, part: str, done: dict[Obj, Value]) -> Value:
     """A batch of arrays by name."""
     made = call.new("dict", f"batch {part}{obj.site[1]}")
-    if not call.engine.is_exact(call.frame, obj):
-        call.engine.lose_exactness(made)
-        held = frozenset(o for o in call.engine.values_of(call.frame, obj) if not isinstance(o, Container))
-        call.engine.write(call.frame, made.rest_cell(), _batch(call, held, part, done), call.pos)
+    if not call.is_exact(obj):
+        call.engine.cells.lose_exactness(made)
+        held = frozenset(o for o in call.values(obj) if not isinstance(o, Container))
+        call.write(made.rest_cell(), _batch(call, held, part, done))
     for key, cell in list(obj.fields.items()):
-        held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
-        call.engine.write(call.frame, made.cell(key), _batch(call, held, part, done), call.pos)
+        held = frozenset(o for o in call.read(cell) if not isinstance(o, Container))
+        call.write(made.cell(key), _batch(call, held, part, done))
     return made.value
 
 
@@ -138,5 +138,5 @@ def _loaded(call: Call, value: Value) -> Value:
 def run_mode(call: Call) -> How:
     """How Keras runs the steps of a model: as a graph, unless `compile` was told otherwise."""
     obj = call.receiver
-    eager = call.engine.read(call.frame, obj.cell("$run_eagerly")) if isinstance(obj, (Inst, LibInst)) else BOTTOM
+    eager = call.read(obj.cell("$run_eagerly")) if isinstance(obj, (Inst, LibInst)) else BOTTOM
     return How.KERAS if eager and not (eager <= literal(False).value) else How.GRAPH

@@ -25,7 +25,7 @@ def run_callbacks(call: Call) -> None:
             if not isinstance(obj, Inst):
                 continue
             model = call.receiver.value if call.receiver is not None else BOTTOM
-            call.engine.set_field(call.frame, obj, "model", model, call.pos)
+            call.engine.attributes.set_field(call.frame, obj, "model", model, call.pos)
             logs = _logs(call)
             for name in _METHODS:
                 args = [logs] if name.endswith(_ONCE) else [prim("int", True).value, logs]

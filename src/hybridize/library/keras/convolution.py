@@ -280,7 +280,7 @@ def _recurrent_convolution(rank: int) -> Callable[[LayerCall], Value]:
         last = it.result(dtype, (shape[0], *inner))
         made = it.call.new("list", "states")
         for i, value in enumerate((output, last, last)):
-            it.call.engine.write(it.call.frame, made.cell(i), value, it.call.pos)
+            it.call.write(made.cell(i), value)
         return made.value
 
     return states

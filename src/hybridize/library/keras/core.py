@@ -27,6 +27,7 @@ from hybridize.domain.objects import (
     unknown,
 )
 from hybridize.domain.tensors import BATCH, DENSE, DYNAMIC, NDARRAY, SYMBOLIC, VARIABLE, Dim, Shape
+from hybridize.library import registry
 from hybridize.library.convert import PYTHON_TF, dtype_of, shape_of, shape_value, type_of_value
 from hybridize.library.defaults import keep_arguments
 from hybridize.library.keras.drawn import keep_applied, note_applied, note_reapplied, run_applied
@@ -78,7 +79,7 @@ def is_symbolic(call: Call, value: Value, depth: int = 0) -> bool:
         elif isinstance(obj, Tup) and any(is_symbolic(call, item, depth) for item in obj.items):
             return True
         elif isinstance(obj, Container) and depth < _DEPTH:
-            held = call.engine.values_of(call.frame, obj)
+            held = call.values(obj)
             if is_symbolic(call, held, depth + 1):
                 return True
     return False
@@ -109,12 +110,12 @@ def call_layer(call: Call, how: How = How.KERAS) -> Value:
     if isinstance(obj, Inst):
         if args:
             call.method(obj, "build", input_shape(call, args[0]), how=How.BUILD)
-        found = call.engine.find_method(call.frame, obj, "call")
+        found = call.engine.attributes.find_method(call.frame, obj, "call")
         if found:
             return _call_project_layer(call, found, args)
-        if "keras.Sequential" in call.engine.mro_names(obj):
+        if "keras.Sequential" in registry.mro_names(obj):
             return call_sequence(call, obj, args)
-        outputs = call.engine.read(call.frame, obj.cell("$outputs"))
+        outputs = call.read(obj.cell("$outputs"))
         if outputs:
             return _call_functional(call, obj, outputs, how)
     kind = SYMBOLIC if any(is_symbolic(call, value) for value in args) else DENSE
@@ -150,10 +151,10 @@ def call_inside(
     engine, frame, pos = call.engine, call.frame, call.pos
     named = kwargs or {}
     if not any(is_symbolic(call, value) for value in (*args, *named.values())):
-        return engine.call_value(frame, pos, func, args, named, How.KERAS, rest)
+        return engine.calls.call_value(frame, pos, func, args, named, How.KERAS, rest)
     traced = [as_kind(call, value, DENSE) for value in args]
     named = {name: as_kind(call, value, DENSE) for name, value in named.items()}
-    return as_kind(call, engine.call_value(frame, pos, func, traced, named, How.KERAS, rest), SYMBOLIC)
+    return as_kind(call, engine.calls.call_value(frame, pos, func, traced, named, How.KERAS, rest), SYMBOLIC)
 
 
 def concrete(call: Call, value: Value) -> Value:
@@ -171,7 +172,7 @@ def batch_size(call: Call, value: Value, depth: int = 0) -> Dim:
         elif isinstance(obj, Tup) and depth < 3:
             found |= {batch_size(call, item, depth + 1) for item in obj.items}
         elif isinstance(obj, Container) and depth < 3:
-            found.add(batch_size(call, call.engine.values_of(call.frame, obj), depth + 1))
+            found.add(batch_size(call, call.values(obj), depth + 1))
         else:
             return DYNAMIC
     return found.pop() if len(found) == 1 else DYNAMIC
@@ -184,7 +185,7 @@ def call_sequence(call: Call, obj: Inst | LibInst, args: list[Value]) -> Value:
         if not first:
             return tensor(kind).value  # it holds itself, as far as we can tell
         result = BOTTOM
-        for group in call.engine.read(call.frame, obj.cell("$layers")):
+        for group in call.read(obj.cell("$layers")):
             result = join(result, _call_layers(call, group, args[0] if args else BOTTOM, kind))
     return result or tensor(kind).value
 
@@ -193,8 +194,8 @@ def _call_layers(call: Call, group: Obj, value: Value, kind: str) -> Value:
     skipped: Collection[int] = ()
     if isinstance(group, Tup):
         steps = list(group.items)
-    elif isinstance(group, Container) and call.engine.is_exact(call.frame, group):
-        steps = [call.engine.read(call.frame, c) for c in list(group.fields.values())]
+    elif isinstance(group, Container) and call.is_exact(group):
+        steps = [call.read(c) for c in list(group.fields.values())]
         skipped = doubtful(group)
     elif isinstance(group, (Inst, LibInst)):
         steps = [group.value]  # one layer, where a list of them is expected: nothing that can be iterated over
@@ -219,7 +220,7 @@ def _forwards(call: Call, layer: Value) -> bool:
     for obj in layer:
         if isinstance(obj, LibInst) and _holds(call, obj, "$layers"):
             return True
-        if isinstance(obj, Inst) and takes_training(call.engine.find_method(call.frame, obj, "call")):
+        if isinstance(obj, Inst) and takes_training(call.engine.attributes.find_method(call.frame, obj, "call")):
             return True
     return False
 
@@ -229,10 +230,10 @@ def _build(call: Call) -> Value:
     obj = call.receiver
     given = call.arg(0, "input_shape")
     several = _shapes(call, given)
-    if several and isinstance(obj, Inst) and "keras.Model" in call.engine.mro_names(obj):
+    if several and isinstance(obj, Inst) and "keras.Model" in registry.mro_names(obj):
         inputs = call.new("list", "inputs")
         for i, each in enumerate(several):
-            call.engine.write(call.frame, inputs.cell(i), _placeholder(call, shape_of(call, each)), call.pos)
+            call.write(inputs.cell(i), _placeholder(call, shape_of(call, each)))
         call.method(obj, "call", inputs.value, how=How.KERAS)
         return NONE_V
     shape = None if several else shape_of(call, given)
@@ -243,10 +244,10 @@ def _build(call: Call) -> Value:
         if _holds(call, obj, "$layers"):
             call_sequence(call, obj, [as_kind(call, traced, SYMBOLIC)])
         elif not _holds(call, obj, "$outputs"):
-            call.engine.write(call.frame, obj.cell("$built"), traced, call.pos)
-    elif "keras.Sequential" in call.engine.mro_names(obj):
+            call.write(obj.cell("$built"), traced)
+    elif "keras.Sequential" in registry.mro_names(obj):
         call_sequence(call, obj, [as_kind(call, traced, SYMBOLIC)])
-    elif "keras.Model" in call.engine.mro_names(obj):
+    elif "keras.Model" in registry.mro_names(obj):
         call.method(obj, "call", traced, how=How.KERAS)
     return NONE_V
 
@@ -265,8 +266,8 @@ def _shapes(call: Call, given: Value) -> list[Value]:
     items: list[Value] = []
     if isinstance(obj, Tup):
         items = list(obj.items)
-    elif isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
-        items = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
+    elif isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
+        items = [call.read(cell) for cell in list(obj.fields.values())]
     is_several = bool(items) and all(v and all(isinstance(o, (Tup, Container)) for o in v) for v in items)
     return items if is_several else []
 
@@ -275,14 +276,14 @@ def _init_wrapper(call: Call) -> Value:
     """`super().__init__(layer)` of a project's wrapper."""
     init_layer(call)
     if isinstance(call.receiver, Inst) and call.args:
-        call.engine.write(call.frame, call.receiver.cell("layer"), call.args[0], call.pos)
+        call.write(call.receiver.cell("layer"), call.args[0])
     return NONE_V
 
 
 def _build_wrapper(call: Call) -> Value:
     """`super().build(input_shape)` of a project's wrapper: the layer inside is built."""
     if isinstance(call.receiver, Inst):
-        for inner in call.engine.read(call.frame, call.receiver.cell("layer")):
+        for inner in call.read(call.receiver.cell("layer")):
             _build(Call(call.engine, call.frame, call.pos, call.name, call.args, call.kwargs, inner))
     return NONE_V
 
@@ -300,7 +301,7 @@ def _init_model(call: Call) -> Value:
     init_layer(call)
     outputs = call.arg(1, "outputs")
     if outputs and isinstance(call.receiver, Inst):
-        call.engine.write(call.frame, call.receiver.cell("$outputs"), outputs, call.pos)
+        call.write(call.receiver.cell("$outputs"), outputs)
         keep_applied(call, call.receiver)
     return NONE_V
 
@@ -316,8 +317,8 @@ def _make_sequential(call: Call) -> Value:
 def _build_sequence(call: Call, obj: Inst | LibInst, layers: Value) -> None:
     """A `Sequential` that begins with an `Input` is built at once."""
     for group in layers:
-        if isinstance(group, Container) and call.engine.is_exact(call.frame, group) and group.fields:
-            first = call.engine.read(call.frame, next(iter(group.fields.values())))
+        if isinstance(group, Container) and call.is_exact(group) and group.fields:
+            first = call.read(next(iter(group.fields.values())))
             if first and all(isinstance(o, Tensor) and o.kind == SYMBOLIC for o in first):
                 call_sequence(call, obj, [first])
 
@@ -326,7 +327,7 @@ def _init_sequential(call: Call) -> Value:
     layers = call.arg(0, "layers")
     if isinstance(call.receiver, Inst):
         value = layers if layers and layers is not NONE_V else begin(call).value
-        call.engine.write(call.frame, call.receiver.cell("$layers"), value, call.pos)
+        call.write(call.receiver.cell("$layers"), value)
         _build_sequence(call, call.receiver, layers)
     return NONE_V
 
@@ -335,7 +336,7 @@ def _add(call: Call) -> Value:
     """`model.add(layer)`."""
     obj = call.receiver
     if isinstance(obj, (LibInst, Inst)):
-        for group in call.engine.read(call.frame, obj.cell("$layers")):
+        for group in call.read(obj.cell("$layers")):
             if isinstance(group, Container):
                 add_layer(call, group, call.arg(0, "layer"))
     call.effect("mutate", "Sequential.add", obj)
@@ -346,9 +347,9 @@ def _pop(call: Call) -> Value:
     """`model.pop()`: which layers are left is not followed."""
     obj = call.receiver
     if isinstance(obj, (LibInst, Inst)):
-        for group in call.engine.read(call.frame, obj.cell("$layers")):
+        for group in call.read(obj.cell("$layers")):
             if isinstance(group, Container):
-                call.engine.lose_exactness(group)
+                call.engine.cells.lose_exactness(group)
     return NONE_V
 
 
@@ -369,7 +370,7 @@ def call_library_model(call: Call, how: How = How.KERAS) -> Value:
 def _holds(call: Call, obj: LibInst, name: str) -> bool:
     """Whether an object has a field; the frame runs again when it gets it."""
     if name not in obj.fields:
-        call.engine.read(call.frame, obj.absent(name))
+        call.read(obj.absent(name))
     return name in obj.fields
 
 
@@ -422,13 +423,13 @@ def _property(name: str) -> Rule:
 def _without_inputs(call: Call, layers: Value) -> Value:
     """The list of a model's layers: what it was told of its inputs is none of them."""
     for group in layers if len(layers) == 1 else ():
-        if isinstance(group, Container) and call.engine.is_exact(call.frame, group):
-            values = [call.engine.read(call.frame, cell) for cell in group.fields.values()]
+        if isinstance(group, Container) and call.is_exact(group):
+            values = [call.read(cell) for cell in group.fields.values()]
             kept = [value for value in values if not value or not all(map(_is_input, value))]
             if len(kept) < len(values):
                 made = call.new("list", "layers")
                 for place, value in enumerate(kept):
-                    call.engine.write(call.frame, made.cell(place), value, call.pos)
+                    call.write(made.cell(place), value)
                 return made.value
     return layers
 
@@ -441,10 +442,10 @@ def _is_input(obj: Obj) -> bool:
 def _layers(call: Call) -> Value:
     obj = call.receiver
     if isinstance(obj, (LibInst, Inst)):
-        own = call.engine.read(call.frame, obj.cell("$layers"))
+        own = call.read(obj.cell("$layers"))
         if own:
             return _without_inputs(call, own)
-    inst = call.engine.library_instance(call.frame, call.pos, "keras.layers.Layer")
+    inst = call.made("keras.layers.Layer")
     return call.list_of(inst.value, "list", "layers")
 
 
@@ -455,13 +456,13 @@ def _dtype(call: Call) -> Value:
 def _class_config(call: Call) -> Value:
     """`get_config()`: of a project's layer what every layer has, which its own method adds to."""
     made = call.new("dict", "config")
-    if isinstance(call.receiver, Inst) and "keras.Model" not in call.engine.mro_names(call.receiver):
+    if isinstance(call.receiver, Inst) and "keras.Model" not in registry.mro_names(call.receiver):
         dtype = literal(weight_dtype(settings_of_receiver(call)) or "float32").value
         for key, value in (("name", STR_V), ("trainable", BOOL_V), ("dtype", dtype)):
-            call.engine.write(call.frame, made.cell(key), value, call.pos)
+            call.write(made.cell(key), value)
         return made.value
-    call.engine.lose_exactness(made)
-    call.engine.write(call.frame, made.rest_cell(), unknown("a configuration value").value, call.pos)
+    call.engine.cells.lose_exactness(made)
+    call.write(made.rest_cell(), unknown("a configuration value").value)
     return made.value
 
 
@@ -471,13 +472,13 @@ def _symbolic_or_dense(call: Call) -> Value:
 
 def _functional_output(call: Call) -> Value:
     obj = call.receiver
-    outputs = call.engine.read(call.frame, obj.cell("$outputs")) if isinstance(obj, (LibInst, Inst)) else BOTTOM
+    outputs = call.read(obj.cell("$outputs")) if isinstance(obj, (LibInst, Inst)) else BOTTOM
     return outputs or tensor(SYMBOLIC).value
 
 
 def _functional_input(call: Call) -> Value:
     obj = call.receiver
-    given = call.engine.read(call.frame, obj.cell("inputs")) if isinstance(obj, LibInst) else BOTTOM
+    given = call.read(obj.cell("inputs")) if isinstance(obj, LibInst) else BOTTOM
     return given or tensor(SYMBOLIC).value
 
 
@@ -487,7 +488,7 @@ def _functional_inputs(call: Call) -> Value:
     if any(isinstance(o, (Container, Tup)) for o in given):
         return given
     made = call.new("list", "inputs")
-    call.engine.write(call.frame, made.cell(0), given, call.pos)
+    call.write(made.cell(0), given)
     return made.value
 
 
@@ -496,15 +497,15 @@ def _from_config(call: Call) -> Value:
     made, cls = BOTTOM, call.receiver
     for obj in call.arg(0, "config"):
         if isinstance(cls, Class) and isinstance(obj, Container) and obj.kind == "dict":
-            given = {str(key): call.engine.read(call.frame, cell) for key, cell in list(obj.fields.items())}
-            if not call.engine.is_exact(call.frame, obj):
-                given["**"] = call.engine.read(call.frame, obj.rest_cell())
-            made = join(made, call.engine.call_value(call.frame, call.pos, cls.value, [], given))
+            given = {str(key): call.read(cell) for key, cell in list(obj.fields.items())}
+            if not call.is_exact(obj):
+                given["**"] = call.read(obj.rest_cell())
+            made = join(made, call.engine.calls.call_value(call.frame, call.pos, cls.value, [], given))
     return made or _get_layer(call)
 
 
 def _get_layer(call: Call) -> Value:
-    return call.engine.library_instance(call.frame, call.pos, "keras.layers.Layer").value
+    return call.made("keras.layers.Layer").value
 
 
 def _backend(call: Call) -> Value:
@@ -517,9 +518,7 @@ LAYER_PROPERTIES: Final[dict[str, Rule]] = {
     **dict.fromkeys(OTHER_WEIGHTS, tracked_weights),
     "losses": lambda call: call.list_of(tensor(DENSE, "float32", ()).value, "list", "losses"),
     "updates": lambda call: call.list_of(tensor(DENSE).value, "list", "updates"),
-    "metrics": lambda call: call.list_of(
-        call.engine.library_instance(call.frame, call.pos, "keras.metrics.Metric").value, "list", "metrics"
-    ),
+    "metrics": lambda call: call.list_of(call.made("keras.metrics.Metric").value, "list", "metrics"),
     "name": lambda call: STR_V,
     "dtype": _dtype,
     "compute_dtype": _dtype,

@@ -40,8 +40,8 @@ def keep_applied(call: Call, model: Inst | LibInst) -> None:
     todo = [call.frame]
     for frame in todo:  # grows while it is read
         for name, value in _kept(call, _cell(frame, _APPLIED), frame.cells):
-            call.engine.write(call.frame, model.cell(name), value, call.pos)
-            call.engine.write(call.frame, model.cell(_APPLIED), literal(name).value, call.pos)
+            call.write(model.cell(name), value)
+            call.write(model.cell(_APPLIED), literal(name).value)
         for _, callee in list(frame.calls):
             if callee not in frames and len(frames) < _FRAMES and callee.code.kind != "module":
                 frames[callee] = None
@@ -59,7 +59,7 @@ def run_applied(call: Call, model: Inst | LibInst, how: How) -> None:
 def _run(call: Call, applied: Tup, how: How) -> None:
     layers, given, named = applied.items
     for layer in layers:
-        method = call.engine.find_method(call.frame, layer, "call") if isinstance(layer, Inst) else BOTTOM
+        method = call.engine.attributes.find_method(call.frame, layer, "call") if isinstance(layer, Inst) else BOTTOM
         for args in given if method else ():
             for keywords in named:
                 if isinstance(args, Tup) and isinstance(keywords, Tup):
@@ -67,15 +67,15 @@ def _run(call: Call, applied: Tup, how: How) -> None:
                     if _TRAINING not in kwargs and takes_training(method, len(args.items)):
                         mode = call.kwargs.get(_TRAINING) or outer_training(call.frame)
                         kwargs |= {_TRAINING: mode} if mode else {}
-                    call.engine.call_value(call.frame, call.pos, method, list(args.items), kwargs, how)
+                    call.engine.calls.call_value(call.frame, call.pos, method, list(args.items), kwargs, how)
 
 
 def _kept(call: Call, names: Cell, cells: Mapping[Any, Cell]) -> Iterator[tuple[str, Value]]:
     """What is kept; whoever asks is asked again when there is more."""
-    call.engine.read(call.frame, names)
+    call.read(names)
     for name, cell in list(cells.items()):
         if isinstance(name, str) and name.startswith(_APPLIED) and name != _APPLIED:
-            yield name, call.engine.read(call.frame, cell)
+            yield name, call.read(cell)
 
 
 def _cell(frame: Any, name: str) -> Cell:
@@ -87,5 +87,5 @@ def _cell(frame: Any, name: str) -> Cell:
 
 
 def _write(call: Call, name: str, value: Value) -> None:
-    call.engine.write(call.frame, _cell(call.frame, name), value, call.pos)
-    call.engine.write(call.frame, _cell(call.frame, _APPLIED), literal(name).value, call.pos)
+    call.write(_cell(call.frame, name), value)
+    call.write(_cell(call.frame, _APPLIED), literal(name).value)

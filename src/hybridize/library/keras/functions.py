@@ -142,7 +142,7 @@ def _split(a: Args) -> Value:
     part = a.result(_steady(x), replaced(x.known, at, size // count if size >= 0 else blurred(size)))
     made = a.call.new("list", "parts")
     for i in range(count if count <= 32 else 0):
-        a.call.engine.write(a.call.frame, made.cell(i), part, a.call.pos)
+        a.call.write(made.cell(i), part)
     if count > 32:
         raise Unsure
     return made.value

@@ -37,13 +37,13 @@ def add_layer(call: Call, group: Container, layer: Value) -> None:
     doubts, turns = group.order.get(_BORN, (0, 0))
     place = _place(call, group, turns)
     if place is None:
-        engine.lose_exactness(group)
-        engine.write(frame, group.rest_cell(), layer, call.pos)
+        engine.cells.lose_exactness(group)
+        engine.cells.write(frame, group.rest_cell(), layer, call.pos)
         return
     if frame.doubts > doubts and place not in doubtful(group):
         group.order[_DOUBTFUL] = frozenset((*doubtful(group), place))
-        engine.wake(group.reshaped)
-    engine.write(frame, group.cell(place), layer, call.pos)
+        engine.cells.wake(group.reshaped)
+    engine.cells.write(frame, group.cell(place), layer, call.pos)
 
 
 def _place(call: Call, group: Container, turns: int) -> int | None:
@@ -62,6 +62,6 @@ def _place(call: Call, group: Container, turns: int) -> int | None:
         if (run, last) != (frame.runs, len(group.fields) - 1):
             return None  # it comes between others
         place = group.order[key] = len(group.fields)
-        call.engine.wake(group.reshaped)
+        call.engine.cells.wake(group.reshaped)
     group.order[None] = frame.runs, place
     return place

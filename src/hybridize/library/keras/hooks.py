@@ -24,7 +24,7 @@ def run_weight_hooks(call: Call, weights: Mapping[str, Value]) -> None:
         for role in _ROLES:
             cell = obj.fields.get(f"{prefix}{name}_{role}")
             if cell is not None:
-                run_weight_hook(call, role, call.engine.read(call.frame, cell), weight)
+                run_weight_hook(call, role, call.read(cell), weight)
 
 
 def has_weight_hooks(obj: Obj | None) -> bool:

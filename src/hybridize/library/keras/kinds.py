@@ -37,12 +37,12 @@ def _structure(call: Call, obj: Tup | Container, kind: str, batch: Dim, done: di
     """A tuple, or a list or dictionary of tensors by position and key, as far as these are known."""
     if isinstance(obj, Tup):
         return tup([_of(call, i, kind, batch, done) for i in obj.items], obj.kind, obj.names).value
-    if not call.engine.is_exact(call.frame, obj):
-        values = call.engine.values_of(call.frame, obj)
+    if not call.is_exact(obj):
+        values = call.values(obj)
         held = frozenset(o for o in values if not isinstance(o, Container))
         return call.list_of(_of(call, held, kind, batch, done), obj.kind, f"{kind} structure")
     made = call.new(obj.kind, f"{kind} structure {obj.site[1]}")
     for key, cell in list(obj.fields.items()):
-        held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
-        call.engine.write(call.frame, made.cell(key), _of(call, held, kind, batch, done), call.pos)
+        held = frozenset(o for o in call.read(cell) if not isinstance(o, Container))
+        call.write(made.cell(key), _of(call, held, kind, batch, done))
     return made.value

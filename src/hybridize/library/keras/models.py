@@ -97,7 +97,7 @@ def layer_value(value: LayerValue, weights: WeightRule | None = None, **more: An
         return expand(call, one)
 
     def called(call: Call) -> Value:
-        if isinstance(call.receiver, Inst) and call.engine.find_method(call.frame, call.receiver, "call"):
+        if isinstance(call.receiver, Inst) and call.engine.attributes.find_method(call.frame, call.receiver, "call"):
             from hybridize.library.keras.core import call_layer
 
             return call_layer(call)
@@ -125,7 +125,7 @@ def note_input(call: Call) -> None:
             if isinstance(o, Tensor):
                 kept = join(kept, tensor(DENSE, o.dtype, o.shape).value)
         if kept:
-            call.engine.write(call.frame, obj.cell(BUILT), kept, call.pos)
+            call.write(obj.cell(BUILT), kept)
 
 
 def weight(rule: WeightRule, name: str) -> Rule:
@@ -152,7 +152,7 @@ def built_weights(call: Call, rule: WeightRule) -> Weights | None:
     obj = call.receiver
     if not isinstance(obj, (LibInst, Inst)):
         return None
-    given = call.engine.read(call.frame, obj.cell(BUILT))
+    given = call.read(obj.cell(BUILT))
     inner = Call(call.engine, call.frame, call.pos, call.name, [given] if given else [], {}, obj)
     try:
         return rule(LayerCall(inner, layer_class(call, obj)))
@@ -170,7 +170,7 @@ def _named_weights(rule: WeightRule) -> Rule:
         values = {name: weight_value(call, shape) for name, shape in shapes.items()}
         made: Container = call.new("dict", "weights " + " ".join(map(show, values.values())))
         for name, value in values.items():
-            call.engine.write(call.frame, made.cell(name), value, call.pos)
+            call.write(made.cell(name), value)
         return made.value
 
     return found

@@ -28,7 +28,7 @@ def _by_name(what: str) -> Rule:
             if found is None:
                 result = join(result, unknown(what).value)
             elif found.kind == "class":
-                made = call.engine.call_value(call.frame, call.pos, lib(found.name).value, [], {}, How.CALL)
+                made = call.engine.calls.call_value(call.frame, call.pos, lib(found.name).value, [], {}, How.CALL)
                 result = join(result, made)
             else:
                 result = join(result, lib(found.name).value)

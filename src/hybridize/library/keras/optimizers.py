@@ -39,7 +39,7 @@ def _minimize(call: Call) -> Value:
 
 def _update(call: Call, obj: Inst, gradient: Value, variable: Value) -> None:
     """The step of an optimizer of the project on one variable: Keras 3 passes the learning rate as well."""
-    found = call.engine.find_method(call.frame, obj, "update_step")
+    found = call.engine.attributes.find_method(call.frame, obj, "update_step")
     for method in found:
         code = getattr(getattr(method, "func", method), "code", None)
         given = [gradient, variable, tensor("variable", "float32", ()).value]
@@ -107,9 +107,7 @@ _OPTIMIZER: Final = {
 }
 
 FUNCTIONS: Final[dict[str, Spec]] = {
-    "keras.optimizers.get": Spec(
-        lambda call: call.engine.library_instance(call.frame, call.pos, "keras.optimizers.Optimizer").value
-    ),
+    "keras.optimizers.get": Spec(lambda call: call.made("keras.optimizers.Optimizer").value),
 }
 
 CLASSES: Final[dict[str, ClassSpec]] = {

@@ -36,7 +36,7 @@ def _sequence_shape(it: LayerCall, batch: Dim, time: Dim, rest: tuple[Dim, ...])
 def _list(it: LayerCall, values: list[Value], tag: str) -> Value:
     made = it.call.new("list", tag)
     for i, value in enumerate(values):
-        it.call.engine.write(it.call.frame, made.cell(i), value, it.call.pos)
+        it.call.write(made.cell(i), value)
     return made.value
 
 
@@ -94,7 +94,7 @@ def _state_size(call: Call, kind: str) -> Value:
         return size
     made = call.new("list", "state_size")
     for i in range(_STATES[kind]):
-        call.engine.write(call.frame, made.cell(i), size, call.pos)
+        call.write(made.cell(i), size)
     return made.value
 
 
@@ -111,7 +111,7 @@ def _initial_states(kind: str) -> Rule:
             return state
         made = call.new("list", "states")
         for i in range(_STATES[kind]):
-            call.engine.write(call.frame, made.cell(i), state, call.pos)
+            call.write(made.cell(i), state)
         return made.value
 
     return rule
@@ -155,7 +155,7 @@ def _call_cell(it: LayerCall, cell: Value, dtype: str | None, shape: Shape) -> V
     """Calls the project's cell on one time step, with states of the sizes it declares."""
     batch = shape[0] if shape else DYNAMIC
     step = tensor(DENSE, dtype, shape).value
-    sizes = it.call.engine.get_attrs(it.call.frame, cell, "state_size", it.call.pos)
+    sizes = it.call.engine.attributes.get_attrs(it.call.frame, cell, "state_size", it.call.pos)
     return it.call.call(cell, step, _initial(it, sizes, batch, dtype), how=How.KERAS)
 
 
@@ -167,8 +167,8 @@ def _initial(it: LayerCall, sizes: Value, batch: Dim, dtype: str | None) -> Valu
             return tup([tensor(DENSE, dtype, (batch, obj.const)).value]).value
         if isinstance(obj, Tup) and obj.kind == "tuple":
             return tup([tensor(DENSE, dtype, (batch, dim_of(item))).value for item in obj.items]).value
-        if isinstance(obj, Container) and obj.kind == "list" and it.call.engine.is_exact(it.call.frame, obj):
-            items = [it.call.engine.read(it.call.frame, c) for c in list(obj.fields.values())]
+        if isinstance(obj, Container) and obj.kind == "list" and it.call.engine.cells.is_exact(it.call.frame, obj):
+            items = [it.call.read(c) for c in list(obj.fields.values())]
             return tup([tensor(DENSE, dtype, (batch, dim_of(item))).value for item in items]).value
     return it.call.list_of(tensor(DENSE, dtype).value, "list", "initial states")
 
@@ -255,7 +255,7 @@ def _bidirectional(it: LayerCall) -> Value:
     if isinstance(obj, Tensor):
         return _merged(it, obj, mode)
     if isinstance(obj, Container) and obj.exact:
-        values = [it.call.engine.read(it.call.frame, c) for c in list(obj.fields.values())]
+        values = [it.call.read(c) for c in list(obj.fields.values())]
         (first,) = values[0] if len(values[0]) == 1 else (None,)
         if isinstance(first, Tensor) and mode is not None:
             return _list(it, [_merged(it, first, mode), *values[1:], *values[1:]], "both states")

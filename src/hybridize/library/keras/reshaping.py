@@ -137,7 +137,7 @@ def _function(name: str) -> Spec:
     def rule(call: Call) -> Value:
         cls = f"keras.layers.{name}"
         spec = CLASSES[cls]
-        made = call.engine.library_instance(call.frame, call.pos, cls)
+        made = call.made(cls)
         for key, value in call.kwargs.items():
             if key != "inputs":
                 call.keep(made, key, value)

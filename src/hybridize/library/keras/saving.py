@@ -33,14 +33,14 @@ def _given(index: int, rule: Rule) -> Rule:
 def _custom_objects(call: Call) -> Value:
     """The dictionary that names functions and classes for all files."""
     made = call.new("dict", "custom objects")
-    call.engine.lose_exactness(made)
-    call.engine.write(call.frame, made.rest_cell(), unknown("a custom object").value, call.pos)
+    call.engine.cells.lose_exactness(made)
+    call.write(made.rest_cell(), unknown("a custom object").value)
     call.effect(SAVED, call.name, made)
     return made.value
 
 
 def _model(call: Call) -> Value:
-    return call.engine.library_instance(call.frame, call.pos, "keras.Model").value
+    return call.made("keras.Model").value
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

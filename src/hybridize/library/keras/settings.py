@@ -63,9 +63,9 @@ class Settings(Args):
         for name in names:
             cell = obj.fields.get(prefix + name)
             if cell is not None:
-                return engine.read(frame, cell)
+                return engine.cells.read(frame, cell)
         for name in (*names, "made"):  # the frame runs again when there are some
-            engine.read(frame, obj.absent(prefix + name))
+            engine.cells.read(frame, obj.absent(prefix + name))
         if REST in obj.fields or "**" in obj.fields or (prefix and "$made" not in obj.fields):
             raise Unsure
         return BOTTOM
@@ -204,20 +204,20 @@ def cleaned(shape: Shape) -> Shape:
 
 def global_setting(call: Call, name: str) -> Value:
     """What the program sets for all layers (`floatx`, `policy`, `image_data_format`), wherever it does."""
-    store = call.engine.backing(lib("keras.config"), "dict")
-    return call.engine.read(call.frame, store.cell(name))
+    store = call.engine.cells.backing(lib("keras.config"), "dict")
+    return call.read(store.cell(name))
 
 
 def set_global(name: str) -> Rule:
     """A rule for a function that changes a setting of all layers."""
 
     def rule(call: Call) -> Value:
-        store = call.engine.backing(lib("keras.config"), "dict")
+        store = call.engine.cells.backing(lib("keras.config"), "dict")
         given = call.every() or unknown("a setting").value
         call.frame.volatile = True  # it looks at the callers of the function
         if not _is_certain(call.frame, call.pos):
             given = join(given, unknown("a setting of some runs").value)
-        call.engine.write(call.frame, store.cell(name), given, call.pos)
+        call.write(store.cell(name), given)
         return NONE.value
 
     return rule
@@ -313,7 +313,7 @@ def layer_class(call: Call, obj: Obj) -> str:
     """The library class whose rule applies to an instance: its own, or the nearest base of a project class."""
     if isinstance(obj, LibInst):
         return obj.cls
-    for name in call.engine.mro_names(obj):
+    for name in registry.mro_names(obj):
         if known_package(name) and registry.call_spec(name) is not None:
             return name
     return "keras.layers.Layer"
@@ -380,9 +380,9 @@ class _Casting:
     def _container(self, obj: Container) -> Value:
         """A list or dictionary after casting: itself where nothing changes, else a new one."""
         engine, frame = self.call.engine, self.call.frame
-        cells: dict[Any, Value] = dict(engine.items(frame, obj))
+        cells: dict[Any, Value] = dict(engine.cells.items(frame, obj))
         if obj.rest is not None:
-            cells[REST] = engine.read(frame, obj.rest)
+            cells[REST] = engine.cells.read(frame, obj.rest)
         cast: dict[Any, Value] = {}
         changed = False
         for key, value in cells.items():
@@ -391,12 +391,12 @@ class _Casting:
                 changed = changed or (new is not value and new != value)
         if not changed:
             return obj.value
-        made = engine.container(frame, self.call.pos, obj.kind, f"cast {obj.site[1]}")
-        if not engine.is_exact(frame, obj):
-            engine.lose_exactness(made)
+        made = engine.cells.container(frame, self.call.pos, obj.kind, f"cast {obj.site[1]}")
+        if not engine.cells.is_exact(frame, obj):
+            engine.cells.lose_exactness(made)
         for key, value in cells.items():
             target = made.rest_cell() if key == REST else made.cell(key)
-            engine.write(frame, target, cast.get(key, value), self.call.pos)
+            engine.cells.write(frame, target, cast.get(key, value), self.call.pos)
         return made.value
 
 
@@ -449,5 +449,5 @@ def init_layer(call: Call) -> Value:
         for name, value in (found | {"made": NONE.value}).items():
             if value:
                 key = name if name in (REST, "**") else f"${name}"
-                call.engine.write(call.frame, obj.cell(key), value, call.pos)
+                call.write(obj.cell(key), value)
     return NONE.value

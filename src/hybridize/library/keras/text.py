@@ -19,8 +19,8 @@ def _index(tag: str, value: Value) -> Rule:
 
     def rule(call: Call) -> Value:
         made = call.new("dict", tag)
-        call.engine.lose_exactness(made)
-        call.engine.write(call.frame, made.rest_cell(), value, call.pos)
+        call.engine.cells.lose_exactness(made)
+        call.write(made.rest_cell(), value)
         return made.value
 
     return rule
@@ -47,7 +47,7 @@ def _from_json(call: Call) -> Value:
 
 
 def _scope(call: Call) -> Value:
-    return call.engine.library_instance(call.frame, call.pos, "tf.name_scope").value
+    return call.made("tf.name_scope").value
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

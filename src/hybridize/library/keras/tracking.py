@@ -85,23 +85,23 @@ class _Search:
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container):
-            if engine.is_exact(frame, obj):
-                return [engine.read(frame, cell) for cell in list(obj.fields.values())]
-            values = engine.values_of(frame, obj)
+            if engine.cells.is_exact(frame, obj):
+                return [engine.cells.read(frame, cell) for cell in list(obj.fields.values())]
+            values = engine.heap.values_of(frame, obj)
             self.exact = self.exact and not any(isinstance(o, (Tensor, Inst, LibInst)) for o in values)
             return [values]
-        bases = engine.mro_names(obj)
+        bases = registry.mro_names(obj)
         if "tf.Module" not in bases:
             return []
         if any(registry.call_spec(base) is not None and base not in _PLAIN for base in bases[:2]):
             # A project class that derives from a layer with weights of its own.
             self.exact = False
             self.found.append(tensor(VARIABLE).value)
-        engine.read(frame, obj.absent(EVERY))
+        engine.cells.read(frame, obj.absent(EVERY))
         names = [name for name in obj.fields if isinstance(name, str)]
         if _LAYER not in bases:
             names.sort()  # as `tf.Module` does
-        own = [engine.read(frame, obj.fields[name]) for name in names]
+        own = [engine.cells.read(frame, obj.fields[name]) for name in names]
         # Variables of its own come first, then those of what it holds.
         return sorted(own, key=_is_no_variable)
 
@@ -112,7 +112,7 @@ class _Search:
         inner = [obj.fields[name] for name in _INNER if name in obj.fields]
         if inner:
             for cell in inner:
-                self.visit_all(engine.read(frame, cell), depth + 1)
+                self.visit_all(engine.cells.read(frame, cell), depth + 1)
             return
         if "$outputs" in obj.fields:
             self.exact = False
@@ -134,7 +134,7 @@ class _Search:
             for name, cell in list(weights.fields.items()):
                 fixed = str(name).startswith(_MOVING)
                 if self.which is OTHER_WEIGHTS or fixed == (self.which is FIXED):
-                    value = self.call.engine.read(self.call.frame, cell)
+                    value = self.call.read(cell)
                     self.add(join_all([self._typed(obj, variable) for variable in value]))
 
     def _typed(self, obj: LibInst, variable: Obj) -> Value:
@@ -167,7 +167,7 @@ def _searched(call: Call, frame: Any, which: tuple[str, ...]) -> _Search:
 
 
 def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
-    search = call.engine.shared(
+    search = call.engine.cells.shared(
         call.frame, ("weights", call.receiver, which, call.frame.lenient), lambda frame: _searched(call, frame, which)
     )
     found = search.found
@@ -181,7 +181,7 @@ def _listed(call: Call, which: tuple[str, ...], kind: str) -> Value:
     # The content names the list: one that is not whole yet must not be mixed with that which it becomes.
     made = call.new("list", "weights " + " ".join(map(show, found)))
     for i, value in enumerate(found):
-        call.engine.write(call.frame, made.cell(i), value, call.pos)
+        call.write(made.cell(i), value)
     return made.value
 
 

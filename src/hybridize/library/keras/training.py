@@ -51,16 +51,16 @@ def _compile(call: Call) -> Value:
         for i, name in enumerate(names):
             value = call.arg(i, name)
             if value:
-                call.engine.write(call.frame, obj.cell(f"$compiled {name}"), value, call.pos)
+                call.write(obj.cell(f"$compiled {name}"), value)
         eager = call.kwargs.get("run_eagerly")
         if eager:
-            call.engine.write(call.frame, obj.cell("$run_eagerly"), eager, call.pos)
+            call.write(obj.cell("$run_eagerly"), eager)
     return NONE_V
 
 
 def _compiled(call: Call, name: str) -> Value:
     obj = call.receiver
-    return call.engine.read(call.frame, obj.cell(f"$compiled {name}")) if isinstance(obj, (Inst, LibInst)) else BOTTOM
+    return call.read(obj.cell(f"$compiled {name}")) if isinstance(obj, (Inst, LibInst)) else BOTTOM
 
 
 def _is_data(value: Value) -> bool:
@@ -82,9 +82,9 @@ def _step(step: str, *, training: bool) -> Rule:
         if not isinstance(obj, (Inst, LibInst)) or not data:
             return _history(call)
         how = run_mode(call)
-        found = call.engine.find_method(call.frame, obj, step)
+        found = call.engine.attributes.find_method(call.frame, obj, step)
         if found:
-            predicted = call.engine.call_value(call.frame, call.pos, found, [data], {}, how)
+            predicted = call.engine.calls.call_value(call.frame, call.pos, found, [data], {}, how)
         else:
             predicted = _default_step(call, data, training, how)
         if training:
@@ -101,9 +101,9 @@ def _validate(call: Call, obj: Inst | LibInst, how: How) -> None:
     given = call.arg(7, "validation_data")
     if not given or given is NONE_V or "on_batch" in call.name:
         return
-    data, test = batch_of(call, given, "validation_"), call.engine.find_method(call.frame, obj, "test_step")
+    data, test = batch_of(call, given, "validation_"), call.engine.attributes.find_method(call.frame, obj, "test_step")
     if test and data:
-        call.engine.call_value(call.frame, call.pos, test, [data], {}, how)
+        call.engine.calls.call_value(call.frame, call.pos, test, [data], {}, how)
     elif data:
         _default_step(call, data, False, how)
 
@@ -138,15 +138,15 @@ def _arrays_of(call: Call, obj: Tup | Container, examples: Dim, done: dict[Obj, 
         items = [_as_arrays(call, item, examples, done) for item in obj.items]
         return tup(items, obj.kind, obj.names).value
     made = call.new(obj.kind, "predicted")
-    if not call.engine.is_exact(call.frame, obj):
-        call.engine.lose_exactness(made)
-        held = frozenset(o for o in call.engine.values_of(call.frame, obj) if not isinstance(o, Container))
+    if not call.is_exact(obj):
+        call.engine.cells.lose_exactness(made)
+        held = frozenset(o for o in call.values(obj) if not isinstance(o, Container))
         values = _as_arrays(call, held, examples, done)
-        call.engine.write(call.frame, made.rest_cell(), values, call.pos)
+        call.write(made.rest_cell(), values)
     for key, cell in list(obj.fields.items()):
-        held = frozenset(o for o in call.engine.read(call.frame, cell) if not isinstance(o, Container))
+        held = frozenset(o for o in call.read(cell) if not isinstance(o, Container))
         array = _as_arrays(call, held, examples, done)
-        call.engine.write(call.frame, made.cell(key), array, call.pos)
+        call.write(made.cell(key), array)
     return made.value
 
 
@@ -167,7 +167,7 @@ def _default_step(call: Call, data: Value, training: bool, how: How) -> Value:
         if not parts or not parts[0]:
             continue
         inner = Call(call.engine, call.frame, call.pos, "keras.Model.__call__", [parts[0]], {}, obj)
-        found = call.engine.find_method(call.frame, obj, "call") if obj is not None else BOTTOM
+        found = call.engine.attributes.find_method(call.frame, obj, "call") if obj is not None else BOTTOM
         if takes_training(found) or isinstance(obj, LibInst):
             inner.kwargs = {"training": literal(training).value}
         predicted = call_layer(inner, how) if isinstance(obj, Inst) else call_library_model(inner, how)
@@ -183,7 +183,7 @@ def _losses(call: Call, truth: Value, predicted: Value, how: How) -> None:
         todo = [(obj, truth, predicted) for obj in _compiled(call, name)]
         for obj, real, made in todo:  # grows while it is read
             if isinstance(obj, Container) and obj.kind == "dict":
-                for key, value in call.engine.items(call.frame, obj):
+                for key, value in call.engine.cells.items(call.frame, obj):
                     parts = _output(call, real, key), _output(call, made, key)
                     todo += [(item, *parts) for item in value]
                 continue
@@ -191,14 +191,16 @@ def _losses(call: Call, truth: Value, predicted: Value, how: How) -> None:
                 todo += [(item, real, made) for item in call.elements(obj.value)]
             elif not isinstance(obj, (Lit, LibInst)) and real and made:
                 matched = _matched(real, made, isinstance(obj, Inst))
-                call.engine.call_value(call.frame, call.pos, obj.value, [matched, made], {}, how)
+                call.engine.calls.call_value(call.frame, call.pos, obj.value, [matched, made], {}, how)
 
 
 def _output(call: Call, value: Value, key: object) -> Value:
     """One output of several: by its key where they are a dictionary with that key, else of unknown type."""
     result = BOTTOM
     for obj in value:
-        held = dict(call.engine.items(call.frame, obj)) if isinstance(obj, Container) and obj.kind == "dict" else {}
+        held = (
+            dict(call.engine.cells.items(call.frame, obj)) if isinstance(obj, Container) and obj.kind == "dict" else {}
+        )
         if key in held:
             result = join(result, held[key])
         elif isinstance(obj, (Container, Tup)):
@@ -230,7 +232,7 @@ def _matched(truth: Value, predicted: Value, instance: bool) -> Value:
 
 
 def _history(call: Call) -> Value:
-    return call.engine.library_instance(call.frame, call.pos, "keras.callbacks.History").value
+    return call.made("keras.callbacks.History").value
 
 
 def _train_on_batch(call: Call) -> Value:
@@ -260,7 +262,7 @@ def _update_state(call: Call) -> Value:
 
 def _made(name: str) -> Rule:
     """An attribute that is an instance of a library class."""
-    return lambda call: call.engine.library_instance(call.frame, call.pos, name).value
+    return lambda call: call.made(name).value
 
 
 def _compiled_optimizer(call: Call) -> Value:

@@ -92,7 +92,7 @@ def _application(name: str) -> Spec:
     def rule(call: Call) -> Value:
         if any(not v for v in (*call.args, *call.kwargs.values())):
             return BOTTOM
-        made = call.engine.library_instance(call.frame, call.pos, "keras.Model")
+        made = call.made("keras.Model")
         call.keep(made, "$outputs", tensor(SYMBOLIC, global_float(call), sure(shape, Args(call))).value)
         return made.value
 

@@ -200,7 +200,7 @@ def _generator(name: str) -> Rule:
     def rule(call: Call) -> Value:
         if call.arg(0, "seed", NONE_V) == NONE_V and name != call.name.rpartition(".")[0]:
             call.effect("random")  # without a seed it asks the system for one
-        return call.engine.library_instance(call.frame, call.pos, name).value
+        return call.made(name).value
 
     return rule
 

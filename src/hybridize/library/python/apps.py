@@ -122,13 +122,13 @@ _LOGS: Final = (
 
 def _bar(call: Call) -> Value:
     """`tqdm(iterable)`: prints, and gives the elements on."""
-    made = call.engine.library_instance(call.frame, call.pos, "tqdm.tqdm")
+    made = call.made("tqdm.tqdm")
     call.keep(made, "iterable", call.arg(0, "iterable"))
     return made.value
 
 
 def _bar_range(call: Call) -> Value:
-    made = call.engine.library_instance(call.frame, call.pos, "tqdm.tqdm")
+    made = call.made("tqdm.tqdm")
     call.keep(made, "iterable", stream("range", prim("int", True).value).value)
     return made.value
 
@@ -185,7 +185,7 @@ _BAR_NAMES: Final = (
 
 def _method(name: str) -> Rule:
     def rule(call: Call) -> Value:
-        found = call.engine.get_attrs(call.frame, call.arg(0), name, call.pos)
+        found = call.engine.attributes.get_attrs(call.frame, call.arg(0), name, call.pos)
         return call.call(found, *call.args[1:])
 
     return rule
@@ -203,7 +203,7 @@ def leaves(call: Call, value: Value, depth: int = 6) -> Value:
     result = BOTTOM
     for obj in value:
         if isinstance(obj, (Container, Tup)) and depth:
-            inner = call.engine.values_of(call.frame, obj) if isinstance(obj, Container) else call.elements(obj.value)
+            inner = call.values(obj) if isinstance(obj, Container) else call.elements(obj.value)
             result = join(result, leaves(call, inner, depth - 1))
         else:
             result = join(result, obj.value)
@@ -225,18 +225,18 @@ def _mapped_structure(call: Call, values: list[Value], depth: int) -> Value:
         if isinstance(obj, Container):
             inner = [leaves(call, value) for value in values]
             made = call.new(obj.kind, f"structure{depth}")
-            call.engine.lose_exactness(made)
-            call.engine.write(call.frame, made.rest_cell(), call_back(call, call.arg(0), *inner), call.pos)
+            call.engine.cells.lose_exactness(made)
+            call.write(made.rest_cell(), call_back(call, call.arg(0), *inner))
             return made.value
     return call_back(call, call.arg(0), *[leaves(call, value) for value in values]) if all(values) else BOTTOM
 
 
 def _access(call: Call) -> Value:
     """`EasyDict(d)`: a dict whose keys are attributes."""
-    made = call.engine.library_instance(call.frame, call.pos, "easydict.EasyDict")
+    made = call.made("easydict.EasyDict")
     for obj in call.arg(0):
         if isinstance(obj, Container) and obj.kind == "dict":
-            for key, item in call.engine.items(call.frame, obj):
+            for key, item in call.engine.cells.items(call.frame, obj):
                 if isinstance(key, str):
                     call.keep(made, key, item)
     for key, value in call.kwargs.items():

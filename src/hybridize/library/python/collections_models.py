@@ -44,9 +44,7 @@ def field_names(call: Call, value: Value) -> tuple[str, ...] | None:
     (obj,) = value
     if isinstance(obj, Lit):
         return tuple(obj.const.replace(",", " ").split()) if isinstance(obj.const, str) else None
-    if not isinstance(obj, (Tup, Container)) or (
-        isinstance(obj, Container) and not call.engine.is_exact(call.frame, obj)
-    ):
+    if not isinstance(obj, (Tup, Container)) or (isinstance(obj, Container) and not call.is_exact(obj)):
         return None
     names = []
     for item in unpacked(call, value):
@@ -89,37 +87,37 @@ def _defaultdict(call: Call) -> Value:
     for obj in made:
         if isinstance(obj, Container) and default:
             if default is not NONE_V:
-                call.engine.reads_insert(obj)
-            call.engine.lose_exactness(obj)
-            call.engine.write(call.frame, obj.rest_cell(), default, call.pos)
+                call.engine.notes.reads_insert(obj)
+            call.engine.cells.lose_exactness(obj)
+            call.write(obj.rest_cell(), default)
     return made
 
 
 def _counter(call: Call) -> Value:
     made = call.new("dict", "counter")
-    call.engine.note_rebuilt(made)
-    call.engine.lose_exactness(made)
-    call.engine.write(call.frame, made.rest_cell(), INT_V, call.pos)
+    call.engine.notes.note_rebuilt(made)
+    call.engine.cells.lose_exactness(made)
+    call.write(made.rest_cell(), INT_V)
     for value in (*call.args, call.rest):
         keys = call.elements(value)
         if keys:
-            call.engine.set_item_quietly(call.frame, made, keys, INT_V, call.pos)
+            call.engine.heap.set_item_quietly(call.frame, made, keys, INT_V, call.pos)
     return made.value
 
 
 def _chain_map(call: Call) -> Value:
     made = call.new("dict", "chained")
-    call.engine.note_rebuilt(made)
-    call.engine.lose_exactness(made)
+    call.engine.notes.note_rebuilt(made)
+    call.engine.cells.lose_exactness(made)
     for value in (*call.args, call.rest):
         for obj in value:
             if isinstance(obj, Container) and obj.kind == "dict":
-                call.engine.reads_from(made, obj)
-                keys = call.engine.keys_of(call.frame, obj)
-                call.engine.set_item_quietly(call.frame, made, keys, call.engine.values_of(call.frame, obj), call.pos)
+                call.engine.notes.reads_from(made, obj)
+                keys = call.engine.heap.keys_of(call.frame, obj)
+                call.engine.heap.set_item_quietly(call.frame, made, keys, call.values(obj), call.pos)
             else:
                 element = unknown("an item of a chained mapping").value
-                call.engine.write(call.frame, made.rest_cell(), element, call.pos)
+                call.write(made.rest_cell(), element)
     return join(made.value, call.arg(0))  # what is written goes to the first of the maps
 
 
@@ -150,8 +148,8 @@ def _items(call: Call) -> Value:
 def _update(call: Call) -> Value:
     for obj in call.arg(0):
         if isinstance(obj, Container) and obj.kind == "dict":
-            keys = call.engine.keys_of(call.frame, obj)
-            _own(call, "__setitem__", keys, call.engine.values_of(call.frame, obj))
+            keys = call.engine.heap.keys_of(call.frame, obj)
+            _own(call, "__setitem__", keys, call.values(obj))
         else:
             _own(call, "__setitem__", call.elements(obj.value), unknown("an item of an update").value)
     for name, value in call.kwargs.items():
@@ -190,7 +188,7 @@ def _user_dict(call: Call) -> Value:
 def _set_user_item(call: Call) -> Value:
     for obj in recall(call, "data"):
         if isinstance(obj, Container):
-            call.engine.set_item_quietly(call.frame, obj, call.arg(0), call.arg(1), call.pos)
+            call.engine.heap.set_item_quietly(call.frame, obj, call.arg(0), call.arg(1), call.pos)
     return NONE_V
 
 
@@ -223,7 +221,7 @@ _DATA_CLASSES: Final = {
             "pop": Spec(lambda call: call.elements(recall(call, "data")), effects=("mutate",)),
             "__setitem__": Spec(_set_user_item, effects=("mutate",)),
             "__getitem__": Spec(
-                lambda call: call.engine.get_item(call.frame, recall(call, "data"), call.arg(0), call.pos)
+                lambda call: call.engine.heap.get_item(call.frame, recall(call, "data"), call.arg(0), call.pos)
             ),
         },
         parameters=("data",),
@@ -235,7 +233,7 @@ _DATA_CLASSES: Final = {
             "pop": Spec(lambda call: call.elements(recall(call, "data")), effects=("mutate",)),
             "__iter__": Spec(lambda call: iterator_of(call, call.elements(recall(call, "data")))),
             "__getitem__": Spec(
-                lambda call: call.engine.get_item(call.frame, recall(call, "data"), call.arg(0), call.pos)
+                lambda call: call.engine.heap.get_item(call.frame, recall(call, "data"), call.arg(0), call.pos)
             ),
         },
         parameters=("data",),

@@ -45,7 +45,7 @@ def _run(call: Call) -> Value:
 
 
 def _future(call: Call, result: Value) -> Value:
-    made = call.engine.library_instance(call.frame, call.pos, "concurrent.futures.Future")
+    made = call.made("concurrent.futures.Future")
     call.keep(made, "result", result)
     return made.value
 

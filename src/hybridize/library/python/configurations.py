@@ -11,7 +11,7 @@ from hybridize.library.spec import SOURCE, Call, ClassSpec, Spec
 
 def _section(call: Call) -> Value:
     """`config["name"]`."""
-    made = call.engine.library_instance(call.frame, call.pos, "configparser.SectionProxy")
+    made = call.made("configparser.SectionProxy")
     if call.receiver is not None:
         call.keep(made, SOURCE, call.receiver.value)
     return made.value

@@ -42,7 +42,7 @@ def _self(call: Call) -> Container:
     """The container of the call; an instance of a class derived from one has a container behind it."""
     receiver = call.receiver
     assert receiver is not None
-    return receiver if isinstance(receiver, Container) else call.engine.backing(receiver, call.name)
+    return receiver if isinstance(receiver, Container) else call.engine.cells.backing(receiver, call.name)
 
 
 def _add(index: int) -> Rule:
@@ -52,10 +52,10 @@ def _add(index: int) -> Rule:
         owner = _self(call)
         if not index and append_counted(call.engine, call.frame, owner, [call.arg(0)], call.pos):
             return NONE_V
-        call.engine.lose_exactness(owner)
+        call.engine.cells.lose_exactness(owner)
         if index:
             _shift(call, owner)
-        call.engine.write(call.frame, owner.rest_cell(), call.arg(index), call.pos)
+        call.write(owner.rest_cell(), call.arg(index))
         return NONE_V
 
     return rule
@@ -64,21 +64,21 @@ def _add(index: int) -> Rule:
 def _shift(call: Call, owner: Container) -> None:
     """Elements change places: any may now be at any index."""
     if owner.kind in ("list", "deque", "bytearray"):
-        call.engine.write(call.frame, owner.rest_cell(), call.engine.values_of(call.frame, owner), call.pos)
+        call.write(owner.rest_cell(), call.values(owner))
 
 
 def _extend(call: Call) -> Value:
     owner = _self(call)
-    call.engine.lose_exactness(owner)
+    call.engine.cells.lose_exactness(owner)
     for value in call.args:
-        call.engine.write(call.frame, owner.rest_cell(), call.elements(value), call.pos)
+        call.write(owner.rest_cell(), call.elements(value))
     return NONE_V
 
 
 def _element(call: Call) -> Value:
     owner = _self(call)
-    call.engine.lose_exactness(owner)
-    found: Value = call.engine.values_of(call.frame, owner)
+    call.engine.cells.lose_exactness(owner)
+    found: Value = call.values(owner)
     return join(found, call.arg(1)) if owner.kind == "dict" else found
 
 
@@ -86,30 +86,30 @@ def _pop(call: Call) -> Value:
     owner = _self(call)
     if owner.kind == "dict":
         index = call.arg(0)
-        found = call.engine.get_item(call.frame, owner.value, index, call.pos, quiet=True)
-        call.engine.lose_exactness(owner)
+        found = call.engine.heap.get_item(call.frame, owner.value, index, call.pos, quiet=True)
+        call.engine.cells.lose_exactness(owner)
         return join(found, call.arg(1, "default"))
-    call.engine.lose_exactness(owner)
+    call.engine.cells.lose_exactness(owner)
     if call.args or call.name.endswith("popleft"):
         _shift(call, owner)
-    return call.engine.values_of(call.frame, owner)
+    return call.values(owner)
 
 
 def _clear(call: Call) -> Value:
     owner = _self(call)
-    call.engine.lose_exactness(owner)
+    call.engine.cells.lose_exactness(owner)
     _shift(call, owner)
     return NONE_V
 
 
 def _set_item(call: Call) -> Value:
     """`xs.__setitem__(i, x)`."""
-    call.engine.set_item_quietly(call.frame, _self(call), call.arg(0), call.arg(1), call.pos)
+    call.engine.heap.set_item_quietly(call.frame, _self(call), call.arg(0), call.arg(1), call.pos)
     return NONE_V
 
 
 def _get_item(call: Call) -> Value:
-    return call.engine.get_item(call.frame, _self(call).value, call.arg(0), call.pos)
+    return call.engine.heap.get_item(call.frame, _self(call).value, call.arg(0), call.pos)
 
 
 def _copy(call: Call) -> Value:
@@ -117,34 +117,34 @@ def _copy(call: Call) -> Value:
     made = call.new(owner.kind, "copy")
     engine, frame = call.engine, call.frame
     for key, cell in list(owner.fields.items()):
-        engine.write(frame, made.cell(key), engine.read(frame, cell), call.pos)
-    if not engine.is_exact(frame, owner):
-        engine.lose_exactness(made)
-        engine.write(frame, made.rest_cell(), engine.read(frame, owner.rest_cell()), call.pos)
+        engine.cells.write(frame, made.cell(key), engine.cells.read(frame, cell), call.pos)
+    if not engine.cells.is_exact(frame, owner):
+        engine.cells.lose_exactness(made)
+        engine.cells.write(frame, made.rest_cell(), engine.cells.read(frame, owner.rest_cell()), call.pos)
     return made.value
 
 
 def _keys(call: Call) -> Value:
     owner = _self(call)
-    if call.engine.is_exact(call.frame, owner) and len(owner.fields) <= 16:
+    if call.is_exact(owner) and len(owner.fields) <= 16:
         return tup([literal(key).value for key in owner.fields]).value
-    return stream("keys", call.engine.keys_of(call.frame, owner)).value
+    return stream("keys", call.engine.heap.keys_of(call.frame, owner)).value
 
 
 def _values(call: Call) -> Value:
     owner = _self(call)
-    if call.engine.is_exact(call.frame, owner) and len(owner.fields) <= 16:
-        return tup([call.engine.read(call.frame, cell) for cell in list(owner.fields.values())]).value
-    return stream("values", call.engine.values_of(call.frame, owner)).value
+    if call.is_exact(owner) and len(owner.fields) <= 16:
+        return tup([call.read(cell) for cell in list(owner.fields.values())]).value
+    return stream("values", call.values(owner)).value
 
 
 def _items(call: Call) -> Value:
     owner = _self(call)
     engine, frame = call.engine, call.frame
-    if engine.is_exact(frame, owner) and len(owner.fields) <= 16:
-        pairs = [(literal(key).value, engine.read(frame, cell)) for key, cell in list(owner.fields.items())]
+    if engine.cells.is_exact(frame, owner) and len(owner.fields) <= 16:
+        pairs = [(literal(key).value, engine.cells.read(frame, cell)) for key, cell in list(owner.fields.items())]
         return tup([tup(pair).value for pair in pairs if pair[1]]).value
-    keys, values = engine.keys_of(frame, owner), engine.values_of(frame, owner)
+    keys, values = engine.heap.keys_of(frame, owner), engine.heap.values_of(frame, owner)
     if not values:
         return stream("items", BOTTOM).value
     return stream("items", tup([keys or unknown("a key").value, values]).value).value
@@ -153,9 +153,9 @@ def _items(call: Call) -> Value:
 def _get(call: Call) -> Value:
     owner = _self(call)
     index = call.arg(0)
-    found = call.engine.get_item(call.frame, owner.value, index, call.pos, quiet=True)
+    found = call.engine.heap.get_item(call.frame, owner.value, index, call.pos, quiet=True)
     const = call.constant(0, "")
-    if const is not None and const in owner.fields and call.engine.is_exact(call.frame, owner):
+    if const is not None and const in owner.fields and call.is_exact(owner):
         return found
     return join(found, call.arg(1, "default", NONE_V))
 
@@ -163,52 +163,52 @@ def _get(call: Call) -> Value:
 def _setdefault(call: Call) -> Value:
     owner = _self(call)
     value = call.arg(1, "default", NONE_V)
-    call.engine.set_item_quietly(call.frame, owner, call.arg(0), value, call.pos)
-    return join(value, call.engine.get_item(call.frame, owner.value, call.arg(0), call.pos, quiet=True))
+    call.engine.heap.set_item_quietly(call.frame, owner, call.arg(0), value, call.pos)
+    return join(value, call.engine.heap.get_item(call.frame, owner.value, call.arg(0), call.pos, quiet=True))
 
 
 def _update(call: Call) -> Value:
     owner = _self(call)
     engine, frame, pos = call.engine, call.frame, call.pos
     for source in call.arg(0):
-        obj = (engine.container_behind(source) if isinstance(source, Inst) else None) or source
+        obj = (engine.cells.container_behind(source) if isinstance(source, Inst) else None) or source
         if isinstance(obj, Container) and obj.kind == "dict":
             for key, cell in list(obj.fields.items()):
-                engine.set_item_quietly(frame, owner, literal(key).value, engine.read(frame, cell), pos)
-            if not engine.is_exact(frame, obj):
-                engine.lose_exactness(owner)
-                engine.write(frame, owner.rest_cell(), engine.read(frame, obj.rest_cell()), pos)
+                engine.heap.set_item_quietly(frame, owner, literal(key).value, engine.cells.read(frame, cell), pos)
+            if not engine.cells.is_exact(frame, obj):
+                engine.cells.lose_exactness(owner)
+                engine.cells.write(frame, owner.rest_cell(), engine.cells.read(frame, obj.rest_cell()), pos)
         else:
-            engine.lose_exactness(owner)
-            element = engine.elements(frame, obj.value, pos)
+            engine.cells.lose_exactness(owner)
+            element = engine.heap.elements(frame, obj.value, pos)
             for pair in element:
                 known = isinstance(pair, Tup) and len(pair.items) == 2
                 value = pair.items[1] if known and owner.kind == "dict" else pair.value  # type: ignore[attr-defined]
-                engine.write(frame, owner.rest_cell(), value, pos)
+                engine.cells.write(frame, owner.rest_cell(), value, pos)
     for key, value in call.kwargs.items():
         if key == "**":
-            engine.lose_exactness(owner)
-            engine.write(frame, owner.rest_cell(), value, pos)
+            engine.cells.lose_exactness(owner)
+            engine.cells.write(frame, owner.rest_cell(), value, pos)
         else:
-            engine.set_item_quietly(frame, owner, literal(key).value, value, pos)
+            engine.heap.set_item_quietly(frame, owner, literal(key).value, value, pos)
     return NONE_V
 
 
 def _sort(call: Call) -> Value:
     owner = _self(call)
-    values = call.engine.values_of(call.frame, owner)
+    values = call.values(owner)
     key = call.arg(-1, "key")
     if key and key is not NONE_V and values:
         call.call(key, values)
     else:
         compare_elements(call, values)
-    call.engine.lose_exactness(owner)
-    call.engine.write(call.frame, owner.rest_cell(), values, call.pos)
+    call.engine.cells.lose_exactness(owner)
+    call.write(owner.rest_cell(), values)
     return NONE_V
 
 
 def _join_sets(call: Call) -> Value:
-    element = call.engine.values_of(call.frame, _self(call))
+    element = call.values(_self(call))
     for value in call.args:
         element = join(element, call.elements(value))
     return call.list_of(element, "set", "set")
@@ -221,7 +221,7 @@ def _found(rule: Rule, *, hashed: bool) -> Rule:
         if hashed:
             look_up(call.engine, call.frame, call.arg(0), call.pos)
         else:
-            members = call.engine.values_of(call.frame, _self(call))
+            members = call.values(_self(call))
             equal(call.engine, call.frame, call.arg(0), members, call.pos)
         return rule(call)
 
@@ -297,10 +297,12 @@ _DICT: Final = {
     "move_to_end": _mutates(_clear),
     "most_common": Spec(
         lambda call: call.list_of(
-            tup([call.engine.keys_of(call.frame, _self(call)) or unknown("a key").value, INT_V]).value, "list", "common"
+            tup([call.engine.heap.keys_of(call.frame, _self(call)) or unknown("a key").value, INT_V]).value,
+            "list",
+            "common",
         )
     ),
-    "elements": Spec(lambda call: stream("keys", call.engine.keys_of(call.frame, _self(call))).value),
+    "elements": Spec(lambda call: stream("keys", call.engine.heap.keys_of(call.frame, _self(call))).value),
     "subtract": _mutates(_clear),
 }
 _TUPLE: Final = {
@@ -327,7 +329,7 @@ def _advance(call: Call) -> Value:
 
 def _send(call: Call) -> Value:
     if isinstance(call.receiver, Stream) and call.arg(0):
-        call.engine.send(call.frame, call.receiver, call.arg(0), call.pos)
+        call.engine.notes.send(call.frame, call.receiver, call.arg(0), call.pos)
     return _advance(call)
 
 
@@ -368,7 +370,7 @@ _OBJECT: Final = {
     "__hash__": Spec(give(INT_V)),
     "__new__": Spec(lambda call: _made_by_type(call)),
     "__getattribute__": Spec(
-        lambda call: call.engine.plain_attrs(
+        lambda call: call.engine.attributes.plain_attrs(
             call.frame, call.receiver.value if call.receiver else BOTTOM, str(call.constant(0, "", "")), call.pos
         )
     ),
@@ -381,17 +383,21 @@ def _made_by_type(call: Call) -> Value:
     asked = [] if call.args or call.receiver is None else [call.receiver.value]  # `object.__new__(cls)`
     for value in (*call.args, *asked):
         for obj in value:
-            made = call.engine.class_of_namespace(obj) if isinstance(obj, Container) and obj.kind == "dict" else BOTTOM
+            made = (
+                call.engine.notes.class_of_namespace(obj)
+                if isinstance(obj, Container) and obj.kind == "dict"
+                else BOTTOM
+            )
             if made:
                 return made
             if isinstance(obj, Class) and _is_plain(call, obj) and _is_kept(call):
-                return call.engine.made_instance(call.frame, call.pos, obj).value
+                return call.engine.cells.made_instance(call.frame, call.pos, obj).value
     return unknown("an object made by `object.__new__`").value
 
 
 def _is_plain(call: Call, cls: Class) -> bool:
     """Whether a class derives from no built-in type, whose instances are values."""
-    return not any(b.startswith("builtins.") and b != "builtins.object" for b in call.engine.library_bases(cls))
+    return not any(b.startswith("builtins.") and b != "builtins.object" for b in cls.library)
 
 
 def _is_kept(call: Call) -> bool:
@@ -407,7 +413,7 @@ def _is_kept(call: Call) -> bool:
 def _object_setattr(call: Call) -> Value:
     name = call.constant(0, "")
     if call.receiver is not None and isinstance(name, str):
-        call.engine.set_attr(call.frame, call.receiver, name, call.arg(1), call.pos)
+        call.engine.attributes.set_attr(call.frame, call.receiver, name, call.arg(1), call.pos)
     return NONE_V
 
 
@@ -425,9 +431,9 @@ def _namespace_changed(call: Call) -> Value:
     named = {k: v for k, v in call.kwargs.items() if k != "**"}
     for obj in call.arg(0) if call.name.endswith("update") else BOTTOM:
         if isinstance(obj, Container) and obj.kind == "dict":
-            named |= {str(key): value for key, value in call.engine.items(call.frame, obj)}
+            named |= {str(key): value for key, value in call.engine.cells.items(call.frame, obj)}
     for name, value in named.items():
-        call.engine.set_field(call.frame, owner, name, value, call.pos)
+        call.engine.attributes.set_field(call.frame, owner, name, value, call.pos)
     return unknown("an attribute of an object").value if "pop" in call.name else NONE_V
 
 
@@ -437,9 +443,9 @@ def _namespace_parts(call: Call) -> Value:
     part = call.name.rpartition(".")[2]
     if not isinstance(owner, Inst) or len(owner.fields) > _MOST_PARTS:
         return unknown("attributes of an object").value
-    call.engine.read(call.frame, owner.absent(EVERY))
+    call.read(owner.absent(EVERY))
     names = [name for name in owner.fields if isinstance(name, str) and "$" not in name]
-    values = {name: call.engine.read(call.frame, owner.fields[name]) for name in names}
+    values = {name: call.read(owner.fields[name]) for name in names}
     pairs = [(literal(name).value, value) for name, value in values.items() if value]
     if part == "items":
         return tup([tup(pair).value for pair in pairs]).value
@@ -450,7 +456,7 @@ def _namespace_copied(call: Call) -> Value:
     """A copy of a namespace: a dict of one's own."""
     made = call.new("dict", "copy")
     inside = unknown("an attribute of an object").value
-    call.engine.set_item_quietly(call.frame, made, STR_V, inside, call.pos)
+    call.engine.heap.set_item_quietly(call.frame, made, STR_V, inside, call.pos)
     return made.value
 
 
@@ -472,7 +478,7 @@ CLASSES: Final[dict[str, ClassSpec]] = {
             **_LIST,
             "byteswap": _mutates(_clear),
             **dict.fromkeys(("fromlist", "frombytes", "fromfile"), _mutates(_NOTHING)),
-            "tolist": Spec(lambda call: call.list_of(call.engine.values_of(call.frame, _self(call)), "list", "made")),
+            "tolist": Spec(lambda call: call.list_of(call.values(_self(call)), "list", "made")),
             "tobytes": Spec(give(prim("bytes").value)),
         },
     ),

@@ -28,6 +28,7 @@ from hybridize.domain.objects import (
     unknown,
     wrapper,
 )
+from hybridize.library import registry
 from hybridize.library.annotations import bounded
 from hybridize.library.python.rules import (
     call_back,
@@ -65,12 +66,12 @@ def _dataclass(call: Call) -> Value:
         return later(call.name)
     for obj in call.arg(0):
         if isinstance(obj, Class):
-            call.engine.mark_dataclass(obj, call.name.startswith(_ATTRS))
+            call.engine.definitions.mark_dataclass(obj, call.name.startswith(_ATTRS))
     return call.arg(0)
 
 
 def _names(call: Call, obj: Heap) -> list[str]:
-    call.engine.read(call.frame, obj.absent(EVERY))
+    call.read(obj.absent(EVERY))
     return [name for name in obj.fields if isinstance(name, str)]
 
 
@@ -79,10 +80,10 @@ def _replace(call: Call) -> Value:
     result = BOTTOM
     for obj in call.arg(0):
         if isinstance(obj, Inst):
-            old = {name: call.engine.read(call.frame, obj.cell(name)) for name in _names(call, obj)}
+            old = {name: call.read(obj.cell(name)) for name in _names(call, obj)}
             named = {**{name: value for name, value in old.items() if value}, **call.kwargs}
             result = join(
-                result, call.engine.call_value(call.frame, call.pos, obj.cls.value, [], named, How.CONSTRUCTION)
+                result, call.engine.calls.call_value(call.frame, call.pos, obj.cls.value, [], named, How.CONSTRUCTION)
             )
         elif isinstance(obj, Tup):
             items = [call.kwargs.get(n, i) for n, i in zip(obj.names or (), obj.items, strict=False)]
@@ -96,12 +97,12 @@ def _as_dict(call: Call) -> Value:
     made = call.new("dict", "fields")
     for obj in call.arg(0):
         if not isinstance(obj, Inst):
-            call.engine.lose_exactness(made)
-            call.engine.write(call.frame, made.rest_cell(), unknown("a field of a data class").value, call.pos)
+            call.engine.cells.lose_exactness(made)
+            call.write(made.rest_cell(), unknown("a field of a data class").value)
             continue
         for name in _names(call, obj):
-            value = call.engine.read(call.frame, obj.cell(name))
-            call.engine.write(call.frame, made.cell(name), value, call.pos)
+            value = call.read(obj.cell(name))
+            call.write(made.cell(name), value)
     return made.value
 
 
@@ -109,7 +110,7 @@ def _as_tuple(call: Call) -> Value:
     result = BOTTOM
     for obj in call.arg(0):
         if isinstance(obj, Inst):
-            items = [call.engine.read(call.frame, obj.cell(name)) for name in _names(call, obj)]
+            items = [call.read(obj.cell(name)) for name in _names(call, obj)]
             result = join(result, tup(items).value)
         else:
             result = join(result, unknown("the fields of a data class").value)
@@ -118,11 +119,11 @@ def _as_tuple(call: Call) -> Value:
 
 def _attr_field(call: Call) -> Value:
     """`attr.ib(default, factory=f)`: the fields of attrs are those of data classes under other names."""
-    made = call.engine.library_instance(call.frame, call.pos, "dataclasses.field")
+    made = call.made("dataclasses.field")
     default = call.arg(0, "default")
     for obj in default:
         if isinstance(obj, LibInst) and obj.cls == "attr.Factory":
-            call.keep(made, "default_factory", call.engine.read(call.frame, obj.cell("factory")))
+            call.keep(made, "default_factory", call.read(obj.cell("factory")))
         else:
             call.keep(made, "default", obj.value)
     call.keep(made, "default_factory", call.kwargs.get("factory", BOTTOM))
@@ -164,16 +165,16 @@ class _Copier:
                 self._fill(obj, made, depth)
             return made.value
         if isinstance(obj, Inst) and depth > 0 and self._has_twin(obj):
-            twin = self.call.engine.twin(self.call.frame, self.call.pos, obj, f"copy {depth}")
+            twin = self.call.engine.cells.twin(self.call.frame, self.call.pos, obj, f"copy {depth}")
             self.made[obj, depth] = twin.value
             if obj is not twin:
                 self._fill_instance(obj, twin, depth)
             return twin.value
         if isinstance(obj, LibInst) and depth > 0 and obj.cls == "types.SimpleNamespace":
-            namesake = self.call.engine.library_instance(self.call.frame, self.call.pos, obj.cls)
+            namesake = self.call.made(obj.cls)
             self.made[obj, depth] = namesake.value
             if obj is not namesake:
-                self.call.engine.read(self.call.frame, obj.absent(EVERY))
+                self.call.read(obj.absent(EVERY))
                 self._fill_fields(obj, namesake, depth)
             return namesake.value
         if isinstance(obj, Tup) and depth > 0:
@@ -184,16 +185,16 @@ class _Copier:
 
     def _has_twin(self, obj: Inst) -> bool:
         """Whether copies of an object are told apart from it: not where a library's class keeps what it holds."""
-        names = self.call.engine.mro_names(obj)
+        names = registry.mro_names(obj)
         return not obj.cls.foreign and all(n.startswith(("builtins.", "collections.", "abc.")) for n in names)
 
     def _fill_instance(self, obj: Inst, made: Inst, depth: int) -> None:
         engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
-        engine.read(frame, obj.absent(EVERY))
+        engine.cells.read(frame, obj.absent(EVERY))
         self._fill_fields(obj, made, depth)
         if obj.rest is not None:
-            engine.write(frame, made.rest_cell(), self.copies(engine.read(frame, obj.rest), depth - 1), pos)
-        behind, twin = engine.container_behind(obj), engine.container_behind(made)
+            engine.cells.write(frame, made.rest_cell(), self.copies(engine.cells.read(frame, obj.rest), depth - 1), pos)
+        behind, twin = engine.cells.container_behind(obj), engine.cells.container_behind(made)
         if behind is not None and twin is not None:
             self._fill(behind, twin, depth)
 
@@ -209,18 +210,18 @@ class _Copier:
             if value is target.value:  # as it is where the call is only repeated
                 target.writes[place] = None
             else:
-                engine.write(frame, target, value, pos)
+                engine.cells.write(frame, target, value, pos)
 
     def _fill(self, obj: Container, made: Container, depth: int) -> None:
         engine, frame, pos = self.call.engine, self.call.frame, self.call.pos
         self._fill_fields(obj, made, depth)
-        if not engine.is_exact(frame, obj):
-            engine.lose_exactness(made)
-            rest = self.copies(engine.read(frame, obj.rest_cell()), depth - 1)
-            engine.write(frame, made.rest_cell(), rest, pos)
+        if not engine.cells.is_exact(frame, obj):
+            engine.cells.lose_exactness(made)
+            rest = self.copies(engine.cells.read(frame, obj.rest_cell()), depth - 1)
+            engine.cells.write(frame, made.rest_cell(), rest, pos)
             if obj.kind == "dict":
-                keys = frozenset(k for k in engine.keys_of(frame, obj) if not isinstance(k, Lit))
-                engine.set_item_quietly(frame, made, keys, rest, pos)
+                keys = frozenset(k for k in engine.heap.keys_of(frame, obj) if not isinstance(k, Lit))
+                engine.heap.set_item_quietly(frame, made, keys, rest, pos)
 
 
 def _copy(depth: int, hook: str) -> Rule:
@@ -240,11 +241,7 @@ def _copy(depth: int, hook: str) -> Rule:
 
 def _enter(call: Call, value: Value) -> Value:
     """What entering a context manager binds."""
-    enter = getattr(call.engine, "enter_context", None)
-    if enter is None:
-        return value
-    found: Value = enter(call.frame, value, call.pos)
-    return found
+    return call.engine.protocols.enter_context(call.frame, value, call.pos)
 
 
 def _scoped(call: Call) -> Value:
@@ -277,7 +274,7 @@ def _bound_method(call: Call) -> Value:
 
 
 def _namespace(call: Call) -> Value:
-    made = call.engine.library_instance(call.frame, call.pos, "types.SimpleNamespace")
+    made = call.made("types.SimpleNamespace")
     for name, value in call.kwargs.items():
         call.keep(made, name, value)
     return made.value
@@ -285,7 +282,7 @@ def _namespace(call: Call) -> Value:
 
 def _module(call: Call) -> Value:
     """`types.ModuleType(name, doc)`: an object for attributes."""
-    made = call.engine.library_instance(call.frame, call.pos, "types.ModuleType")
+    made = call.made("types.ModuleType")
     call.keep(made, "__name__", call.arg(0, "name"))
     call.keep(made, "__doc__", call.arg(1, "doc") or NONE_V)
     return made.value
@@ -312,8 +309,8 @@ def _doc(call: Call) -> Value:
 
 def _parameters(call: Call) -> Value:
     made = call.new("dict", "parameters")
-    call.engine.lose_exactness(made)
-    call.engine.write(call.frame, made.rest_cell(), instance("inspect.Parameter")(call), call.pos)
+    call.engine.cells.lose_exactness(made)
+    call.write(made.rest_cell(), instance("inspect.Parameter")(call))
     return made.value
 
 

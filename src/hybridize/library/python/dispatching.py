@@ -49,16 +49,18 @@ def choices(call: Call, dispatcher: Obj) -> tuple[Choice, ...]:
     engine = call.engine
 
     def read(frame: Any) -> tuple[Choice, ...]:
-        pairs = [pair for _, value in engine.items(frame, engine.backing(dispatcher, "dict")) for pair in value]
+        pairs = [
+            pair for _, value in engine.cells.items(frame, engine.cells.backing(dispatcher, "dict")) for pair in value
+        ]
         return tuple(Choice(pair.items[1:], pair.items[0]) for pair in pairs if isinstance(pair, Tup))
 
-    return engine.shared(call.frame, (DISPATCHER, "choices", dispatcher), read)
+    return engine.cells.shared(call.frame, (DISPATCHER, "choices", dispatcher), read)
 
 
 def _add(call: Call, dispatcher: Obj, kinds: tuple[Value, ...], functions: Value) -> None:
-    table: Container = call.engine.backing(dispatcher, "dict")
+    table: Container = call.engine.cells.backing(dispatcher, "dict")
     key = f"{call.frame.code.path}:{call.pos}:{len(kinds)}"
-    call.engine.write(call.frame, table.cell(key), tup([functions, *kinds]).value, call.pos)
+    call.write(table.cell(key), tup([functions, *kinds]).value)
     call.effect("mutate", f"{DISPATCHER}.add", dispatcher)
 
 
@@ -114,8 +116,8 @@ def _named(call: Call) -> Value:
     name = next((o.code.name for o in call.arg(0) if isinstance(o, Func)), "")
     if not name or call.frame.code.kind == "class":
         return decorator(call)
-    made = call.engine.shared(
-        call.frame, (DISPATCHER, name), lambda frame: call.engine.library_instance(frame, 0, DISPATCHER)
+    made = call.engine.cells.shared(
+        call.frame, (DISPATCHER, name), lambda frame: call.engine.cells.library_instance(frame, 0, DISPATCHER)
     )
     for kinds in call.kwargs.get("kinds", BOTTOM):
         if isinstance(kinds, Tup):
@@ -132,12 +134,12 @@ def _called(call: Call) -> Value:
     own = call.method(call.receiver, "dispatch", *[types for _ in call.args])
     result = BOTTOM
     if any(isinstance(o, (Func, Wrapper)) for o in own):
-        result = call.engine.call_value(call.frame, call.pos, own, call.args, call.kwargs)
+        result = call.engine.calls.call_value(call.frame, call.pos, own, call.args, call.kwargs)
     if not chosen or len(chosen) > _MOST:
         call.effect("unknown_call", f"a call of a dispatcher, {call.name}", call.receiver)
         return join(result, unknown(f"the result of `{call.name}`").value)
     for functions, given in chosen:
-        result = join(result, call.engine.call_value(call.frame, call.pos, functions, given, call.kwargs))
+        result = join(result, call.engine.calls.call_value(call.frame, call.pos, functions, given, call.kwargs))
     return result
 
 
@@ -161,7 +163,7 @@ def _fitting(call: Call, choice: Choice, inside: dict[tuple[int, Value], Value])
         if found is None:
             i, kind = key
             arg = call.args[i]
-            found = inside[key] = arg if _OBJECT in kind else call.engine.narrow(call.frame, arg, kind, True)
+            found = inside[key] = arg if _OBJECT in kind else call.engine.protocols.narrow(call.frame, arg, kind, True)
         if not found:
             return None
         given.append(found)
@@ -171,7 +173,9 @@ def _fitting(call: Call, choice: Choice, inside: dict[tuple[int, Value], Value])
 def _is_sure(call: Call, choice: Choice) -> bool:
     """Whether whatever the arguments are fits."""
     pairs = zip(call.args, choice.kinds, strict=True)
-    return not any(_OBJECT not in kind and call.engine.narrow(call.frame, arg, kind, False) for arg, kind in pairs)
+    return not any(
+        _OBJECT not in kind and call.engine.protocols.narrow(call.frame, arg, kind, False) for arg, kind in pairs
+    )
 
 
 def _hides(special: Choice, other: Choice) -> bool:

@@ -42,14 +42,14 @@ def _getattr(call: Call) -> Value:
     result = call.arg(2)
     name = call.constant(1, "")
     if isinstance(name, str):
-        found = call.engine.get_attrs(call.frame, call.arg(0), name, call.pos)
+        found = call.engine.attributes.get_attrs(call.frame, call.arg(0), name, call.pos)
         if result and any(isinstance(o, Unknown) for o in found):
             return join(found, result)
         return found or result
     names = [o.const for o in call.arg(1) if isinstance(o, Lit) and isinstance(o.const, str)]
     if names and len(names) == len(call.arg(1)):
         for each in names:
-            result = join(result, call.engine.get_attrs(call.frame, call.arg(0), each, call.pos))
+            result = join(result, call.engine.attributes.get_attrs(call.frame, call.arg(0), each, call.pos))
         return result
     for obj in call.arg(0):
         result = join(result, models_in(call.engine, call.frame, obj))
@@ -60,9 +60,9 @@ def _setattr(call: Call) -> Value:
     name = call.constant(1, "")
     for obj in call.arg(0):
         if isinstance(name, str):
-            call.engine.set_attr(call.frame, obj, name, call.arg(2), call.pos)
+            call.engine.attributes.set_attr(call.frame, obj, name, call.arg(2), call.pos)
         elif isinstance(obj, Inst):
-            call.engine.write(call.frame, obj.rest_cell(), call.arg(2), call.pos)
+            call.write(obj.rest_cell(), call.arg(2))
             call.effect("attribute", "a computed attribute", obj)
     return NONE_V
 
@@ -92,10 +92,10 @@ def _isinstance(call: Call) -> Value:
     value = call.arg(0)
     for kind in call.arg(1):
         if isinstance(kind, Class) and kind.metaclass is not None:
-            hook = call.engine.get_attrs(call.frame, kind.metaclass.value, "__instancecheck__", call.pos)
+            hook = call.engine.attributes.get_attrs(call.frame, kind.metaclass.value, "__instancecheck__", call.pos)
             call.call(frozenset(o for o in hook if isinstance(o, Func)), kind.value, value, how=How.OPERATOR)
-    yes = call.engine.narrow(call.frame, value, call.arg(1), True)
-    no = call.engine.narrow(call.frame, value, call.arg(1), False)
+    yes = call.engine.protocols.narrow(call.frame, value, call.arg(1), True)
+    no = call.engine.protocols.narrow(call.frame, value, call.arg(1), False)
     if yes and no:
         return BOOL_V
     return literal(bool(yes)).value if value else BOTTOM
@@ -110,8 +110,8 @@ def _hasattr(call: Call) -> Value:
     value = call.arg(0)
     for obj in value:
         if isinstance(obj, Inst) and isinstance(name, str) and name not in obj.fields:
-            found = call.engine.find_method(call.frame, obj, name)  # asking runs a property
-            hook = call.engine.find_method(call.frame, obj, "__getattr__") if not found else BOTTOM
+            found = call.engine.attributes.find_method(call.frame, obj, name)  # asking runs a property
+            hook = call.engine.attributes.find_method(call.frame, obj, "__getattr__") if not found else BOTTOM
             if hook:
                 call.call(hook, literal(name).value)
     if value and name in _OF_TENSORS and all(isinstance(o, Tensor) and o.kind in ("dense", "variable") for o in value):
@@ -166,7 +166,7 @@ def _print(call: Call) -> Value:
     for obj in call.arg(-1, "file", NONE_V):
         if isinstance(obj, LibInst) and obj.cls in ("io.StringIO", "io.BytesIO"):
             call.effect("mutate", "print", obj)
-        elif isinstance(obj, Inst) and call.engine.find_method(call.frame, obj, "write"):
+        elif isinstance(obj, Inst) and call.engine.attributes.find_method(call.frame, obj, "write"):
             special(call, obj, "write", STR_V)
         else:
             call.effect("print", call.name)
@@ -176,7 +176,7 @@ def _print(call: Call) -> Value:
 def _delattr(call: Call) -> Value:
     name = call.constant(1, "", "a computed attribute")
     for obj in call.arg(0):
-        call.engine.del_attr(call.frame, obj, str(name), call.pos)
+        call.engine.attributes.del_attr(call.frame, obj, str(name), call.pos)
     return NONE_V
 
 
@@ -207,7 +207,7 @@ _RULES: Final[dict[str, Rule]] = {
     "staticmethod": _wrap("staticmethod"),
     "classmethod": _wrap("classmethod"),
     "type": _type,
-    "object": lambda call: call.engine.library_instance(call.frame, call.pos, "builtins.object").value,
+    "object": lambda call: call.made("builtins.object").value,
     "print": _print,
     "vars": _vars,
     "locals": _vars,
@@ -220,13 +220,13 @@ def _exec(call: Call) -> Value:
     """`exec(code, names)`: fills the dictionary with what the code defines."""
     for obj in call.arg(1, "globals"):
         if isinstance(obj, Container) and obj.kind == "dict":
-            call.engine.write(call.frame, obj.rest_cell(), unknown("a name that `exec` defines").value, call.pos)
+            call.write(obj.rest_cell(), unknown("a name that `exec` defines").value)
     return NONE_V
 
 
 _EFFECTS: Final[dict[str, tuple[str, Rule]]] = {
     "input": ("io", give(STR_V)),
-    "open": ("io", lambda call: call.engine.library_instance(call.frame, call.pos, "io.TextIOWrapper").value),
+    "open": ("io", lambda call: call.made("io.TextIOWrapper").value),
     "exec": ("unknown_call", _exec),
     "eval": ("unknown_call", give(unknown("the result of `eval`").value)),
     "compile": ("unknown_call", give(unknown("compiled code").value)),

@@ -60,7 +60,7 @@ def _lines(call: Call) -> Value:
 
 
 def _path(call: Call) -> Value:
-    return call.engine.library_instance(call.frame, call.pos, "pathlib.Path").value
+    return call.made("pathlib.Path").value
 
 
 def _paths(call: Call) -> Value:
@@ -117,7 +117,7 @@ def _unpickled(call: Call) -> Value:
 
 def _writer(cls: str) -> Rule:
     def rule(call: Call) -> Value:
-        made = call.engine.library_instance(call.frame, call.pos, cls)
+        made = call.made(cls)
         call.keep(made, "file", call.arg(0, "f" if cls.endswith("DictWriter") else "csvfile"))
         return made.value
 

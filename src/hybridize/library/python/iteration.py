@@ -209,7 +209,7 @@ def _cache(call: Call) -> Value:
     found = functions_in(call.arg(0)) if call.args else BOTTOM
     if not found or len(call.args) != 1:
         return later("functools.cache")
-    call.engine.note_cached(found)
+    call.engine.notes.note_cached(found)
     return found
 
 
@@ -236,7 +236,7 @@ def _register(call: Call) -> Value:
         kinds = BOTTOM  # its annotation says for which type
     for func in generic:
         if isinstance(func, Func):
-            call.engine.set_field(call.frame, func, "<dispatched>", tup([kinds, given[-1]]).value, call.pos)
+            call.engine.attributes.set_field(call.frame, func, "<dispatched>", tup([kinds, given[-1]]).value, call.pos)
     return given[-1]
 
 

@@ -51,7 +51,7 @@ def _field(call: Call) -> Value:
     """
     receiver: Obj | None = call.receiver
     name = call.name.rpartition(".")[2]
-    own = call.engine.read(call.frame, receiver.cell(name)) if isinstance(receiver, Heap) else frozenset()
+    own = call.read(receiver.cell(name)) if isinstance(receiver, Heap) else frozenset()
     return join(own, join(BOOL_V, itself(call)))
 
 

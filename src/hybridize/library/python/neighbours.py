@@ -83,7 +83,7 @@ def _example(call: Call) -> Value:
         return tup([first, _LABEL]).value
     made = call.new("dict", "example")
     for key, value in (("image" if pixels else "text", first), ("label", _LABEL)):
-        call.engine.write(call.frame, made.cell(key), value, call.pos)
+        call.write(made.cell(key), value)
     return made.value
 
 
@@ -116,9 +116,9 @@ def _load(call: Call) -> Value:
     if split is NONE_V:
         made = call.new("dict", "splits")
         for key in ("train", "test"):
-            call.engine.write(call.frame, made.cell(key), dataset, call.pos)
-        call.engine.lose_exactness(made)
-        call.engine.write(call.frame, made.rest_cell(), dataset, call.pos)
+            call.write(made.cell(key), dataset)
+        call.engine.cells.lose_exactness(made)
+        call.write(made.rest_cell(), dataset)
         result = made.value
     else:
         single = call.constant(1, "split", None)

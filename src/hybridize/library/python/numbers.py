@@ -140,13 +140,13 @@ def _attributes(call: Call) -> Value:
         if len(names) != 1 or len(value) != 1:
             return unknown("a computed attribute (`attrgetter`)").value
         for name in names[0].split("."):
-            result = call.engine.get_attrs(call.frame, result, name, call.pos)
+            result = call.engine.attributes.get_attrs(call.frame, result, name, call.pos)
         results.append(result)
     return results[0] if len(results) == 1 else tup(results).value
 
 
 def _items(call: Call) -> Value:
-    results = [call.engine.get_item(call.frame, call.arg(0), key, call.pos) for key in _kept(call)]
+    results = [call.engine.heap.get_item(call.frame, call.arg(0), key, call.pos) for key in _kept(call)]
     return results[0] if len(results) == 1 else tup(results).value
 
 
@@ -156,7 +156,7 @@ def _method(call: Call) -> Value:
     result = BOTTOM
     for obj in name:
         if isinstance(obj, Lit) and isinstance(obj.const, str):
-            func = call.engine.get_attrs(call.frame, call.arg(0), obj.const, call.pos)
+            func = call.engine.attributes.get_attrs(call.frame, call.arg(0), obj.const, call.pos)
             result = join(result, call_back(call, func, *args, **named))
         else:
             call.effect("unknown_call", "a method by a computed name (`methodcaller`)")
@@ -165,7 +165,7 @@ def _method(call: Call) -> Value:
 
 def _set_item(call: Call) -> Value:
     for obj in call.arg(0):
-        call.engine.set_item(call.frame, obj, call.arg(1), call.arg(2), call.pos)
+        call.engine.heap.set_item(call.frame, obj, call.arg(1), call.arg(2), call.pos)
     return NONE_V
 
 
@@ -179,7 +179,7 @@ _OPERATORS: Final[dict[str, Rule]] = {
     **{name: _unary(op) for name, op in _UNARY.items()},
     "operator.abs": same,
     "operator.index": integer,
-    "operator.getitem": lambda call: call.engine.get_item(call.frame, call.arg(0), call.arg(1), call.pos),
+    "operator.getitem": lambda call: call.engine.heap.get_item(call.frame, call.arg(0), call.arg(1), call.pos),
     "operator.setitem": _set_item,
     "operator.delitem": changes_first(),
     "operator.iconcat": _inplace("+"),
@@ -214,7 +214,7 @@ def _sample(place: int) -> Rule:
     def rule(call: Call) -> Value:
         made = call.new("list", "sample")
         hold_alike(call.engine, made)
-        call.engine.write(call.frame, made.rest_cell(), call.elements(call.arg(0, "population")), call.pos)
+        call.write(made.rest_cell(), call.elements(call.arg(0, "population")))
         size = call.constant(place, "k", None if call.given(place, "k") else 1)
         note_length(call.engine, made, size if isinstance(size, int) else None)
         return made.value

@@ -96,7 +96,7 @@ def instance(cls: str, **fields: Value) -> Rule:
     """A rule that gives an instance of a library class."""
 
     def rule(call: Call) -> Value:
-        made = call.engine.library_instance(call.frame, call.pos, cls)
+        made = call.made(cls)
         for name, value in fields.items():
             call.keep(made, name, value)
         return made.value
@@ -116,14 +116,14 @@ def kept(name: str, default: Value = BOTTOM) -> Rule:
 def recall(call: Call, name: str) -> Value:
     """What the receiver keeps under a name."""
     if isinstance(call.receiver, Heap):
-        return call.engine.read(call.frame, call.receiver.cell(name))
+        return call.read(call.receiver.cell(name))
     return BOTTOM
 
 
 def remember(call: Call, name: str, value: Value) -> None:
     """Keeps something in the receiver, be it a library's or a project's object."""
     if isinstance(call.receiver, Heap) and value:
-        call.engine.write(call.frame, call.receiver.cell(name), value, call.pos)
+        call.write(call.receiver.cell(name), value)
 
 
 def constructor(*names: str) -> Spec:
@@ -197,7 +197,7 @@ def call_back(call: Call, func: Value, /, *args: Value, **kwargs: Value) -> Valu
     """Calls a function if one is given; the arguments may not be known yet."""
     if not func or func is NONE_V:
         return BOTTOM
-    return call.engine.call_value(call.frame, call.pos, func, list(args), kwargs, How.CALLBACK)
+    return call.engine.calls.call_value(call.frame, call.pos, func, list(args), kwargs, How.CALLBACK)
 
 
 def unpacked(call: Call, value: Value) -> list[Value]:
@@ -208,8 +208,8 @@ def unpacked(call: Call, value: Value) -> list[Value]:
             return []
         if isinstance(obj, Tup):
             return list(obj.items)
-        if isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
-            return [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
+        if isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
+            return [call.read(cell) for cell in list(obj.fields.values())]
     element = call.elements(value)
     return [element] if element else []
 
@@ -219,7 +219,7 @@ def named_items(call: Call, value: Value) -> dict[str, Value]:
     found: dict[str, Value] = {}
     for obj in value:
         if isinstance(obj, Container) and obj.kind == "dict":
-            for key, item in call.engine.items(call.frame, obj):
+            for key, item in call.engine.cells.items(call.frame, obj):
                 if isinstance(key, str):
                     found[key] = join(found.get(key, BOTTOM), item)
     return found
@@ -235,9 +235,9 @@ def change(call: Call, value: Value, added: Value = BOTTOM) -> None:
             continue
         call.effect("mutate", call.name, obj)
         if isinstance(obj, Container):
-            call.engine.lose_exactness(obj)
-            inside = join(added, call.engine.values_of(call.frame, obj) if obj.kind != "dict" else BOTTOM)
-            call.engine.write(call.frame, obj.rest_cell(), inside, call.pos)
+            call.engine.cells.lose_exactness(obj)
+            inside = join(added, call.values(obj) if obj.kind != "dict" else BOTTOM)
+            call.write(obj.rest_cell(), inside)
 
 
 def changes_first(rule: Rule = nothing) -> Rule:
@@ -260,16 +260,16 @@ def parsed(call: Call) -> Value:
     """
     nest = call.new("dict", "parsed")
     data = join(nest.value, join(STR_V, join(INT_V, FLOAT_V)))
-    call.engine.lose_exactness(nest)
-    call.engine.write(call.frame, nest.rest_cell(), data, call.pos)
-    call.engine.set_item_quietly(call.frame, nest, STR_V, data, call.pos)
+    call.engine.cells.lose_exactness(nest)
+    call.write(nest.rest_cell(), data)
+    call.engine.heap.set_item_quietly(call.frame, nest, STR_V, data, call.pos)
     return data
 
 
 def text_dict(call: Call, value: Value = STR_V) -> Value:
     """A fresh dict from strings that are not known."""
     made = call.new("dict", "result")
-    call.engine.set_item_quietly(call.frame, made, STR_V, value, call.pos)
+    call.engine.heap.set_item_quietly(call.frame, made, STR_V, value, call.pos)
     return made.value
 
 

@@ -79,8 +79,8 @@ def _split(call: Call) -> Value:
     made = call.new("list", "split")
     for i, value in enumerate(call.args):
         part = _fresh_lists(call, sampled(value))
-        call.engine.write(call.frame, made.cell(2 * i), part, call.pos)
-        call.engine.write(call.frame, made.cell(2 * i + 1), part, call.pos)
+        call.write(made.cell(2 * i), part)
+        call.write(made.cell(2 * i + 1), part)
     return made.value
 
 

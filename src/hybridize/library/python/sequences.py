@@ -56,7 +56,7 @@ def _length(call: Call, obj: Obj) -> Value:
     match obj:
         case Tup():
             return literal(len(obj.items)).value
-        case Container() if obj.kind in ("list", "dict") and call.engine.is_exact(call.frame, obj):
+        case Container() if obj.kind in ("list", "dict") and call.is_exact(obj):
             if obj.kind == "list" or all(obj.site in cell.writes for cell in obj.fields.values()):
                 return literal(len(obj.fields)).value
         case Container(kind="list") | Stream(kind="tuple" | "range"):
@@ -68,7 +68,7 @@ def _length(call: Call, obj: Obj) -> Value:
         case Tensor(shape=tuple() as shape) if shape and shape[0] >= 0:
             return literal(shape[0]).value
         case Inst():
-            method = call.engine.find_method(call.frame, obj, "__len__")
+            method = call.engine.attributes.find_method(call.frame, obj, "__len__")
             if method:
                 return call.call(method, how=How.OPERATOR)
     return INT_V
@@ -149,8 +149,8 @@ def known_items(call: Call, value: Value) -> list[Value] | None:
     (obj,) = value
     if isinstance(obj, Tup):
         return list(obj.items)
-    if isinstance(obj, Container) and obj.kind in ("list", "generator") and call.engine.is_exact(call.frame, obj):
-        return [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
+    if isinstance(obj, Container) and obj.kind in ("list", "generator") and call.is_exact(obj):
+        return [call.read(c) for c in list(obj.fields.values())]
     if isinstance(obj, Stream) and obj.bounds is not None and len(obj.bounds) <= 4 * MAX_ROWS:
         return [counter(i).value for i in obj.bounds]
     return None
@@ -193,17 +193,17 @@ def compare_elements(call: Call, element: Value) -> None:
 
 def special(call: Call, obj: Obj, name: str, *args: Value) -> Value:
     """Calls a special method that the project defines on an object's class; bottom if it has none."""
-    method = call.engine.find_method(call.frame, obj, name) if isinstance(obj, Inst) else BOTTOM
+    method = call.engine.attributes.find_method(call.frame, obj, name) if isinstance(obj, Inst) else BOTTOM
     return call.call(method, *args, how=How.OPERATOR) if method else BOTTOM
 
 
 def from_keys(call: Call) -> Value:
     """`dict.fromkeys(keys, value)`."""
     made = call.new("dict", "made")
-    call.engine.lose_exactness(made)
+    call.engine.cells.lose_exactness(made)
     keys = call.elements(call.arg(0))
     if keys:
-        call.engine.set_item_quietly(call.frame, made, keys, call.arg(1, "value", NONE_V), call.pos)
+        call.engine.heap.set_item_quietly(call.frame, made, keys, call.arg(1, "value", NONE_V), call.pos)
     return made.value
 
 
@@ -235,8 +235,8 @@ def _iter(call: Call) -> Value:
     result = BOTTOM
     if len(call.args) == 2:
         made = call.new("iterator", "iter")
-        call.engine.lose_exactness(made)
-        call.engine.write(call.frame, made.rest_cell(), call.call(call.arg(0)), call.pos)
+        call.engine.cells.lose_exactness(made)
+        call.write(made.rest_cell(), call.call(call.arg(0)))
         return made.value
     for obj in call.arg(0):
         if (isinstance(obj, Stream) and ("Iterator" in obj.kind or obj.kind in _ONCE)) or (
@@ -249,8 +249,8 @@ def _iter(call: Call) -> Value:
             result = join(result, obj.value)  # it may be a dataset
         else:
             made = call.new("iterator", "iter")
-            call.engine.lose_exactness(made)
-            call.engine.write(call.frame, made.rest_cell(), call.elements(obj.value), call.pos)
+            call.engine.cells.lose_exactness(made)
+            call.write(made.rest_cell(), call.elements(obj.value))
             result = join(result, made.value)
     return result
 
@@ -269,7 +269,7 @@ def _next(call: Call) -> Value:
     result = call.arg(1)
     for obj in call.arg(0):
         if isinstance(obj, Inst):
-            method = call.engine.find_method(call.frame, obj, "__next__")
+            method = call.engine.attributes.find_method(call.frame, obj, "__next__")
             if method:
                 result = join(result, call.call(method, how=How.OPERATOR))
                 continue
@@ -297,8 +297,8 @@ def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:
         items = list(obj.items)
         if obj.kind in _ONCE:
             call.effect("iterator", f"{kind}()", obj)
-    elif isinstance(obj, Container) and obj.kind in ("list", "generator") and call.engine.is_exact(call.frame, obj):
-        items = [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
+    elif isinstance(obj, Container) and obj.kind in ("list", "generator") and call.is_exact(obj):
+        items = [call.read(c) for c in list(obj.fields.values())]
         if obj.kind == "generator":
             call.effect("iterator", f"{kind}()", obj)
     elif isinstance(obj, Stream) and obj.bounds is not None and len(obj.bounds) <= _MOST_NUMBERS:
@@ -310,10 +310,10 @@ def _as_sequence(call: Call, obj: Obj, kind: str) -> Value:
     made = call.new(kind, "made")
     if items is not None and kind == "list" and len(items) <= 64:
         for i, item in enumerate(items):
-            call.engine.write(call.frame, made.cell(i), item, call.pos)
+            call.write(made.cell(i), item)
     else:
         hold_alike(call.engine, made)
-        call.engine.write(call.frame, made.rest_cell(), call.elements(obj.value), call.pos)
+        call.write(made.rest_cell(), call.elements(obj.value))
         if kind == "list":
             note_length(call.engine, made, length_of(call.engine, call.frame, obj.value))
     return made.value
@@ -326,19 +326,19 @@ def _dict(call: Call) -> Value:
         if isinstance(obj, Container) and obj.kind == "dict":
             fill(engine, frame, made, obj.value, call.kwargs.keys(), pos)
         else:
-            engine.lose_exactness(made)
-            pairs = engine.elements(frame, obj.value, pos)
+            engine.cells.lose_exactness(made)
+            pairs = engine.heap.elements(frame, obj.value, pos)
             for pair in pairs:
                 if isinstance(pair, Tup) and len(pair.items) == 2:
-                    engine.set_item_quietly(frame, made, pair.items[0], pair.items[1], pos)
+                    engine.heap.set_item_quietly(frame, made, pair.items[0], pair.items[1], pos)
                 else:
-                    engine.write(frame, made.rest_cell(), engine.elements(frame, pair.value, pos), pos)
+                    engine.cells.write(frame, made.rest_cell(), engine.heap.elements(frame, pair.value, pos), pos)
     for key, value in call.kwargs.items():
         if key != "**":
-            engine.write(frame, made.cell(key), value, pos)
+            engine.cells.write(frame, made.cell(key), value, pos)
         else:
-            engine.lose_exactness(made)
-            engine.write(frame, made.rest_cell(), value, pos)
+            engine.cells.lose_exactness(made)
+            engine.cells.write(frame, made.rest_cell(), value, pos)
     return made.value
 
 

@@ -38,10 +38,10 @@ def _texts(call: Call) -> Value:
     except (TypeError, ValueError):
         return BOTTOM
     if len(parts) > _MOST_PARTS or len(made.fields) not in (0, len(parts)):
-        call.engine.lose_exactness(made)
+        call.engine.cells.lose_exactness(made)
     for i, part in enumerate(parts):
         cell = made.cell(i) if made.exact else made.rest_cell()
-        call.engine.write(call.frame, cell, literal(part).value, call.pos)
+        call.write(cell, literal(part).value)
     return made.value
 
 

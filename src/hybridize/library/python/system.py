@@ -95,7 +95,7 @@ _DEFAULTS: Final = "argparse.Namespace.defaults"
 
 def _parser(call: Call) -> Value:
     """A parser and the namespace that it will fill: each argument's value goes there as it is declared."""
-    made = call.engine.library_instance(call.frame, call.pos, call.name)
+    made = call.made(call.name)
     call.keep(made, "namespace", instance(_NAMESPACE)(call))
     call.keep(made, "defaults", instance(_DEFAULTS)(call))
     return made.value
@@ -172,14 +172,14 @@ def _import_module(call: Call) -> Value:
     if not isinstance(name, str) or (name.startswith(".") and not call.given(1, "package")):
         call.effect("unknown_call", "importlib.import_module")
         return unknown("a module that is chosen at run time").value
-    return call.engine.import_named(call.frame, name)
+    return call.engine.imports.import_named(call.frame, name)
 
 
 def _arguments(call: Call) -> Value:
     if len(call.arg(0, "args")) == 1:
         (given,) = call.arg(0, "args")
         empty = isinstance(given, Container) and given.kind == "list" and not given.fields
-        if empty and isinstance(given, Container) and call.engine.is_exact(call.frame, given):
+        if empty and isinstance(given, Container) and call.is_exact(given):
             return recall(call, "defaults") or unknown("command line arguments").value
     return recall(call, "namespace") or unknown("command line arguments").value
 
@@ -214,7 +214,7 @@ _PARSER: Final = ClassSpec(
 
 def _init_parser(call: Call) -> Value:
     if call.receiver is not None and hasattr(call.receiver, "cell"):
-        call.engine.write(call.frame, call.receiver.cell("namespace"), instance(_NAMESPACE)(call), call.pos)
+        call.write(call.receiver.cell("namespace"), instance(_NAMESPACE)(call))
     return NONE_V
 
 

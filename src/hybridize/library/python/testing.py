@@ -83,7 +83,7 @@ def _fixture(call: Call) -> Value:
     found = functions_in(call.arg(0)) if call.args else BOTTOM
     if not found:
         return later("pytest.fixture", call.kwargs)
-    call.engine.note_fixture(found, call.kwargs)
+    call.engine.notes.note_fixture(found, call.kwargs)
     return found
 
 
@@ -95,7 +95,7 @@ def _parametrize(call: Call) -> Value:
 
 def _parametrized(call: Call) -> Value:
     """A test, or a class of tests, with the arguments that its runner will pass."""
-    call.engine.note_parameters(call.arg(0), call.pos, call.arg(-1, "names"), call.arg(-1, "values"))
+    call.engine.notes.note_parameters(call.arg(0), call.pos, call.arg(-1, "names"), call.arg(-1, "values"))
     return call.arg(0)
 
 
@@ -150,7 +150,7 @@ _MOCKS: Final = ("unittest.mock", "mock")
 def _imported(call: Call) -> Value:
     """`pytest.importorskip("torch")`: the module."""
     name = call.constant(0, "modname")
-    return call.engine.import_named(call.frame, name) if isinstance(name, str) else opaque(call)
+    return call.engine.imports.import_named(call.frame, name) if isinstance(name, str) else opaque(call)
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

@@ -81,9 +81,9 @@ def _called(call: Call) -> Value:
     """A module runs its `forward`."""
     found = BOTTOM
     if call.receiver is not None:
-        forward = call.engine.find_method(call.frame, call.receiver, "forward")
+        forward = call.engine.attributes.find_method(call.frame, call.receiver, "forward")
         if forward:
-            found = call.engine.call_value(call.frame, call.pos, forward, call.args, call.kwargs, How.CALL)
+            found = call.engine.calls.call_value(call.frame, call.pos, forward, call.args, call.kwargs, How.CALL)
     return found or _tensor(call)
 
 

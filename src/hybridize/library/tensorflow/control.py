@@ -82,8 +82,8 @@ def _items(call: Call, value: Value) -> list[Value]:
     for obj in value:
         if isinstance(obj, Tup):
             return list(obj.items)
-        if isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
-            return [call.engine.read(call.frame, c) for c in list(obj.fields.values())]
+        if isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
+            return [call.read(c) for c in list(obj.fields.values())]
     return [call.elements(value)]
 
 
@@ -134,7 +134,7 @@ def _rows(call: Call, value: Value) -> Dim:
     for obj in value:
         parts = list(obj.items) if isinstance(obj, Tup) else []
         if isinstance(obj, Container) and obj.kind == "dict":
-            parts = [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
+            parts = [call.read(cell) for cell in list(obj.fields.values())]
         found = [_rows(call, part) for part in parts]
         if not parts:
             shape = type_of_value(call, obj.value, PYTHON_TF)[1]
@@ -216,7 +216,7 @@ def _gradients_of_function(call: Call) -> Value:
 
 
 def _init_scope(call: Call) -> Value:
-    return call.engine.library_instance(call.frame, call.pos, call.name).value
+    return call.made(call.name).value
 
 
 def _strategy_run(call: Call) -> Value:
@@ -226,7 +226,7 @@ def _strategy_run(call: Call) -> Value:
     named: dict[str, Value] = {}
     for obj in call.arg(2, "kwargs"):
         if isinstance(obj, Container) and obj.kind == "dict":
-            for key, item in call.engine.items(call.frame, obj):
+            for key, item in call.engine.cells.items(call.frame, obj):
                 if isinstance(key, str):
                     named[key] = item
     positional = _items(call, args) if args and args is not NONE_V else []
@@ -242,7 +242,7 @@ def _distribute(call: Call) -> Value:
 
 
 def _distribute_from_function(call: Call) -> Value:
-    context = call.engine.library_instance(call.frame, call.pos, "tf.distribute.InputContext").value
+    context = call.made("tf.distribute.InputContext").value
     return _distributed(call.call(call.arg(0), context))
 
 
@@ -259,7 +259,7 @@ def _local_results(call: Call) -> Value:
     return tup([call.arg(0)]).value
 
 
-_SCOPE = Spec(lambda call: call.engine.library_instance(call.frame, call.pos, "tf.distribute.Scope").value)
+_SCOPE = Spec(lambda call: call.made("tf.distribute.Scope").value)
 
 _STRATEGY: Final = {
     "run": Spec(_strategy_run, op=True),
@@ -280,7 +280,7 @@ _STRATEGY_NAMES: Final = (
 
 
 def _named_object(name: str) -> Rule:
-    return lambda call: call.engine.library_instance(call.frame, call.pos, name).value
+    return lambda call: call.made(name).value
 
 
 def _custom_gradient_shape(call: Call) -> Value:

@@ -64,7 +64,7 @@ def _function(call: Call) -> Value:
     result = BOTTOM
     for obj in func:
         result = join(result, wrapper("hybrid", obj.value, call.pos, *signature).value)
-    call.engine.note_hybrid(call.frame, call.pos, func, options)
+    call.engine.notes.note_hybrid(call.frame, call.pos, func, options)
     return result
 
 
@@ -164,7 +164,7 @@ def _tensor_spec(call: Call) -> Value:
 
 
 def _spec_of(call: Call) -> Value:
-    return call.engine.library_instance(call.frame, call.pos, "tf.TensorSpec").value
+    return call.made("tf.TensorSpec").value
 
 
 def _module_variables(call: Call) -> Value:
@@ -199,7 +199,7 @@ def _flatten(call: Call) -> Value:
     if ordered is not None:
         made = call.new("list", "flattened")
         for i, leaf in enumerate(ordered):
-            call.engine.write(call.frame, made.cell(i), leaf, call.pos)
+            call.write(made.cell(i), leaf)
         return made.value
     found = BOTTOM
     todo = list(call.arg(0))
@@ -212,7 +212,7 @@ def _flatten(call: Call) -> Value:
         if isinstance(obj, Tup):
             todo += [o for item in obj.items for o in item]
         elif isinstance(obj, Container):
-            values = call.engine.values_of(call.frame, obj)
+            values = call.values(obj)
             todo += list(values)
         elif isinstance(obj, Inst) and taken_apart(obj) is not None:
             todo += [o for field in fields_of(call, obj) for o in field]
@@ -329,7 +329,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.compat.dimension_value": Spec(_identity),
     "tf.get_static_value": Spec(lambda call: unknown("a static value").value),
     "tf.broadcast_static_shape": Spec(lambda call: shape_value(None)),
-    "tf.get_logger": Spec(lambda call: call.engine.library_instance(call.frame, call.pos, "logging.Logger").value),
+    "tf.get_logger": Spec(lambda call: call.made("logging.Logger").value),
     "tf.keras.utils.set_random_seed": Spec(_nothing, effects=("random",)),
     "tf.config.run_functions_eagerly": Spec(_nothing, effects=("state",)),
     "tf.config.experimental_run_functions_eagerly": Spec(_nothing, effects=("state",)),
@@ -339,9 +339,7 @@ FUNCTIONS: Final[dict[str, Spec]] = {
     "tf.debugging.set_log_device_placement": Spec(_nothing, effects=("state",)),
     "tf.compat.v1.enable_eager_execution": Spec(_nothing, effects=("state",)),
     "tf.compat.v1.disable_eager_execution": Spec(_nothing, effects=("state",)),
-    "tf.summary.create_file_writer": Spec(
-        lambda call: call.engine.library_instance(call.frame, call.pos, "tf.summary.SummaryWriter").value
-    ),
+    "tf.summary.create_file_writer": Spec(lambda call: call.made("tf.summary.SummaryWriter").value),
     **{
         f"tf.summary.{name}": Spec(lambda call: tensor(DENSE, "bool", ()).value)
         for name in ("scalar", "image", "histogram", "text", "audio", "write", "graph")

@@ -92,8 +92,10 @@ def _padded_parts(call: Call, size: Dim, element: Value, shapes: Value) -> Value
         engine, frame = call.engine, call.frame
         made = call.new("dict", f"padded {id(part)}")
         for key, cell in list(part.fields.items()):
-            shape = engine.read(frame, given.fields[key]) if key in given.fields else BOTTOM
-            engine.write(frame, made.cell(key), _padded_parts(call, size, engine.read(frame, cell), shape), call.pos)
+            shape = engine.cells.read(frame, given.fields[key]) if key in given.fields else BOTTOM
+            engine.cells.write(
+                frame, made.cell(key), _padded_parts(call, size, engine.cells.read(frame, cell), shape), call.pos
+            )
         return made.value
     padded = shape_of(call, shapes) if shapes and len(element) == 1 else None
     return structure(call, element, Leaf(lambda shape: _padded(size, shape, padded)))
@@ -127,8 +129,8 @@ def _converted(call: Call, value: Value) -> Value:
     """What a mapped function returns becomes tensors; a list becomes a tuple of tensors."""
     result = BOTTOM
     for obj in value:
-        if isinstance(obj, Container) and obj.kind == "list" and call.engine.is_exact(call.frame, obj):
-            items = [_converted(call, call.engine.read(call.frame, c)) for c in list(obj.fields.values())]
+        if isinstance(obj, Container) and obj.kind == "list" and call.is_exact(obj):
+            items = [_converted(call, call.read(c)) for c in list(obj.fields.values())]
             result = join(result, tup(items).value)
         elif isinstance(obj, Stream) and obj.kind == DATASET:
             result = join(result, obj.value)
@@ -291,7 +293,7 @@ def _has_run_time_dims(call: Call, element: Value) -> bool:
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container):
-            return [call.engine.read(call.frame, cell) for cell in list(obj.fields.values())]
+            return [call.read(cell) for cell in list(obj.fields.values())]
         return None
 
     return any(isinstance(obj, Tensor) and arrived(obj.shape) != obj.shape for obj in leaves(element, inside))

@@ -84,12 +84,12 @@ def _mapping(call: Call, obj: Container, leaf: LeafRule, depth: int, done: dict[
     made = call.new("dict", f"structure {call.name} {id(obj)}")
     done[obj] = made.value
     for key, cell in list(obj.fields.items()):
-        mapped = structure(call, engine.read(frame, cell), leaf, depth + 1, done)
-        engine.write(frame, made.cell(key), mapped, call.pos)
-    if not engine.is_exact(frame, obj):
-        engine.lose_exactness(made)
-        rest = structure(call, engine.read(frame, obj.rest_cell()), leaf, depth + 1, done)
-        engine.write(frame, made.rest_cell(), rest, call.pos)
+        mapped = structure(call, engine.cells.read(frame, cell), leaf, depth + 1, done)
+        engine.cells.write(frame, made.cell(key), mapped, call.pos)
+    if not engine.cells.is_exact(frame, obj):
+        engine.cells.lose_exactness(made)
+        rest = structure(call, engine.cells.read(frame, obj.rest_cell()), leaf, depth + 1, done)
+        engine.cells.write(frame, made.rest_cell(), rest, call.pos)
     return made.value
 
 

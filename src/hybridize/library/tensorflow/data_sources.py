@@ -66,12 +66,12 @@ def zip_datasets(call: Call) -> Value:
             result = join(result, _zipped(call, obj.items))
         elif isinstance(obj, Container) and obj.kind == "dict":
             made = call.new("dict", "zip")
-            parts = call.engine.items(call.frame, obj)
+            parts = call.engine.cells.items(call.frame, obj)
             for key, part in parts:
-                call.engine.write(call.frame, made.cell(key), elements_of(call, part), call.pos)
+                call.write(made.cell(key), elements_of(call, part))
             result = join(result, dataset(made.value, _shortest([part for _, part in parts])))
-        elif isinstance(obj, Container) and call.engine.is_exact(call.frame, obj):
-            result = join(result, _zipped(call, [call.engine.read(call.frame, c) for c in list(obj.fields.values())]))
+        elif isinstance(obj, Container) and call.is_exact(obj):
+            result = join(result, _zipped(call, [call.read(c) for c in list(obj.fields.values())]))
         else:
             result = join(result, dataset(unknown("an element of a zipped dataset").value))
     return result
@@ -104,7 +104,7 @@ def _rows(call: Call, value: Value) -> int | None:
         if isinstance(obj, Tup):
             return list(obj.items)
         if isinstance(obj, Container) and obj.kind == "dict":
-            return [item for _, item in call.engine.items(call.frame, obj)]
+            return [item for _, item in call.engine.cells.items(call.frame, obj)]
         return None
 
     shapes = [type_of_value(call, obj.value, PYTHON_TF)[1] for obj in leaves(value, inside)]
@@ -125,8 +125,8 @@ def _spec_element(call: Call, value: Value) -> Value:
             result = join(result, tensor(kind, dtype_of(call.field(obj, "dtype")), shape).value)
         elif isinstance(obj, Container) and obj.kind == "dict":
             made = call.new("dict", "spec")
-            for key, item in call.engine.items(call.frame, obj):
-                call.engine.write(call.frame, made.cell(key), _spec_element(call, item), call.pos)
+            for key, item in call.engine.cells.items(call.frame, obj):
+                call.write(made.cell(key), _spec_element(call, item))
             result = join(result, made.value)
     return result
 
@@ -143,10 +143,10 @@ def _types_element(call: Call, types: Value, shapes: Value) -> Value:
             result = join(result, tup(items).value)
         elif isinstance(obj, Container) and obj.kind == "dict":
             made = call.new("dict", "types")
-            for key, item in call.engine.items(call.frame, obj):
-                given = [call.engine.read(call.frame, o.cell(key)) for o in shapes if isinstance(o, Container)]
+            for key, item in call.engine.cells.items(call.frame, obj):
+                given = [call.read(o.cell(key)) for o in shapes if isinstance(o, Container)]
                 inner = _types_element(call, item, given[0] if given else BOTTOM)
-                call.engine.write(call.frame, made.cell(key), inner, call.pos)
+                call.write(made.cell(key), inner)
             result = join(result, made.value)
         elif isinstance(obj, Container):
             result = join(result, unknown("an element of a generated dataset").value)

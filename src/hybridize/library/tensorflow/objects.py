@@ -35,7 +35,7 @@ def _constant(call: Call) -> Value:
 
 
 def _generator(call: Call) -> Value:
-    return call.engine.library_instance(call.frame, call.pos, _GENERATOR).value
+    return call.made(_GENERATOR).value
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

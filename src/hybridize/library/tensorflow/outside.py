@@ -13,7 +13,7 @@ def _give(value: Value) -> Rule:
 
 
 def _made(cls: str) -> Rule:
-    return lambda call: call.engine.library_instance(call.frame, call.pos, cls).value
+    return lambda call: call.made(cls).value
 
 
 def _itself(call: Call) -> Value:

@@ -49,13 +49,13 @@ def _features(call: Call, value: Value, batch: Shape, tag: str) -> Value:
             return unknown("parsed features").value
         made = call.new("dict", f"{tag} {obj.site[1]}")
         for key, cell in list(obj.fields.items()):
-            specs = call.engine.read(call.frame, cell)
+            specs = call.read(cell)
             for spec in specs:
-                call.engine.write(call.frame, made.cell(key), _feature(call, spec, batch), call.pos)
-        if not call.engine.is_exact(call.frame, obj):
-            call.engine.lose_exactness(made)
-            for spec in call.engine.read(call.frame, obj.rest_cell()):
-                call.engine.write(call.frame, made.rest_cell(), _feature(call, spec, batch), call.pos)
+                call.write(made.cell(key), _feature(call, spec, batch))
+        if not call.is_exact(obj):
+            call.engine.cells.lose_exactness(made)
+            for spec in call.read(obj.rest_cell()):
+                call.write(made.rest_cell(), _feature(call, spec, batch))
         result = join(result, made.value)
     return result or unknown("parsed features").value
 

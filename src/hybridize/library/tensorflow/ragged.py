@@ -110,7 +110,7 @@ def _map_flat(call: Call) -> Value:
         return unknown("the result of `tf.ragged.map_flat_values`").value
     outer = rows.pop() if len(rows) == 1 else None
     result = BOTTOM
-    for obj in call.engine.call_value(call.frame, call.pos, call.arg(0, "op"), args, kwargs, How.CALLBACK):
+    for obj in call.engine.calls.call_value(call.frame, call.pos, call.arg(0, "op"), args, kwargs, How.CALLBACK):
         if not isinstance(obj, Tensor):
             return unknown("the result of `tf.ragged.map_flat_values`").value
         shape = (*outer, *obj.shape[1:]) if outer and obj.shape else None

@@ -38,7 +38,7 @@ def _none(call: Call) -> Value:
 
 
 def _generator(call: Call) -> Value:
-    return call.engine.library_instance(call.frame, call.pos, "tf.random.Generator").value
+    return call.made("tf.random.Generator").value
 
 
 FUNCTIONS: Final[dict[str, Spec]] = {

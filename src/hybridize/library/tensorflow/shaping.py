@@ -144,7 +144,7 @@ def listed(a: Args, values: list[Value], tag: str = "") -> Value:
     """A fresh list of these values."""
     made = a.call.new("list", tag or "list")
     for i, value in enumerate(values):
-        a.call.engine.write(a.call.frame, made.cell(i), value, a.call.pos)
+        a.call.write(made.cell(i), value)
     return made.value
 
 

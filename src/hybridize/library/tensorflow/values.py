@@ -125,7 +125,7 @@ def _dense(dtype: str | None = None, *, keep: bool = False) -> Rule:
 
 def _reference(call: Call) -> Value:
     """`x.ref()`: what a dictionary can have as a key, and no function return."""
-    made = call.engine.library_instance(call.frame, call.pos, REFERENCE)
+    made = call.made(REFERENCE)
     call.keep(made, "referent", receiver(call).value)
     return made.value
 
@@ -236,7 +236,7 @@ def _as_list(call: Call) -> Value:
     if isinstance(shape, Tup):
         made = call.new("list", "as_list")
         for i, item in enumerate(shape.items):
-            call.engine.write(call.frame, made.cell(i), item, call.pos)
+            call.write(made.cell(i), item)
         return made.value
     return call.list_of(INT_V, "list", "as_list")
 

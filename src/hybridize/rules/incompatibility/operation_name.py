@@ -71,7 +71,7 @@ def _named_after(view: FrameView, instr: ir.Call) -> Iterator[Class]:
     for obj in view.value(instr.function):
         if isinstance(obj, Bound) and isinstance(obj.func, str) and isinstance(obj.receiver, Inst):
             owner, _, method = obj.func.rpartition(":")
-            owners = {owner} if owner else set(view.project.solution.engine.library_bases(obj.receiver.cls))
+            owners = {owner} if owner else set(obj.receiver.cls.library)
             if method in _COMPUTING and _NAMED_BY_CLASS & owners:
                 yield obj.receiver.cls
 

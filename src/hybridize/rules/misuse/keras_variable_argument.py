@@ -11,6 +11,7 @@ from hybridize.facts.causes import argument_slot
 from hybridize.facts.model import Evidence, FunctionKind
 from hybridize.facts.origins import definitions
 from hybridize.flow.frames import Frame
+from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule
@@ -86,7 +87,7 @@ def _stored_from_keras(project: ProjectView, frame: Frame, slot: int, name: str 
 def _is_keras(project: ProjectView, obj: Obj) -> bool:
     if not isinstance(obj, (Inst, LibInst)):
         return False
-    return any(name.startswith("keras.") for name in project.solution.engine.mro_names(obj))
+    return any(name.startswith("keras.") for name in registry.mro_names(obj))
 
 
 RULE = Rule(

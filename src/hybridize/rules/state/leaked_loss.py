@@ -9,6 +9,7 @@ from hybridize.domain.objects import Inst, LibInst, Lit, Prim, Value
 from hybridize.facts.model import Evidence
 from hybridize.facts.symbolic import OPERATION, holds_tensor
 from hybridize.flow.frames import Frame
+from hybridize.library import registry
 from hybridize.program import ir
 from hybridize.program.index import index_of
 from hybridize.rules.model import Category, Example, Hit, Level, Outcome, Rule, Where
@@ -92,7 +93,7 @@ def _is_layer(project: ProjectView, obj: Inst | LibInst) -> bool:
 
 
 def _names(project: ProjectView, obj: Inst | LibInst) -> list[str]:
-    return list(project.solution.engine.mro_names(obj))
+    return list(registry.mro_names(obj))
 
 
 def stays_inside(view: FrameView, position: int, callee: Frame) -> bool:
